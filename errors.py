@@ -1,0 +1,245 @@
+"""The error taxonomy: one class per cause, grouped by who must act (design §1, style «errors»).
+
+Every error carries a stable ``code`` (doors and the app translate by it), the values that the
+sentence needs, and a hint that says what to do. Third-party exceptions are translated once, at the
+boundary where they arise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class GieokError(Exception):
+    """Base of all errors that Gieok raises on purpose.
+
+    ``code``: stable identifier; ``message``: what failed, with the value and the limit;
+    ``hint``: what to do about it; ``values``: the numbers and names inside the message, for translation;
+    ``retryable``: whether the same call may succeed later.
+    """
+
+    code: ClassVar[str] = "error"
+    message: ClassVar[str] = "Something failed."
+    hint: ClassVar[str] = ""
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+        super().__init__(self.text())
+
+    def text(self) -> str:
+        """The message with its values and, when there is one, the hint."""
+        said = self.message.format(**self.values)
+        advice = self.hint.format(**self.values)
+        return f"{said} {advice}".strip()
+
+
+# --- the operator must act: settings, disk, installation ---------------------------------------
+
+
+class OperatorError(GieokError):
+    code = "operator"
+
+
+class BadSetting(OperatorError):
+    code = "bad_setting"
+    message = "The setting {name} has the value {value!r}, which is not usable: {reason}."
+    hint = "Correct it in the environment or in .env."
+
+
+class MissingExtra(OperatorError):
+    code = "missing_extra"
+    message = "{feature} needs the package {package!r}, which is not installed."
+    hint = "Install it with: pip install {package}"
+
+
+class DiskFull(OperatorError):
+    code = "disk_full"
+    message = "No space is left on the disk that holds {path} ({needed} needed, {free} free)."
+    hint = "Free some space and try again; nothing half-written was kept."
+
+
+class StoreUnavailable(OperatorError):
+    code = "store_unavailable"
+    message = "The store at {where} cannot be used: {reason}."
+    hint = "Check that the folder or the database exists and can be written."
+
+
+class WeightsMissing(OperatorError):
+    code = "weights_missing"
+    message = "The weights of {name} could not be had from any source ({tried})."
+    hint = "Check the network, point GIEOK_EMBEDDED_PATH at a GGUF file, or set OPENAI_API_KEY."
+    retryable = True
+
+
+class WeightsCorrupt(OperatorError):
+    code = "weights_corrupt"
+    message = "{path} is not the expected file: SHA-256 is {actual}, {expected} was expected."
+    hint = "The file was not used. Delete it or choose another source, then try again."
+
+
+class EmbeddedFailed(OperatorError):
+    code = "embedded_failed"
+    message = "The embedded model {name} did not start: {reason}."
+    hint = "See {log} for what it printed; a smaller GIEOK_EMBEDDED_CONTEXT needs less memory."
+    retryable = True
+
+
+# --- upstream must act: the model's server ------------------------------------------------------
+
+
+class UpstreamError(GieokError):
+    code = "upstream"
+    retryable = True
+
+
+class ModelUnreachable(UpstreamError):
+    code = "model_unreachable"
+    message = "The model at {url} cannot be reached."
+    hint = "Check that the server runs and the network is up, then retry."
+
+
+class ModelTimeout(UpstreamError):
+    code = "model_timeout"
+    message = "The model at {url} did not answer within {seconds:g} s."
+    hint = "Retry, or raise GIEOK_MODEL_TIMEOUT."
+
+
+class ModelBroken(UpstreamError):
+    code = "model_broken"
+    message = "The model at {url} failed in mid-answer: {reason}."
+    hint = "What had arrived was not kept as an answer. Retry."
+
+
+class ModelOverloaded(UpstreamError):
+    code = "model_overloaded"
+    message = "The model at {url} is overloaded or out of quota (HTTP 429)."
+    hint = "Wait a little and retry; check the account's limits if it stays so."
+
+
+class ModelServerError(UpstreamError):
+    code = "model_server_error"
+    message = "The model at {url} failed on its side (HTTP {status}): {reason}."
+    hint = "Retry; if it stays so, look at that server's log."
+
+
+class KeyRejected(UpstreamError):
+    code = "key_rejected"
+    message = "The model at {url} rejected the key (HTTP {status})."
+    hint = "Check OPENAI_API_KEY."
+    retryable = False
+
+
+class ModelUnknown(UpstreamError):
+    code = "model_unknown"
+    message = "The server at {url} has no model {model!r} (HTTP 404)."
+    hint = "Check CHAT_MODEL and OPENAI_BASE_URL."
+    retryable = False
+
+
+class RequestRejected(UpstreamError):
+    code = "request_rejected"
+    message = "The model at {url} rejected the request (HTTP {status}): {reason}."
+    hint = "Change the question, or check the settings of the model."
+    retryable = False
+
+
+class ContextTooLong(UpstreamError):
+    code = "context_too_long"
+    message = "The question needs about {tokens:,} tokens, and the model takes {limit:,}."
+    hint = "Shorten the message or split it into parts."
+    retryable = False
+
+
+# --- the model's output cannot be used ----------------------------------------------------------
+
+
+class ModelOutputError(GieokError):
+    code = "model_output"
+    retryable = True
+
+
+class EmptyAnswer(ModelOutputError):
+    code = "empty_answer"
+    message = "The model gave an empty answer."
+    hint = "Retry, or ask in other words."
+
+
+class AnswerRefused(ModelOutputError):
+    code = "answer_refused"
+    message = "The model's server withheld the answer (content filter)."
+    hint = "Ask in other words."
+
+
+class SummaryRejected(ModelOutputError):
+    """A summary that must not replace its turns (design §5 «Checked before it counts»)."""
+
+    code = "summary_rejected"
+    message = "The summary of turns {first}-{last} was not used: {reason}."
+    hint = "The turns stay in the context as they are; it is tried again at the next turn."
+
+
+# --- the caller must act ------------------------------------------------------------------------
+
+
+class CallerError(GieokError):
+    code = "caller"
+
+
+class EmptyMessage(CallerError):
+    code = "empty_message"
+    message = "The message is empty."
+    hint = "Write something first."
+
+
+class MessageTooLong(CallerError):
+    code = "message_too_long"
+    message = "The message has {size:,} characters; the limit is {limit:,}."
+    hint = "Shorten it or split it into parts. It was not sent."
+
+
+class SessionBusy(CallerError):
+    code = "session_busy"
+    message = "The session {session!r} is still answering another message."
+    hint = "Wait for that answer or stop it."
+    retryable = True
+
+
+class SessionUnknown(CallerError):
+    code = "session_unknown"
+    message = "There is no session {session!r}."
+    hint = "Choose one from the list or start a new one."
+
+
+class NothingToRetry(CallerError):
+    code = "nothing_to_retry"
+    message = "The last turn of session {session!r} is complete; there is nothing to retry."
+
+
+class BadRate(CallerError):
+    code = "bad_rate"
+    message = "The compression rate {value!r} is outside 0.1 to 0.5."
+    hint = "Choose a rate from 0.1 (short) to 0.5 (detailed)."
+
+
+class PromptError(GieokError):
+    """A prompt file and its use disagree: the author of the prompt must act."""
+
+    code = "prompt"
+    message = "The prompt {name!r} ({language}): {reason}."
+
+
+class ScriptExhausted(GieokError):
+    """The scripted test model was called more often than its script has answers."""
+
+    code = "script_exhausted"
+    message = "The scripted model was called {calls} times, and its script has {answers} answers."
+
+
+class Interrupted(GieokError):
+    """The process that ran the turn ended before its answer did (design §3)."""
+
+    code = "interrupted"
+    message = "The answer to turn {turn} was cut off because the program that made it ended."
+    hint = "Retry it; nothing that was said is lost."
+    retryable = True

