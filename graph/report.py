@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-PartName = Literal["system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "question", "current"]
+PartName = Literal[
+    "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "question", "current"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not in the prompt, and why: ``summarised``, ``over_budget``, ``context_full``, ``casual``, ``failed``."""
+    """Something left out of the prompt, and why: summarised, over_budget, context_full, casual or failed."""
 
     what: str
     reason: str

@@ -1,0 +1,37 @@
+# make run: the app with everything it needs.  make test: every check.  Both need only Python 3.11+ and make.
+
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin/python
+
+.PHONY: help run test check install install-dev chromium clean
+
+help:
+	@echo "make run    install what is needed and start the app"
+	@echo "make test   install the tools, then lint, types and all tests"
+	@echo "make check  lint and types only"
+	@echo "make clean  remove the virtual environment and caches (sessions and weights stay)"
+
+run: install
+	@$(BIN) -m model.weights
+	@$(BIN) cli.py run
+
+test: install-dev chromium check
+	$(BIN) -m pytest
+
+check: install-dev
+	$(BIN) -m ruff check .
+	$(BIN) -m ruff format --check .
+	$(BIN) -m mypy .
+
+install:
+	@PYTHON="$(PYTHON)" sh .ci/install requirements.txt
+
+install-dev:
+	@PYTHON="$(PYTHON)" sh .ci/install requirements-dev.txt
+
+chromium: install-dev
+	@sh .ci/chromium
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

