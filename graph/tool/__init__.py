@@ -1,0 +1,35 @@
+"""The tools of the agent. A new tool is one file and one line in ``TOOLS``.
+
+A tool may bring its own words in ``metadata``: ``about`` (one line per language, for prompts) and ``examples``
+(per language, pairs of question and arguments, for models that do not call tools natively; see ``model/decide.py``).
+It raises ``ToolException`` with a text that the model can act on. Called with a ``ToolCall``, every tool here answers
+with a ``ToolMessage``; refused arguments and ``ToolException`` make its ``status`` «error».
+"""
+
+from __future__ import annotations
+
+from langchain_core.tools import BaseTool
+from pydantic import ValidationError
+from pydantic.v1 import ValidationError as OldValidationError
+
+from graph.tool.calculate import calculate
+from graph.tool.time import current_time
+
+
+def _refused(error: ValidationError | OldValidationError) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    return f"The call was refused: {name}: {first['msg']}."
+
+
+def _as_text(tool: BaseTool) -> BaseTool:
+    """The tool with its errors turned into results, so that the model can correct itself."""
+    tool.handle_tool_error = True
+    tool.handle_validation_error = _refused
+    return tool
+
+
+TOOLS: tuple[BaseTool, ...] = (
+    _as_text(current_time),
+    _as_text(calculate),
+)

@@ -1,0 +1,215 @@
+"""Arithmetic as people write it, in Korean and English, calculated in exact decimals on ``simpleeval``.
+
+``understand`` turns the written form into a plain expression («8만의 15%» → ``80000*(15/100)``); ``solve`` also
+calculates it and says both. Everything is bounded: characters, digits, exponents, factorials.
+"""
+
+from __future__ import annotations
+
+import ast
+import decimal
+import re
+import unicodedata
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from simpleeval import InvalidExpression, SimpleEval
+
+MAX_LENGTH = 300
+MAX_FACTORIAL = 200
+SHOWN_DIGITS = 15
+
+_CONTEXT = decimal.Context(
+    prec=60, Emax=400, Emin=-400, traps=[decimal.DivisionByZero, decimal.Overflow, decimal.InvalidOperation]
+)
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+_E = Decimal("2.71828182845904523536028747135266249775724709369995957496697")
+_BIG = {"만": 10**4, "억": 10**8, "조": 10**12}
+_SMALL = {"십": 10, "백": 100, "천": 1000}
+_ENGLISH = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORDS = (
+    (r"곱하기|\btimes\b|\bmultiplied by\b|[×·∙⋅✕✖]", "*"),
+    (r"나누기|\bdivided by\b|\bover\b|[÷∕⁄]", "/"),
+    (r"더하기|\bplus\b", "+"),
+    (r"빼기|\bminus\b|[−–—]", "-"),
+    (r"\^|\bto the power of\b", "**"),
+    (r"²", "**2"),
+    (r"³", "**3"),
+    (r"√|\bsquare root of\b", "sqrt "),
+    (r"π", "pi"),
+    (r"퍼센트|프로|\bpercent\b", "%"),
+    (r"[₩$€£¥]|(?<=[\d만억천백십 ])(?:원|달러|유로|엔|개|명|won\b|dollars?\b)", ""),
+)
+
+
+class CannotCalculate(ValueError):
+    """The expression cannot be calculated; the text says why, for the model to act on."""
+
+
+def solve(expression: str) -> str:
+    """``understood = value``; ``≈`` where the value was rounded. Raises ``CannotCalculate``."""
+    if len(expression) > MAX_LENGTH:
+        raise CannotCalculate(f"The expression has {len(expression)} characters; the limit is {MAX_LENGTH}.")
+    understood = understand(expression)
+    if not re.fullmatch(r"[\da-z.,+\-*/%()]+", understood) or re.search(r"\d(?!e[+-]?\d)[a-z]", understood):
+        raise CannotCalculate(_why(expression))
+    value, exact = evaluate(understood)
+    shown, whole = _show(value)
+    return f"{understood} {'=' if exact and whole else '≈'} {shown}"
+
+
+def understand(expression: str) -> str:
+    """The expression in plain signs: operators, units, percentages and separators made explicit."""
+    text = unicodedata.normalize("NFKC", expression.replace("²", "**2").replace("³", "**3"))
+    text = re.sub(r"[=?\s]+$", "", text.strip()).casefold()
+    for pattern, sign in _WORDS:
+        text = re.sub(pattern, sign, text)
+    if not re.search(r"\b(?:min|max|round|log)\s*\(", text):
+        text = re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])", lambda found: found[0].replace(",", ""), text)
+    text = re.sub(r"(?:\d+(?:\.\d+)?\s*[십백천만억조]+\s*)+(?:\d+(?![\d.]*\s*%))?", _korean_number, text)
+    text = re.sub(r"(\d+(?:\.\d+)?)\s*(thousand|million|billion|trillion|k)\b", _english_number, text)
+    text = re.sub(r"sqrt (\d+(?:\.\d+)?)", r"sqrt(\1)", text)
+    text = re.sub(r"(?<=\d)\s*x\s*(?=[\d(])", "*", text)
+    text = re.sub(r"(\d+)\s*!", r"factorial(\1)", re.sub(r"(?<=\d)_(?=\d)", "", text))
+    return re.sub(r"\s+", "", _percent(text))
+
+
+def evaluate(expression: str) -> tuple[Decimal, bool]:
+    """The value of a plain expression, and whether it is exact. Raises ``CannotCalculate``."""
+    with decimal.localcontext(_CONTEXT) as context:
+        context.clear_flags()
+        try:
+            value = _Exact().eval(expression)
+        except decimal.DivisionByZero:
+            raise CannotCalculate(f"{expression!r} divides by zero.") from None
+        except decimal.Overflow:
+            raise CannotCalculate(f"The value of {expression!r} is too large (limit 10^{_CONTEXT.Emax}).") from None
+        except (InvalidExpression, SyntaxError, ArithmeticError, ValueError, TypeError, KeyError) as error:
+            raise CannotCalculate(_why(expression, error)) from error
+        except (RecursionError, MemoryError):
+            raise CannotCalculate(f"{expression[:40]!r} … is nested too deeply.") from None
+        return +value, not context.flags[decimal.Inexact]
+
+
+class _Exact(SimpleEval):  # type: ignore[misc]
+    """``simpleeval`` with decimals only: numbers, + - * / // % **, a few functions, pi and e. Nothing else."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[type[ast.AST], Callable[[Any], Any]]
+        super().__init__(operators=_OPERATORS, functions=_FUNCTIONS, names={"pi": _PI, "e": _E})
+        self.nodes = {kind: self.nodes[kind] for kind in (ast.Expr, ast.UnaryOp, ast.BinOp, ast.Name)}
+        self.nodes |= {ast.Constant: self._number, ast.Call: self._call}
+
+    def _number(self, node: ast.Constant) -> Decimal:
+        if type(node.value) not in (int, float):
+            raise InvalidExpression("only numbers can be calculated")
+        return +Decimal(ast.get_source_segment(self.expr, node) or "")
+
+    def _call(self, node: ast.Call) -> Any:
+        if not isinstance(node.func, ast.Name) or node.keywords:
+            raise InvalidExpression(f"known functions are {', '.join(_FUNCTIONS)}")
+        return self._eval_call(node)
+
+
+def _why(expression: str, error: Exception | None = None) -> str:
+    reason = f" ({str(error)[:120]})" if isinstance(error, InvalidExpression | ValueError) else ""
+    advice = 'Give one expression of numbers and operators, such as "(1200+350)*3" or "15% of 2400".'
+    return f"{expression[:80]!r} cannot be calculated{reason}. {advice}"
+
+
+def _floor(value: Decimal) -> Decimal:
+    return value.to_integral_value(decimal.ROUND_FLOOR)
+
+
+def _modulo(value: Decimal, divisor: Decimal) -> Decimal:
+    """The remainder with the sign of the divisor, as Python has it for whole numbers."""
+    rest = value % divisor
+    return rest + divisor if rest and (rest < 0) != (divisor < 0) else rest
+
+
+def _factorial(value: Decimal) -> Decimal:
+    if value != _floor(value) or not 0 <= value <= MAX_FACTORIAL:
+        raise CannotCalculate(f"factorial takes whole numbers from 0 to {MAX_FACTORIAL}, not {value}.")
+    product = Decimal(1)
+    for factor in range(2, int(value) + 1):
+        product *= factor
+    return product
+
+
+def _round(value: Decimal, digits: Decimal = Decimal(0)) -> Decimal:
+    if digits != _floor(digits) or not -30 <= digits <= 30:
+        raise CannotCalculate(f"round takes -30 to 30 digits, not {digits}.")
+    return value.quantize(Decimal(1).scaleb(-int(digits)), decimal.ROUND_HALF_UP, context=_CONTEXT.copy())
+
+
+def _log(value: Decimal, base: Decimal = Decimal(10)) -> Decimal:
+    return value.log10() / base.log10()
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Decimal]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: (a - _modulo(a, b)) / b,
+    ast.Mod: lambda a, b: _modulo(a, b),
+    ast.Pow: lambda a, b: a**b,
+    ast.USub: lambda a: -a,
+    ast.UAdd: lambda a: +a,
+}
+_FUNCTIONS: dict[str, Callable[..., Decimal]] = {
+    "sqrt": lambda a: a.sqrt(),
+    "abs": lambda a: abs(a),
+    "round": _round,
+    "floor": _floor,
+    "ceil": lambda a: -_floor(-a),
+    "min": lambda *values: min(values),
+    "max": lambda *values: max(values),
+    "ln": lambda a: a.ln(),
+    "log": _log,
+    "exp": lambda a: a.exp(),
+    "factorial": _factorial,
+}
+
+
+def _korean_number(found: re.Match[str]) -> str:
+    """«3만 5천» → 35000, «1억 2천만» → 120000000."""
+    total = section = Decimal(0)
+    current: Decimal | None = None
+    for part in re.findall(r"\d+(?:\.\d+)?|[십백천만억조]", found[0]):
+        if part in _SMALL:
+            section += (1 if current is None else current) * _SMALL[part]
+            current = None
+        elif part in _BIG:
+            total += (section + (current or 0) or 1) * _BIG[part]
+            section, current = Decimal(0), None
+        else:
+            current = Decimal(part)
+    return f"{total + section + (current or 0):f}".removesuffix(".0")
+
+
+def _english_number(found: re.Match[str]) -> str:
+    return f"{(Decimal(found[1]) * _ENGLISH[found[2]]).normalize():f}"
+
+
+def _percent(text: str) -> str:
+    """Percentages: «A ± B%» at the end is relative to A; elsewhere B% is B/100; «of» and «의» multiply."""
+    relative = re.fullmatch(r"([\d.()+\-*/\s]*[\d)])\s*([+-])\s*(\d+(?:\.\d+)?)\s*%", text)
+    if relative:
+        base = relative[1].strip()
+        base = base if re.fullmatch(r"[\d.]+|\([^()]*\)", base) else f"({base})"
+        return f"{base}*(1{relative[2]}{relative[3]}/100)"
+    text = re.sub(r"^\s*(\d\d?)\s*%\s*(?=\d{3,}(?:\.\d+)?\s*$)", r"(\1/100)*", text)
+    text = re.sub(r"(\d+(?:\.\d+)?)\s*%(?!\s*[\d(])", r"(\1/100)", text)
+    return re.sub(r"(?<=[\d)])\s*(?:\bof\b|의)\s*(?=[\d(])", "*", text)
+
+
+def _show(value: Decimal) -> tuple[str, bool]:
+    """The value with separators, and whether nothing was cut."""
+    whole = value.to_integral_value()
+    if value == whole and abs(value) < Decimal(10) ** 40:
+        return f"{whole or Decimal(0):,f}", True
+    short = decimal.Context(prec=SHOWN_DIGITS, Emax=400, Emin=-400).create_decimal(value).normalize()
+    shown = f"{short:,f}" if -7 <= short.adjusted() < 40 else f"{short:e}"
+    return shown, short == value

@@ -1,0 +1,42 @@
+"""The tool that calculates: exact decimals, no ``eval``."""
+
+from __future__ import annotations
+
+from langchain_core.tools import ToolException, tool
+from pydantic import BaseModel, Field
+
+from graph.tool import arithmetic
+
+MAX_LENGTH = 300
+
+
+class CalculateArguments(BaseModel):
+    """Arguments of ``calculate``."""
+
+    expression: str = Field(max_length=MAX_LENGTH, description='An expression such as "(1200+350)*3" or "15% of 2400"')
+
+
+@tool(args_schema=CalculateArguments)
+def calculate(expression: str) -> str:
+    """Calculate an arithmetic expression exactly."""
+    try:
+        return arithmetic.solve(expression)
+    except arithmetic.CannotCalculate as error:
+        raise ToolException(str(error)) from error
+
+
+calculate.metadata = {
+    "about": {"ko": "계산 (사칙연산, 퍼센트, 거듭제곱)", "en": "arithmetic: sums, percentages, powers"},
+    "examples": {
+        "ko": [
+            ("37 곱하기 12는?", {"expression": "37*12"}),
+            ("8만 원의 20%는 얼마야?", {"expression": "20% of 80000"}),
+            ("사과 4개에 3,600원이면 한 개에 얼마야?", {"expression": "3600/4"}),
+        ],
+        "en": [
+            ("What is 37 times 12?", {"expression": "37*12"}),
+            ("How much is a 20% tip on $80?", {"expression": "20% of 80"}),
+            ("If 4 apples cost 3,600, how much is one?", {"expression": "3600/4"}),
+        ],
+    },
+}

@@ -1,0 +1,56 @@
+"""The tool that tells the time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from langchain_core.tools import ToolException, tool
+from pydantic import BaseModel, Field
+
+from graph.tool import zone as zones
+
+LOCAL = "local"
+_WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일")
+
+
+class TimeArguments(BaseModel):
+    """Arguments of ``current_time``."""
+
+    zone: str = Field(LOCAL, max_length=64, description='IANA zone such as "Asia/Seoul", a city, or "local"')
+
+
+@tool(args_schema=TimeArguments)
+def current_time(zone: str = LOCAL) -> str:
+    """The current date, weekday and time in a time zone."""
+    if zone.strip().casefold() in ("", LOCAL):
+        return _say(datetime.now().astimezone())
+    name = zones.find(zone)
+    if name is None:
+        near = zones.near(zone)
+        advice = f"Did you mean {' or '.join(near)}?" if near else 'Give an IANA zone such as "Asia/Seoul".'
+        raise ToolException(f"There is no time zone {zone!r}. {advice}")
+    return _say(datetime.now(ZoneInfo(name)))
+
+
+def _say(now: datetime) -> str:
+    place = now.tzinfo.key if isinstance(now.tzinfo, ZoneInfo) else "local time"
+    offset = f"UTC{now:%z}"[:6] + ":" + f"{now:%z}"[3:5]
+    return f"{now:%Y-%m-%d} {now:%A} ({_WEEKDAYS[now.weekday()]}) {now:%H:%M} {place} ({offset})"
+
+
+current_time.metadata = {
+    "about": {"ko": "지금 시각, 날짜, 요일", "en": "the time, date or weekday right now"},
+    "examples": {
+        "ko": [
+            ("지금 몇 시야?", {"zone": LOCAL}),
+            ("오늘 무슨 요일이지?", {"zone": LOCAL}),
+            ("파리는 지금 몇 시야?", {"zone": "Europe/Paris"}),
+        ],
+        "en": [
+            ("What time is it?", {"zone": LOCAL}),
+            ("Which day of the week is it today?", {"zone": LOCAL}),
+            ("What's the time in Paris now?", {"zone": "Europe/Paris"}),
+        ],
+    },
+}
