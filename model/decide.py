@@ -1,0 +1,167 @@
+"""Which tools to call: the one file that switches between native tool calls and decided ones (design §9).
+
+A model that calls tools natively gets them bound. For one that does not, a short call of constrained JSON decides: its
+prompt is static (tools in a line each, then examples) and so comes from the cache of its own slot; only the question
+and a cut line of context are new. Tools bring their words for that prompt in ``metadata`` (see ``graph/tool``).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, ValidationError
+
+from model.modelset import ModelSet
+from model.stream import Model, complete
+from prompt import render
+
+REPLY = "reply"
+MAX_TOKENS = 120
+"""Longest decision in tokens."""
+QUESTION_CHARS, CONTEXT_CHARS = 600, 150
+_GENERIC = {
+    "ko": ("안녕!", "고마워, 도움이 됐어", "내가 아까 뭐라고 했지?", "김치찌개 끓이는 법 알려줘", "내일 10시에 회의가 있어"),
+    "en": ("Hello!", "Thanks, that helped", "What did I say earlier?", "How do I make an omelette?", "I have a meeting at 10"),
+}
+_LABELS = {"ko": ("앞의 질문", "질문"), "en": ("Previous question", "Question")}
+
+
+def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
+    """The chat model, with the tools bound when it calls them natively."""
+    return models.chat.bind_tools(list(tools)) if models.decide is None and tools else models.chat
+
+
+def calls(
+    models: ModelSet,
+    tools: Sequence[BaseTool],
+    question: str,
+    history: Sequence[AnyMessage] = (),
+    *,
+    language: str,
+    stop: threading.Event | None = None,
+) -> list[ToolCall]:
+    """The tool calls that the question needs, by one short model call; empty when none, or when the decision is invalid.
+
+    ``history``: the turns before the question; only its last question is used. Empty for natively calling models.
+    Raises what ``model.stream.complete`` raises.
+    """
+    if models.decide is None or not tools or not question.strip():
+        return []
+    messages = [SystemMessage(instructions(tools, language)), HumanMessage(_ask(question, history, language))]
+    answer = complete(models.decide, messages, stop=stop, **_constraint(tools))
+    return parse(str(answer.text), tools)
+
+
+def describe(tools: Sequence[BaseTool], language: str) -> str:
+    """The tools in a line each, for the system prompt and the decision prompt."""
+    return "\n".join(f"- {tool.name}: {_about(tool, language)}" for tool in tools)
+
+
+def instructions(tools: Sequence[BaseTool], language: str) -> str:
+    """The static part of the decision prompt."""
+    return render("decide", language, tools=describe(tools, language), examples=_examples(tools, language))
+
+
+def parse(text: str, tools: Sequence[BaseTool]) -> list[ToolCall]:
+    """The decision in ``text`` as tool calls; none unless it names a known tool with arguments that its schema takes."""
+    try:
+        decision = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    known = {tool.name: tool for tool in tools}
+    if not isinstance(decision, dict) or len(decision) != 1:
+        return []
+    name, arguments = next(iter(decision.items()))
+    if name not in known or not isinstance(arguments, dict) or not _takes(known[name], arguments):
+        return []
+    return [ToolCall(name=name, args=arguments, id=f"call_{uuid4().hex[:12]}", type="tool_call")]
+
+
+def schema(tools: Sequence[BaseTool]) -> dict[str, Any]:
+    """JSON schema of a decision: an object whose one key is a tool, with its arguments, or ``reply``."""
+    shapes = {REPLY: {"type": "object", "properties": {}, "additionalProperties": False}}
+    shapes |= {tool.name: _arguments(tool) for tool in tools}
+    return {
+        "anyOf": [
+            {"type": "object", "properties": {name: shape}, "required": [name], "additionalProperties": False}
+            for name, shape in shapes.items()
+        ]
+    }
+
+
+def _constraint(tools: Sequence[BaseTool]) -> dict[str, Any]:
+    shape = {"name": "decision", "schema": schema(tools)}
+    return {
+        "response_format": {"type": "json_schema", "json_schema": shape},
+        "temperature": 0,
+        "max_tokens": MAX_TOKENS,
+    }
+
+
+def _about(tool: BaseTool, language: str) -> str:
+    about = (tool.metadata or {}).get("about", {})
+    return str(about.get(language) or tool.description)
+
+
+def _examples(tools: Sequence[BaseTool], language: str) -> str:
+    label = _LABELS[language][1]
+    pairs = [(question, {REPLY: {}}) for question in _GENERIC[language]]
+    for tool in tools:
+        given = (tool.metadata or {}).get("examples", {}).get(language, ())
+        pairs += [(question, {tool.name: arguments}) for question, arguments in given]
+    return "\n".join(f"{label}: {question}\n{_json(decision)}" for question, decision in pairs)
+
+
+def _ask(question: str, history: Sequence[AnyMessage], language: str) -> str:
+    before, now = _LABELS[language]
+    asked = [str(message.text) for message in history if isinstance(message, HumanMessage)]
+    lines = [f"{before}: {_cut(asked[-1], CONTEXT_CHARS)}"] if asked else []
+    return "\n".join([*lines, f"{now}: {_cut(question, QUESTION_CHARS)}"])
+
+
+def _cut(text: str, limit: int) -> str:
+    """One line; of a long text its start and its end, where the request usually stands."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit // 3]} … {line[-(limit * 2 // 3) :]}"
+
+
+def _arguments(tool: BaseTool) -> dict[str, Any]:
+    """The tool's argument schema without titles, descriptions and defaults, all properties required."""
+    full = tool.tool_call_schema
+    shape = full if isinstance(full, dict) else full.model_json_schema()
+    bare = _bare(shape)
+    return {**bare, "required": list(bare.get("properties", {})), "additionalProperties": False}
+
+
+def _bare(shape: Any) -> Any:
+    if isinstance(shape, list):
+        return [_bare(each) for each in shape]
+    if not isinstance(shape, dict):
+        return shape
+    dropped = ("title", "description", "default")
+    return {
+        key: ({name: _bare(each) for name, each in value.items()} if key == "properties" else _bare(value))
+        for key, value in shape.items()
+        if key == "properties" or key not in dropped
+    }
+
+
+def _takes(tool: BaseTool, arguments: dict[str, Any]) -> bool:
+    taken = tool.tool_call_schema
+    if not (isinstance(taken, type) and issubclass(taken, BaseModel)):
+        return True
+    try:
+        taken.model_validate(arguments)
+    except ValidationError:
+        return False
+    return set(arguments) <= set(taken.model_fields)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
