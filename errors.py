@@ -151,6 +151,13 @@ class ContextTooLong(UpstreamError):
     retryable = False
 
 
+class ContextOverflow(ContextTooLong):
+    """Too long, by a server that does not say by how much (OpenAI's newer models)."""
+
+    code = "context_overflow"
+    message = "The question is longer than the model takes."
+
+
 # --- the model's output cannot be used ----------------------------------------------------------
 
 

@@ -1,0 +1,117 @@
+"""One client for hosted, local and embedded models: ``langchain_openai.ChatOpenAI`` on Chat Completions (design §9).
+
+Retries after 429 and 5xx are the OpenAI client's own: it honours ``Retry-After`` up to two minutes and else doubles its
+pause from 0.5 s to 8 s (openai/_base_client.py ``_calculate_retry_timeout``). A time-out is not repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from langchain_core.language_models import BaseChatModel
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from errors import AnswerRefused, ModelBroken
+from model.cut import Transport
+from model.fault import translated
+from settings import Settings
+from text.clean import clean
+
+CONNECT_SECONDS = 10.0
+
+
+def chat(
+    url: str,
+    key: str,
+    model: str,
+    *,
+    settings: Settings,
+    extra_body: dict[str, Any] | None = None,
+    max_tokens: int | None = None,
+    temperature: float | None = None,
+) -> BaseChatModel:
+    """A chat model behind an OpenAI-compatible address.
+
+    ``url``: up to and including ``/v1``. ``key``: may be empty for a server that wants none. ``extra_body``: what a
+    server takes beyond OpenAI's fields, such as llama.cpp's ``id_slot``. Every error that leaves it is an
+    ``UpstreamError`` or a ``ModelOutputError`` of errors.py; ``stream.stream`` can stop it at any moment.
+    """
+    seconds = settings.model_timeout
+    timeout = httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    return Client(
+        base_url=url,
+        api_key=SecretStr(key or "none"),
+        model=model,
+        extra_body=extra_body,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        timeout=timeout,
+        max_retries=settings.model_retries,
+        http_client=httpx2.Client(transport=Transport(url, seconds), timeout=timeout, follow_redirects=True),
+        streaming=True,
+        stream_usage=True,
+        use_responses_api=False,
+    )
+
+
+class Client(ChatOpenAI):
+    """``ChatOpenAI`` that always streams, whose errors are Gieok's, and that notices refusals and cut-off answers."""
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        url, reason, refused, seen = str(self.openai_api_base), "", False, False
+        with translated(url, self.model_name, _read_timeout(self.request_timeout)):
+            for chunk in super()._stream(*args, **kwargs):
+                seen = True
+                reason = (chunk.generation_info or {}).get("finish_reason") or reason
+                refused = refused or bool(chunk.message.additional_kwargs.get("refusal"))
+                yield chunk
+        if refused or reason == "content_filter":
+            raise AnswerRefused
+        if not reason:
+            raise ModelBroken(url=url, reason="the answer has no end" if seen else "it sent no answer")
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
+    ) -> ChatGenerationChunk | None:
+        """Keep ``delta.refusal``, which langchain-openai drops from streamed chunks."""
+        made = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
+        if made and any((choice.get("delta") or {}).get("refusal") for choice in chunk.get("choices") or ()):
+            made.message.additional_kwargs["refusal"] = True
+        return made
+
+    def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        """The request as every server takes it.
+
+        ``response_format`` goes in as it is: by its own field langchain-openai takes another path, which parses the
+        answer and repeats it whole as a last chunk. ``max_completion_tokens`` is known to OpenAI, the older
+        ``max_tokens`` to all others. Text that UTF-8 cannot hold, and NUL, would break the request.
+        """
+        payload: dict[str, Any] = _sendable(super()._get_request_payload(input_, stop=stop, **kwargs))
+        if "response_format" in payload:
+            shape = {"response_format": payload.pop("response_format")}
+            payload["extra_body"] = {**(payload.get("extra_body") or {}), **shape}
+        if "max_completion_tokens" in payload and not _is_openai(str(self.openai_api_base)):
+            payload["max_tokens"] = payload.pop("max_completion_tokens")
+        return payload
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: _sendable(each) for key, each in value.items()}
+    return [_sendable(each) for each in value] if isinstance(value, list) else value
+
+
+def _is_openai(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host.endswith((".openai.com", ".openai.azure.com"))
+
+
+def _read_timeout(timeout: Any) -> float:
+    return float((timeout.read if isinstance(timeout, httpx2.Timeout) else timeout) or 0)

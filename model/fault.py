@@ -1,0 +1,112 @@
+"""What went wrong upstream, as Gieok's errors: third-party exceptions are translated here, once (style «errors»).
+
+No text of an upstream error is passed on, because servers echo keys and messages in it; only its code, type and the
+name of the parameter are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from json import JSONDecodeError
+from typing import Any
+
+import httpx2
+import openai
+
+from errors import (
+    ContextOverflow,
+    ContextTooLong,
+    GieokError,
+    KeyRejected,
+    ModelBroken,
+    ModelOverloaded,
+    ModelServerError,
+    ModelTimeout,
+    ModelUnknown,
+    ModelUnreachable,
+    RequestRejected,
+)
+
+_TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "context window", "maximum context length")
+_OVER = re.compile(r"maximum context length is (?P<limit>\d+) tokens.*?(?:resulted in|requested) (?P<tokens>\d+)", re.S)
+_NAME = re.compile(r"[\w.\[\]-]{1,80}")
+
+
+@contextmanager
+def translated(url: str, model: str, seconds: float) -> Iterator[None]:
+    """Let only Gieok's errors out of the block. ``seconds``: the time-out that is named when it struck."""
+    try:
+        yield
+    except (openai.APIError, httpx2.HTTPError, JSONDecodeError, UnicodeDecodeError) as error:
+        raise translate(error, url=url, model=model, seconds=seconds) from error
+
+
+def translate(error: Exception, *, url: str, model: str, seconds: float) -> GieokError:
+    """The error of Gieok that an exception of the OpenAI client, of httpx or of JSON stands for."""
+    if isinstance(error, openai.APIStatusError):
+        return _status(error.status_code, _body(error), str(error), url=url, model=model)
+    if isinstance(error, openai.APIError) and _too_long(_body(error), str(error)):
+        return _overflow(_body(error), str(error))
+    cause = error.__cause__
+    while isinstance(cause, openai.APIError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    if isinstance(error, openai.APITimeoutError) or isinstance(cause or error, httpx2.TimeoutException):
+        return ModelTimeout(url=url, seconds=seconds)
+    if isinstance(cause or error, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
+        return ModelUnreachable(url=url)
+    return ModelBroken(url=url, reason=_broken(error))
+
+
+def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str) -> GieokError:
+    if status in (401, 403):
+        return KeyRejected(url=url, status=status)
+    if status == 404:
+        return ModelUnknown(url=url, model=model)
+    if status == 429:
+        return ModelOverloaded(url=url)
+    if _too_long(body, text):
+        return _overflow(body, text)
+    kind = ModelServerError if status >= 500 else RequestRejected
+    return kind(url=url, status=status, reason=_reason(body) or _phrase(status))
+
+
+def _too_long(body: Mapping[str, Any], text: str) -> bool:
+    said = f"{body.get('code')} {body.get('type')} {text}"
+    return any(mark in said for mark in _TOO_LONG)
+
+
+def _overflow(body: Mapping[str, Any], text: str) -> GieokError:
+    """With the numbers of llama.cpp (``n_prompt_tokens``, ``n_ctx``) or of OpenAI's sentence, when there are any."""
+    tokens, limit = body.get("n_prompt_tokens"), body.get("n_ctx")
+    if found := _OVER.search(text):
+        tokens, limit = int(found["tokens"]), int(found["limit"])
+    if isinstance(tokens, int) and isinstance(limit, int):
+        return ContextTooLong(tokens=tokens, limit=limit)
+    return ContextOverflow()
+
+
+def _body(error: openai.APIError) -> Mapping[str, Any]:
+    return error.body if isinstance(error.body, Mapping) else {}
+
+
+def _reason(body: Mapping[str, Any]) -> str:
+    names = (body.get("code"), body.get("type"), body.get("param"))
+    plain = [name for name in names if isinstance(name, str) and _NAME.fullmatch(name)]
+    return ", ".join(dict.fromkeys(plain))
+
+
+def _phrase(status: int) -> str:
+    known = {each.value: each.phrase for each in HTTPStatus}
+    return known.get(status, "no reason given")
+
+
+def _broken(error: Exception) -> str:
+    if isinstance(error, JSONDecodeError | UnicodeDecodeError):
+        return "it sent something that is not JSON"
+    if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
+        return "the connection was lost"
+    said = _reason(_body(error)) if isinstance(error, openai.APIError) else ""
+    return f"it reported an error ({said})" if said else "it reported an error"

@@ -1,0 +1,164 @@
+"""A chat model that says what a script tells it: for tests, benches and demonstrations."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.chat_models import generate_from_stream
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import PrivateAttr
+
+from errors import ScriptExhausted
+from model.cut import Cut, current
+from model.modelset import ModelSet
+
+Answer = str | AIMessage | BaseException
+Step = Answer | Callable[[list[BaseMessage]], Answer]
+Script = Sequence[Step] | Callable[[list[BaseMessage]], Answer]
+
+
+class ScriptedModel(BaseChatModel):
+    """Gives the answers of a script in order, streamed word by word; or, as a function of the messages, without end.
+
+    ``answers``: each a text, an ``AIMessage`` (with tool calls), an exception to raise, or a function of the messages
+    that gives one of these; or one such function for all calls. ``delay``: seconds before each word. ``gate``: an event
+    that is waited for before each word but the first, so that a test can hold an answer in its middle. ``calls`` and
+    ``bound`` record the messages and the bound arguments (tools, response_format) of every call.
+
+    Raises ``ScriptExhausted`` when it is called more often than the script has answers.
+    """
+
+    answers: Any = ()
+    delay: float = 0.0
+    gate: Any = None
+    _calls: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+    _bound: list[dict[str, Any]] = PrivateAttr(default_factory=list)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(self, answers: Script = (), **fields: Any) -> None:
+        super().__init__(answers=answers if callable(answers) else tuple(answers), **fields)
+
+    @property
+    def calls(self) -> list[list[BaseMessage]]:
+        """The messages of every call so far."""
+        return self._calls
+
+    @property
+    def bound(self) -> list[dict[str, Any]]:
+        """What was bound for every call so far, ``{}`` for nothing."""
+        return self._bound
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        """Bind tools as the real client does, in OpenAI's form."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        answer = self._answer(messages, kwargs)
+        for index, word in enumerate(re.findall(r"\s*\S+|\s+$", answer.text)):
+            self._hold(first=index == 0)
+            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+        yield _last(answer, messages)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+
+    def _answer(self, messages: list[BaseMessage], bound: dict[str, Any]) -> AIMessage:
+        with self._lock:
+            self._calls.append(list(messages))
+            self._bound.append({key: value for key, value in bound.items() if key != "stream"})
+            number = len(self._calls)
+        if not callable(self.answers) and number > len(self.answers):
+            raise ScriptExhausted(calls=number, answers=len(self.answers))
+        step = self.answers if callable(self.answers) else self.answers[number - 1]
+        answer = step(messages) if callable(step) else step
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, AIMessage) else AIMessage(answer)
+
+    def _hold(self, *, first: bool) -> None:
+        """Wait as told; a call that is cut off stops waiting."""
+        call = current.get()
+        if self.delay:
+            call.wait(self.delay) if call else time.sleep(self.delay)
+        while self.gate is not None and not first and not self.gate.wait(0.01):
+            if call and call.is_cut:
+                raise Cut
+
+
+def count(text: str) -> int:
+    """A quarter of the characters that are not white space, rounded up: deterministic, and no tokenizer's figure."""
+    return -(-len("".join(text.split())) // 4)
+
+
+def models(
+    chat: Script | ScriptedModel = (),
+    utility: Script | ScriptedModel = (),
+    decide: Script | ScriptedModel | None = None,
+    *,
+    context_size: int = 32_768,
+    exact: bool = True,
+) -> ModelSet:
+    """A ``ModelSet`` of scripted models; a role without answers fails as soon as it is called."""
+    return ModelSet(
+        chat=_model(chat),
+        utility=_model(utility),
+        decide=None if decide is None else _model(decide),
+        count=count,
+        exact=exact,
+        name="scripted",
+        kind="scripted",
+        url="",
+        context_size=context_size,
+        constrained=decide is not None,
+    )
+
+
+def _model(script: Script | ScriptedModel) -> ScriptedModel:
+    return script if isinstance(script, ScriptedModel) else ScriptedModel(script)
+
+
+def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk:
+    """The end of an answer as OpenAI sends it: tool calls, the reason for the end, and the usage."""
+    calls = [
+        tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
+        for index, call in enumerate(answer.tool_calls)
+    ]
+    prompt, said = sum(count(each.text) for each in messages), count(answer.text) + sum(count(str(c)) for c in calls)
+    counted = UsageMetadata(input_tokens=prompt, output_tokens=said, total_tokens=prompt + said)
+    return ChatGenerationChunk(
+        message=AIMessageChunk(
+            content="",
+            tool_call_chunks=calls,
+            usage_metadata=answer.usage_metadata or counted,
+            chunk_position="last",
+        ),
+        generation_info={"finish_reason": "tool_calls" if calls else "stop", "model_name": "scripted"},
+    )
