@@ -1,0 +1,1 @@
+"""Plain text: cleaning, language, sentences, facts. Knows nothing of models, chats or storage."""

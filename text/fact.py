@@ -1,0 +1,176 @@
+"""What a summary must not lose: numbers, amounts, dates, times, names, identifiers, addresses (design §5).
+
+Found by form, without a model. Precision comes before recall: a false fact costs a needless repair.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from text import name, number, when
+
+Kind = Literal["url", "email", "identifier", "date", "time", "number", "name"]
+_Value = when.Day | when.Clock | number.Number | str
+
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`)\]}」』》가-힣]+[^\s<>\"'`)\]}」』》가-힣.,;:!?]")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_IDENTIFIER = re.compile(
+    r"(?<![\w.\x1f-])(?:"
+    r"(?=[\w-]*\d{2})(?=[\w-]*[A-Z])[A-Z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)+"  # ORD-2024-17
+    r"|[A-Z]{1,5}\d{2,}[A-Z0-9]*"  # KE701, B204
+    r"|[A-Z]{2,}[-_]?\d+"  # GPT-4, MX5
+    r"|v\d+(?:\.\d+)+"  # v2.1.0
+    r"|\d+\.\d+\.\d+(?:\.\d+)*"  # 2.1.0
+    r"|\d{2,4}-\d{3,4}-\d{4}"  # telephone
+    r")(?![A-Za-z0-9])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact where it stands (character offsets into the text); ``value`` is what is compared."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    value: _Value
+
+
+@lru_cache(maxsize=512)
+def facts(text: str) -> tuple[Fact, ...]:
+    """The facts of a text in reading order, each value once, where it first stands."""
+    kept: list[Fact] = []
+    for fact in sorted(_find(text, loose=False), key=lambda each: each.start):
+        if not any(_covers(known, fact) for known in kept):
+            kept = [known for known in kept if not _covers(fact, known)] + [fact]
+    return tuple(kept)
+
+
+def lost(original: str, summary: str) -> tuple[str, ...]:
+    """Facts of the original, as written there, whose value is not in the summary.
+
+    ``1,200,000``, ``1200000`` and ``120만`` are one value, as are ``3월 5일`` and ``03-05``, ``오후 7시`` and ``19:00``,
+    half and full width, upper and lower case.
+    """
+    return tuple(fact.text for fact in facts(original) if not holds(summary, fact))
+
+
+def kept(original: str, summary: str) -> tuple[str, ...]:
+    """Facts of the original whose value is in the summary."""
+    return tuple(fact.text for fact in facts(original) if holds(summary, fact))
+
+
+def holds(text: str, fact: Fact) -> bool:
+    """Whether a text holds a fact's value."""
+    value = fact.value
+    if isinstance(value, str):
+        return _folded_holds(fact.kind, value, text)
+    return any(_same(value, other.value) for other in _loose(text))
+
+
+def _same(value: _Value, other: _Value) -> bool:
+    if isinstance(value, when.Day) and isinstance(other, when.Day):
+        return value.same(other)
+    if isinstance(value, when.Clock) and isinstance(other, when.Clock):
+        return value.same(other)
+    return isinstance(value, number.Number) and isinstance(other, number.Number) and value.same(other)
+
+
+def _covers(known: Fact, fact: Fact) -> bool:
+    """Whether ``fact`` adds nothing to ``known``: the same value, or a shorter form of the same name."""
+    if known.kind != fact.kind:
+        return False
+    if isinstance(fact.value, str) and isinstance(known.value, str):
+        short, long = fact.value.split(), known.value.split()
+        return any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
+    return _same(fact.value, known.value)
+
+
+def _folded_holds(kind: Kind, value: str, text: str) -> bool:
+    folded = _fold(text)
+    if kind != "name":
+        return value in folded
+    if _word_in(value, folded):
+        return True
+    parts = value.split()  # of a name in several words the better half will do: "Sarah" for "Sarah Kim"
+    plain = unicodedata.normalize("NFKC", text)
+    found = sum(
+        bool(re.search(rf"\b{re.escape(part)}", plain, re.IGNORECASE)) and part.title() in plain for part in parts
+    )
+    return len(parts) > 1 and 2 * found >= len(parts)
+
+
+def _word_in(value: str, folded: str) -> bool:
+    if not value.isascii():
+        return value.replace(" ", "") in folded.replace(" ", "")
+    return re.search(rf"(?<![a-z0-9]){re.escape(value)}(?![a-z0-9])", folded) is not None
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+@lru_cache(maxsize=2048)
+def _loose(text: str) -> tuple[Fact, ...]:
+    """Everything in a summary that may stand for a fact, generously."""
+    found = list(_find(text, loose=True))
+    days = [fact.value for fact in found if isinstance(fact.value, when.Day)]
+    extra = [
+        Fact("number", "", 0, 0, number.Number(0, 0, number.Decimal(value), unit))
+        for day in days
+        for value, unit in ((day.year, ""), (day.month, "month"), (day.day, "day"))
+        if value is not None
+    ]
+    return (*found, *extra)
+
+
+def _find(text: str, *, loose: bool) -> Iterator[Fact]:
+    """All finds; what an earlier kind took is blanked for the later ones. Offsets hold where NFKC keeps the length."""
+    left = _narrow(text)
+    for kind, finder in _finders(loose):
+        taken: list[tuple[int, int]] = []
+        for start, end, value in finder(left):
+            if not any(start < stop and begin < end for begin, stop in taken):
+                taken.append((start, end))
+                yield Fact(kind, text[start:end].strip(), start, end, value)
+        for start, end in taken:
+            left = left[:start] + "\x1f" * (end - start) + left[end:]
+
+
+def _narrow(text: str) -> str:
+    """Full-width characters as half-width ones, character by character, so that offsets stay."""
+    return "".join(wide if len(wide := unicodedata.normalize("NFKC", letter)) == 1 else letter for letter in text)
+
+
+_Found = Iterator[tuple[int, int, _Value]]
+
+
+def _finders(loose: bool) -> Iterator[tuple[Kind, Callable[[str], _Found]]]:
+    yield "url", lambda text: _matches(_URL, text, _address)
+    yield "email", lambda text: _matches(_EMAIL, text, _fold)
+    yield "date", lambda text: ((day.start, day.end, day) for day in when.days(text, loose=loose))
+    yield "identifier", lambda text: _matches(_IDENTIFIER, text, _fold)
+    yield "time", lambda text: ((time.start, time.end, time) for time in when.clocks(text, loose=loose))
+    yield "number", lambda text: ((each.start, each.end, each) for each in _numbers(text, loose))
+    if not loose:
+        yield "name", lambda text: ((each.start, each.end, _fold(each.text)) for each in name.find(text))
+
+
+def _numbers(text: str, loose: bool) -> Iterator[number.Number]:
+    yield from (each for each in number.find(text) if loose or each.telling)
+    if loose:
+        yield from number.spelled(text)
+
+
+def _address(url: str) -> str:
+    return _fold(url).removeprefix("https://").removeprefix("http://").removeprefix("www.").rstrip("/")
+
+
+def _matches(pattern: re.Pattern[str], text: str, value: Callable[[str], str]) -> _Found:
+    return ((match.start(), match.end(), value(match.group())) for match in pattern.finditer(text))

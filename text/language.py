@@ -1,0 +1,26 @@
+"""Which of the two languages a text is in, by its words."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Language = Literal["ko", "en"]
+
+_KOREAN = re.compile(r"\S*[가-힣ㄱ-ㅎㅏ-ㅣ]\S*")
+_LATIN = re.compile(r"[A-Za-z]{2,}")
+_CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+|\S+@\S+", re.DOTALL)
+
+
+def detect(text: str, default: Language = "en") -> Language:
+    """``ko`` or ``en``; ``default`` when the text has no words.
+
+    Korean sentences hold many Latin words (brands, code) and English ones few Korean words, so a Korean word
+    counts twice. Code blocks, addresses and URLs do not count.
+    """
+    prose = _CODE.sub(" ", text)
+    korean = len(_KOREAN.findall(prose))
+    latin = len(_LATIN.findall(_KOREAN.sub(" ", prose)))
+    if not korean and not latin:
+        return default
+    return "ko" if korean * 2 >= latin else "en"

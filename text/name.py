@@ -1,0 +1,176 @@
+"""Names in Korean and English text, by their form alone. What is not surely a name is left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from text import sentence
+from text.language import detect
+
+_COMMON = frozenset(
+    """
+    a about actually additionally after again all almost already also although always am an and another any anyone anything
+    are as ask at available based be because been before being below best better both but by call can check choose click
+    come could day dear did do does done don't down during each either else enjoy enter error even every everything example
+    excuse few final finally find first for from full fyi get give glad go good got great had happy has have haven't he hello
+    help her here hers hey hi his hope how however i i'd i'll i'm i've if in instead into is it it's its just keep last later
+    less let let's like look looking main make many maybe me more most mostly much must my name never new next nice no none not
+    note nothing now of off oh ok okay on once one only open or other others otherwise our out over overall own perfect please
+    plus press quick quite rather really recommended remember result results right same second see select she should since so
+    some something soon sorry still such sure take tell than thank thanks that that's the their them then there there's these
+    they they're thing think third this those though through thus tip to today together tomorrow tonight too total try two
+    under unfortunately until up us use used using usually very wait want was way we we'll we're we've welcome well were what
+    what's when where which while who whom whose why will with without work would wow yes yesterday yet you you'd you'll
+    you're you've your yours morning afternoon evening night
+    step option options summary status date time price user assistant tool query title address phone order
+    """.split()
+)
+_CALENDAR = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec am pm mon tue wed thu fri sat sun""".split()
+)
+_SHORTHAND = frozenset(
+    """ai ok url faq pdf api id ui ux pc tv cpu gpu ram ssd usb json html css sql http https csv xml utc gmt kst est pst asap
+    eta ceo cto cfo hr it usd krw eur won true false null none yes no gb mb kb tb km kg cm mm ml hz pm am vs etc tip note faqs
+    mr mrs ms dr prof diy vip atm dm sms qa todo fyi""".split()
+)
+_WORD = r"[A-Z][A-Za-z0-9]*(?:['’&.-][A-Za-z0-9]+)*"
+_LINK = r"(?:\s(?:of|the|de|la|van|von|and|&)(?=\s[A-Z]))?"
+_CAPITALISED = re.compile(rf"(?<![\w@./-]){_WORD}(?:{_LINK}\s{_WORD})*")
+_BRAND = re.compile(rf"(?<![A-Za-z0-9@./_-])(?:{_WORD}|[a-z]+[A-Z]\w*)(?:\s{_WORD})*")
+_BREAK = re.compile(r"^[\s>*#•·\-–—|\"'“‘(\[{]*$")
+
+_TITLE = (
+    "과장|대리|팀장|부장|사원|차장|이사|대표|교수|선생|박사|원장|매니저|기자|작가|감독|실장|주임|책임|선임|수석|본부장|간호사|변호사|"
+    "변호인|코치|셰프|사장|회장|원장|센터장|점장|반장|선배|후배"
+)
+_PARTICLE = (
+    "은|는|이|가|을|를|의|와|과|께|께서|에게|한테|하고|도|만|이랑|랑|로|으로|이라고|라고|이고|이며|께는|에|이신|입니다|이에요|예요|이야|야|"
+    "인데|인가|이지|처럼|부터|까지|이나|나"
+)
+_TITLED = re.compile(rf"(?<![가-힣])([가-힣]{{2,4}}?)\s?(?:{_TITLE})(?:님)?(?:{_PARTICLE})?(?![가-힣])")
+_HONOURED = re.compile(rf"(?<![가-힣])([가-힣]{{2,4}}?)(?:\s?씨|님)(?:{_PARTICLE})?(?![가-힣])")
+_CALLED = re.compile(
+    r"(?:이름은|이름이|성함은|성함이)\s?['\"‘“]?([가-힣]{2,4}?|[A-Z][A-Za-z]+)['\"’”]?"
+    r"(?:입니다|이에요|예요|이야|야|이고|고요?|라고|이라고|인데|이며|[.,!\s]|$)"
+)
+_SURNAME = (
+    "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추"
+)
+_SELF = re.compile(rf"(?:저는|나는|전)\s([{_SURNAME}][가-힣]{{2}})(?:입니다|이에요|예요|라고|이라고|이고|인데|이야)")
+_NOBODY = frozenset(
+    """고객 손님 선생 사장 부모 어머 아버 형 누 오빠 언니 교수 팀장 과장 대리 부장 회원 여러분 담당 해당 우리 저희 그 이 저 전 현 신임
+    본인 상대 주인 하느 하나 스승 임금 사용자 이용자 작가 기자 대표 이사 박사 원장 감독 매니저 실장 차장 사원 관리자 담당자 신입 영업
+    개발 기획 마케팅 인사 총무 재무 회계 디자인 홍보 구매 품질 운영 연구 생산 부서 회사 직속 같은 다른 모든 어떤 무슨 각 날 마음 솜 말
+    글 불 무 공동 총괄 수석 책임 부 아기 따 따님 아드 사모 주치의 의사 간호사 친구 동료 학생 집주인 시어머 장모 고모 이모 삼촌 할머
+    할아버 편집 학교 대학 은행 병원 시공 지도 전임 초빙 명예 담임 새로운 젊은 유명 그리고 이번 지난 다음 벌써 아마 날씨 글씨 솜씨 맵씨
+    아저 아가 불씨 마음씨 말씨 여성 남성 매장 지역 영업팀 개발팀 기획팀 마케팅팀 인사팀 재무팀 총무팀 디자인팀 홍보팀 운영팀""".split()
+)
+_PLACE = re.compile(
+    r"(?<![가-힣])(서울|부산|대구|인천|광주|대전|울산|세종시|제주도?|강릉|속초|경주|전주|여수|춘천|수원|성남|판교|분당|강남|홍대|잠실|여의도|"
+    r"이태원|성수동?|명동|종로|을지로|해운대|일본|중국|미국|영국|독일|프랑스|이탈리아|스페인|베트남|태국|대만|싱가포르|호주|캐나다|"
+    r"도쿄|오사카|교토|후쿠오카|삿포로|런던|파리|뉴욕|방콕|다낭|하노이|베이징|상하이|타이베이|홍콩|바르셀로나|로마|베를린)"
+    r"(?=역|시|에|의|은|는|이|가|을|를|로|과|와|도|행|발|까지|부터|여행|출장|지사|본사|[^가-힣]|$)"
+)
+_QUOTED = re.compile(
+    r"[「『《〈]([^」』》〉\n]{2,30})[」』》〉]|[“‘]([^”’\n]{2,24})[”’]|(?<![\w:,\[{(])\s['\"]([^'\"\n]{2,24})['\"](?![:\w])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name where it stands."""
+
+    start: int
+    end: int
+    text: str
+
+
+def find(text: str) -> Iterator[Name]:
+    """Names of people, places, products and works. Korean text: by title, introduction, quotation, Latin letters."""
+    korean = detect(text) == "ko"
+    yield from _spans(text, _TITLED, _HONOURED, _CALLED, _SELF)
+    yield from _spans(text, _PLACE)
+    yield from _quoted(text)
+    yield from _latin(text, _BRAND) if korean else _english(text)
+
+
+def _spans(text: str, *patterns: re.Pattern[str]) -> Iterator[Name]:
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            if match[1] not in _NOBODY and not (match[1].endswith(("팀", "부")) and len(match[1]) > 2):
+                yield Name(match.start(1), match.end(1), match[1])
+
+
+def _quoted(text: str) -> Iterator[Name]:
+    for match in _QUOTED.finditer(text):
+        group = next(index for index in (1, 2, 3) if match[index])
+        said = match[group].strip()
+        if _titular(said, sure=group == 1):
+            yield Name(match.start(group), match.end(group), said)
+
+
+def _titular(said: str, *, sure: bool) -> bool:
+    """Whether quoted words are a title and no sentence: a title's brackets, or few words that begin like a name."""
+    words = said.split()
+    if not words or said[-1] in ".!?…,~" or re.search(r"(?:다|요|죠|까|줘|해)$", said):
+        return sure
+    return sure or (len(words) <= 4 and all(word[0].isupper() or word[0].isdigit() for word in words))
+
+
+def _latin(text: str, pattern: re.Pattern[str]) -> Iterator[Name]:
+    for match in pattern.finditer(text):
+        words = match.group().split()
+        if not all(_plain(word) for word in words) and not (len(words) == 1 and len(words[0]) < 2):
+            yield Name(match.start(), match.end(), match.group())
+
+
+def _english(text: str) -> Iterator[Name]:
+    """Capitalised words inside sentences; at a sentence's start only with a second one or when they recur inside."""
+    inside, starts = [], []
+    for piece, offset in _sentences(text):
+        if _headline(piece):
+            continue
+        for match in _CAPITALISED.finditer(piece):
+            for name in _trimmed(match, offset):
+                first = _BREAK.match(piece[: name.start - offset]) is not None
+                (starts if first and " " not in name.text else inside).append(name)
+    known = {name.text for name in inside}
+    yield from inside
+    yield from (name for name in starts if name.text in known)
+
+
+def _trimmed(match: re.Match[str], offset: int) -> Iterator[Name]:
+    """The run without ordinary words at its ends, which a sentence's start or a title's case capitalised."""
+    words = [(word.start(), word.group()) for word in re.finditer(r"\S+", match.group())]
+    while words and _plain(words[0][1]):
+        words.pop(0)
+    while words and _plain(words[-1][1]):
+        words.pop()
+    if words and len(words[0][1]) > 1:
+        start, end = words[0][0], words[-1][0] + len(words[-1][1])
+        yield Name(
+            offset + match.start() + start, offset + match.start() + end, match.group()[start:end].removesuffix("'s")
+        )
+
+
+def _plain(word: str) -> bool:
+    low = word.lower().replace("’", "'")
+    return low.removesuffix("'s") in _COMMON or low in _COMMON or low in _CALENDAR or low in _SHORTHAND
+
+
+def _headline(piece: str) -> bool:
+    """Title case throughout: capitals say nothing there."""
+    words = re.findall(r"[A-Za-z]{4,}", piece)
+    return len(words) >= 4 and piece[-1:] not in ".!?" and sum(word[0].isupper() for word in words) >= 0.75 * len(words)
+
+
+def _sentences(text: str) -> Iterator[tuple[str, int]]:
+    position = 0
+    for piece in sentence.split(text):
+        position = text.index(piece, position)
+        yield piece, position
+        position += len(piece)

@@ -1,0 +1,44 @@
+"""Splitting Korean and English text into sentences, with decimals, dates, abbreviations and URLs left whole."""
+
+from __future__ import annotations
+
+import re
+
+_ABBREVIATION = frozenset(
+    "mr mrs ms dr prof sr jr st no vs fig vol dept approx est e.g i.e cf al gen col capt rep sen gov "
+    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+_CLOSING = "\"'”’)\\]」』》"
+_END = re.compile(rf"(?:[.!?。！？…]+|[ㅋㅎㅠㅜ]{{2,}}[.!?~]*)[{_CLOSING}]*(?=\s|$)|(?<=[다요죠까])[.!?]+(?=[가-힣])")
+_LAST_WORD = re.compile(r"(\S+)$")
+_MARKER = re.compile(r"^\s*(?:\(?\d{1,3}|[A-Za-z가-힣])$")
+
+
+def split(text: str) -> list[str]:
+    """The sentences, stripped, in order; a line break always ends one. Nothing but white space is lost."""
+    return [sentence for line in text.splitlines() for sentence in _line(line)]
+
+
+def _line(line: str) -> list[str]:
+    pieces, start = [], 0
+    for mark in _END.finditer(line):
+        if _ends(line, start, mark):
+            pieces.append(line[start : mark.end()].strip())
+            start = mark.end()
+    pieces.append(line[start:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def _ends(line: str, start: int, mark: re.Match[str]) -> bool:
+    """Whether this full stop ends a sentence: not after an abbreviation, an initial, a list marker, or in ``2026. 3. 5.``"""
+    if mark.group() != ".":
+        return True
+    before, after = line[start : mark.start()], line[mark.end() :].lstrip()
+    word = _LAST_WORD.search(before)
+    last = word.group(1).lstrip("(\"'“‘").lower() if word else ""
+    if last in _ABBREVIATION or _MARKER.match(before):
+        return False
+    if last[-1:].isdigit() and re.match(r"\d{1,2}\.", after):  # 2026. 3. 5.
+        return False
+    dotted = re.fullmatch(r"[a-z](?:\.[a-z])*", last) is not None  # J. Kim, U.S. firms, 3 p.m. on
+    return not dotted or (len(last) > 1 and after[:1].isupper()) or not after

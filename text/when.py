@@ -1,0 +1,133 @@
+"""Dates, weekdays and times of day in Korean and English text, as values that can be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS).replace(
+    "sep(?:", "sept?(?:"
+)
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_KOREAN_DAYS = "월화수목금토일"
+_AFTERNOON = frozenset("오후 저녁 밤 낮 pm p.m p.m.".split())
+_MORNING = frozenset("오전 아침 새벽 am a.m a.m.".split())
+
+_DATE = re.compile(
+    r"(?<![\d.])(?P<y1>(?:19|20)\d\d)\s?[-./]\s?(?P<m1>\d{1,2})\s?[-./]\s?(?P<d1>\d{1,2})(?![\d])\.?"
+    r"|(?:(?P<y2>(?:19|20)\d\d)년\s?)?(?<!\d)(?P<m2>\d{1,2})월\s?(?P<d2>\d{1,2})일"
+    r"|(?P<y3>(?:19|20)\d\d)년\s?(?P<m3>\d{1,2})월"
+    r"|(?<![\d.])(?P<m4>\d{1,2})월(?!\s?\d)"
+    r"|(?<![\d.])(?P<y5>(?:19|20)\d\d)년(?!간)"
+    rf"|\b(?P<n6>(?i:{_MONTH}))\.?\s(?P<d6>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s(?P<y6>(?:19|20)\d\d))?"
+    rf"|\b(?P<d7>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<n7>(?i:{_MONTH}))\b(?:,?\s(?P<y7>(?:19|20)\d\d))?"
+    rf"|\b(?P<n8>(?i:{_MONTH}))\s(?P<y8>(?:19|20)\d\d)\b"
+    r"|(?<![\d/.])(?P<m9>1[0-2]|0?[1-9])/(?P<d9>3[01]|[12]\d|0?[1-9])(?![\d/])"
+)
+_SHORT = re.compile(r"(?<![\d.-])(?P<m>1[0-2]|0?[1-9])[-.](?P<d>3[01]|[12]\d|0?[1-9])(?![\d-])")
+_WEEKDAY = re.compile(
+    rf"(?P<ko>[{_KOREAN_DAYS}])요일|\((?P<short>[{_KOREAN_DAYS}])\)|\b(?P<en>(?i:{'|'.join(_DAYS)}))s?\b"
+)
+_HALF = r"(?P<half{0}>오전|오후|아침|저녁|밤|낮|새벽)\s?"
+_MERIDIEM = r"\s?(?P<pm{0}>(?i:[ap]\.m\.?|[ap]m))(?![A-Za-z])"
+_TIME = re.compile(
+    rf"(?:{_HALF.format(1)})?(?<!\d)(?P<h1>\d{{1,2}})시(?!간)(?:\s?(?:(?P<n1>\d{{1,2}})분|(?P<thirty>반)))?"
+    rf"|(?:{_HALF.format(2)})?(?<![\d:])(?P<h2>\d{{1,2}}):(?P<n2>\d\d)(?::\d\d(?:\.\d+)?)?(?!\d)"
+    rf"(?:{_MERIDIEM.format(2)}|[+-]\d\d:?\d\d|Z\b)?"
+    rf"|(?<![\d.:])(?P<h3>\d{{1,2}}){_MERIDIEM.format(3)}"
+)
+_HOURS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열 열한 열두".split()
+_SPELLED = re.compile(rf"(?<![가-힣])({'|'.join(sorted(_HOURS, key=len, reverse=True))})\s?시(?!간)(?:\s?(반))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date where it stands; what it does not name is None. ``weekday``: 0 is Monday, alone or beside nothing else."""
+
+    start: int
+    end: int
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    weekday: int | None = None
+
+    def same(self, other: Day) -> bool:
+        """Whether ``other`` says at least what this one says; a year counts only where both name it with a day."""
+        if self.weekday is not None:
+            return self.weekday == other.weekday
+        if self.month is None:
+            return self.year == other.year
+        years = self.year is None or other.year is None or self.year == other.year
+        return years and self.month == other.month and (self.day is None or self.day == other.day)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A time of day where it stands; ``certain`` when the half of the day is known."""
+
+    start: int
+    end: int
+    hour: int
+    minute: int
+    certain: bool
+
+    def same(self, other: Clock) -> bool:
+        """Equal; 7 and 19 o'clock are the same unless both say which half of the day they mean."""
+        if self.certain and other.certain:
+            return (self.hour, self.minute) == (other.hour, other.minute)
+        return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
+
+
+def days(text: str, *, loose: bool = False) -> Iterator[Day]:
+    """Dates and weekdays; ``loose`` also takes ``03-05`` and ``3.5`` for the fifth of March."""
+    for match in _DATE.finditer(text):
+        if (day := _day(match)) is not None:
+            yield day
+    for match in _WEEKDAY.finditer(text):
+        yield Day(match.start(), match.end(), weekday=_weekday(match))
+    for match in _SHORT.finditer(text) if loose else ():
+        yield Day(match.start(), match.end(), month=int(match["m"]), day=int(match["d"]))
+
+
+def clocks(text: str, *, loose: bool = False) -> Iterator[Clock]:
+    """Times of day; ``loose`` also takes spelled hours (``일곱 시 반``)."""
+    for match in _TIME.finditer(text):
+        got = match.groupdict()
+        hour = int(got["h1"] or got["h2"] or got["h3"])
+        minute = 30 if got["thirty"] else int(got["n1"] or got["n2"] or 0)
+        half = (got["half1"] or got["half2"] or got["pm2"] or got["pm3"] or "").lower()
+        if hour <= 24 and minute < 60:
+            yield Clock(match.start(), match.end(), *_halved(hour, minute, half))
+    for match in _SPELLED.finditer(text) if loose else ():
+        yield Clock(match.start(), match.end(), _HOURS.index(match[1]) + 1, 30 if match[2] else 0, False)
+
+
+def _halved(hour: int, minute: int, half: str) -> tuple[int, int, bool]:
+    if half in _AFTERNOON and hour < 12:
+        return hour + 12, minute, True
+    if half in _MORNING and hour == 12:
+        return 0, minute, True
+    return hour, minute, bool(half) or hour > 12 or hour == 0
+
+
+def _day(match: re.Match[str]) -> Day | None:
+    got = {name[0]: value for name, value in match.groupdict().items() if value is not None}
+    if got.get("n", "").islower():  # "you may 5"
+        return None
+    month = _month(got["n"]) if "n" in got else int(got["m"]) if "m" in got else None
+    day = int(got["d"]) if "d" in got else None
+    if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
+        return None
+    return Day(match.start(), match.end(), int(got["y"]) if "y" in got else None, month, day)
+
+
+def _month(name: str) -> int:
+    return next(index for index, full in enumerate(_MONTHS, 1) if full.startswith(name.lower()[:3]))
+
+
+def _weekday(match: re.Match[str]) -> int:
+    if match["en"]:
+        return _DAYS.index(match["en"].lower())
+    return _KOREAN_DAYS.index(match["ko"] or match["short"])
