@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
@@ -55,8 +56,8 @@ def facts(text: str) -> tuple[Fact, ...]:
 def lost(original: str, summary: str) -> tuple[str, ...]:
     """Facts of the original, as written there, whose value is not in the summary.
 
-    ``1,200,000``, ``1200000`` and ``120만`` are one value, as are ``3월 5일`` and ``03-05``, ``오후 7시`` and ``19:00``,
-    half and full width, upper and lower case.
+    ``1,200,000``, ``1200000`` and ``120만`` are one value, as are ``3월 5일`` and ``03-05``, ``오후 7시`` and
+    ``19:00``, half and full width, upper and lower case.
     """
     return tuple(fact.text for fact in facts(original) if not holds(summary, fact))
 
@@ -122,7 +123,7 @@ def _loose(text: str) -> tuple[Fact, ...]:
     found = list(_find(text, loose=True))
     days = [fact.value for fact in found if isinstance(fact.value, when.Day)]
     extra = [
-        Fact("number", "", 0, 0, number.Number(0, 0, number.Decimal(value), unit))
+        Fact("number", "", 0, 0, number.Number(0, 0, Decimal(value), unit))
         for day in days
         for value, unit in ((day.year, ""), (day.month, "month"), (day.day, "day"))
         if value is not None

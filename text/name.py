@@ -5,38 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from text import sentence
 from text.language import detect
 
-_COMMON = frozenset(
-    """
-    a about actually additionally after again all almost already also although always am an and another any anyone anything
-    are as ask at available based be because been before being below best better both but by call can check choose click
-    come could day dear did do does done don't down during each either else enjoy enter error even every everything example
-    excuse few final finally find first for from full fyi get give glad go good got great had happy has have haven't he hello
-    help her here hers hey hi his hope how however i i'd i'll i'm i've if in instead into is it it's its just keep last later
-    less let let's like look looking main make many maybe me more most mostly much must my name never new next nice no none not
-    note nothing now of off oh ok okay on once one only open or other others otherwise our out over overall own perfect please
-    plus press quick quite rather really recommended remember result results right same second see select she should since so
-    some something soon sorry still such sure take tell than thank thanks that that's the their them then there there's these
-    they they're thing think third this those though through thus tip to today together tomorrow tonight too total try two
-    under unfortunately until up us use used using usually very wait want was way we we'll we're we've welcome well were what
-    what's when where which while who whom whose why will with without work would wow yes yesterday yet you you'd you'll
-    you're you've your yours morning afternoon evening night
-    step option options summary status date time price user assistant tool query title address phone order
-    """.split()
-)
-_CALENDAR = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec am pm mon tue wed thu fri sat sun""".split()
-)
-_SHORTHAND = frozenset(
-    """ai ok url faq pdf api id ui ux pc tv cpu gpu ram ssd usb json html css sql http https csv xml utc gmt kst est pst asap
-    eta ceo cto cfo hr it usd krw eur won true false null none yes no gb mb kb tb km kg cm mm ml hz pm am vs etc tip note faqs
-    mr mrs ms dr prof diy vip atm dm sms qa todo fyi""".split()
-)
+
+def _words(file: str) -> frozenset[str]:
+    """A word list of ``text/word``: words that begin a sentence, name no one, and so on."""
+    return frozenset((Path(__file__).parent / "word" / f"{file}.txt").read_text("utf-8").split())
+
+
+_COMMON = _words("common")
+_CALENDAR = _words("calendar")
+_SHORTHAND = _words("shorthand")
 _WORD = r"[A-Z][A-Za-z0-9]*(?:['’&.-][A-Za-z0-9]+)*"
 _LINK = r"(?:\s(?:of|the|de|la|van|von|and|&)(?=\s[A-Z]))?"
 _CAPITALISED = re.compile(rf"(?<![\w@./-]){_WORD}(?:{_LINK}\s{_WORD})*")
@@ -61,14 +43,7 @@ _SURNAME = (
     "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추"
 )
 _SELF = re.compile(rf"(?:저는|나는|전)\s([{_SURNAME}][가-힣]{{2}})(?:입니다|이에요|예요|라고|이라고|이고|인데|이야)")
-_NOBODY = frozenset(
-    """고객 손님 선생 사장 부모 어머 아버 형 누 오빠 언니 교수 팀장 과장 대리 부장 회원 여러분 담당 해당 우리 저희 그 이 저 전 현 신임
-    본인 상대 주인 하느 하나 스승 임금 사용자 이용자 작가 기자 대표 이사 박사 원장 감독 매니저 실장 차장 사원 관리자 담당자 신입 영업
-    개발 기획 마케팅 인사 총무 재무 회계 디자인 홍보 구매 품질 운영 연구 생산 부서 회사 직속 같은 다른 모든 어떤 무슨 각 날 마음 솜 말
-    글 불 무 공동 총괄 수석 책임 부 아기 따 따님 아드 사모 주치의 의사 간호사 친구 동료 학생 집주인 시어머 장모 고모 이모 삼촌 할머
-    할아버 편집 학교 대학 은행 병원 시공 지도 전임 초빙 명예 담임 새로운 젊은 유명 그리고 이번 지난 다음 벌써 아마 날씨 글씨 솜씨 맵씨
-    아저 아가 불씨 마음씨 말씨 여성 남성 매장 지역 영업팀 개발팀 기획팀 마케팅팀 인사팀 재무팀 총무팀 디자인팀 홍보팀 운영팀""".split()
-)
+_NOBODY = _words("nobody")
 _PLACE = re.compile(
     r"(?<![가-힣])(서울|부산|대구|인천|광주|대전|울산|세종시|제주도?|강릉|속초|경주|전주|여수|춘천|수원|성남|판교|분당|강남|홍대|잠실|여의도|"
     r"이태원|성수동?|명동|종로|을지로|해운대|일본|중국|미국|영국|독일|프랑스|이탈리아|스페인|베트남|태국|대만|싱가포르|호주|캐나다|"
@@ -130,7 +105,8 @@ def _latin(text: str, pattern: re.Pattern[str]) -> Iterator[Name]:
 
 def _english(text: str) -> Iterator[Name]:
     """Capitalised words inside sentences; at a sentence's start only with a second one or when they recur inside."""
-    inside, starts = [], []
+    inside: list[Name] = []
+    starts: list[Name] = []
     for piece, offset in _sentences(text):
         if _headline(piece):
             continue

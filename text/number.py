@@ -34,7 +34,7 @@ _UNITS = {
     "week": "주일 주간 주 weeks week",
     "month": "개월 달 months month",
     "year": "년간 년 years year",
-    "person": "명 인분 인 사람 people persons person guests guest adults attendees participants users customers employees",
+    "person": "명 인분 인 사람 people persons person guests guest adults attendees users customers employees",
     "times": "회 번 차례 times",
     "piece": "개 pieces piece items item units unit",
     "copy": "권 부 copies copy",
@@ -89,8 +89,8 @@ _PATTERN = re.compile(
 )
 _PART = re.compile(rf"({_DIGITS})([조억만천백십]{{0,2}})")
 _LIST_MARKER = re.compile(r"(?m)^\s*\(?\d{1,2}[.)]\s")
-_NATIVE = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split()
-_ENGLISH = "one two three four five six seven eight nine ten eleven twelve".split()
+_NATIVE = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열"]
+_ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _SPELLED = re.compile(
     rf"(?<![가-힣])({'|'.join(_NATIVE)})\s?({_WORDS})|(?i:\b({'|'.join(_ENGLISH)})\b(?:[\s-]({_WORDS})(?![A-Za-z]))?)"
 )

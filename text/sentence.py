@@ -5,8 +5,45 @@ from __future__ import annotations
 import re
 
 _ABBREVIATION = frozenset(
-    "mr mrs ms dr prof sr jr st no vs fig vol dept approx est e.g i.e cf al gen col capt rep sen gov "
-    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "sr",
+        "jr",
+        "st",
+        "no",
+        "vs",
+        "fig",
+        "vol",
+        "dept",
+        "approx",
+        "est",
+        "e.g",
+        "i.e",
+        "cf",
+        "al",
+        "gen",
+        "col",
+        "capt",
+        "rep",
+        "sen",
+        "gov",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+    ]
 )
 _CLOSING = "\"'”’)\\]」』》"
 _END = re.compile(rf"(?:[.!?。！？…]+|[ㅋㅎㅠㅜ]{{2,}}[.!?~]*)[{_CLOSING}]*(?=\s|$)|(?<=[다요죠까])[.!?]+(?=[가-힣])")
@@ -30,7 +67,7 @@ def _line(line: str) -> list[str]:
 
 
 def _ends(line: str, start: int, mark: re.Match[str]) -> bool:
-    """Whether this full stop ends a sentence: not after an abbreviation, an initial, a list marker, or in ``2026. 3. 5.``"""
+    """Whether this full stop ends a sentence: not after an abbreviation, an initial or a list marker, or in a date."""
     if mark.group() != ".":
         return True
     before, after = line[start : mark.start()], line[mark.end() :].lstrip()

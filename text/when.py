@@ -6,14 +6,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 _MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS).replace(
     "sep(?:", "sept?(?:"
 )
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _KOREAN_DAYS = "월화수목금토일"
-_AFTERNOON = frozenset("오후 저녁 밤 낮 pm p.m p.m.".split())
-_MORNING = frozenset("오전 아침 새벽 am a.m a.m.".split())
+_AFTERNOON = frozenset(["오후", "저녁", "밤", "낮", "pm", "p.m", "p.m."])
+_MORNING = frozenset(["오전", "아침", "새벽", "am", "a.m", "a.m."])
 
 _DATE = re.compile(
     r"(?<![\d.])(?P<y1>(?:19|20)\d\d)\s?[-./]\s?(?P<m1>\d{1,2})\s?[-./]\s?(?P<d1>\d{1,2})(?![\d])\.?"
@@ -38,7 +51,7 @@ _TIME = re.compile(
     rf"(?:{_MERIDIEM.format(2)}|[+-]\d\d:?\d\d|Z\b)?"
     rf"|(?<![\d.:])(?P<h3>\d{{1,2}}){_MERIDIEM.format(3)}"
 )
-_HOURS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열 열한 열두".split()
+_HOURS = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열", "열한", "열두"]
 _SPELLED = re.compile(rf"(?<![가-힣])({'|'.join(sorted(_HOURS, key=len, reverse=True))})\s?시(?!간)(?:\s?(반))?")
 
 
