@@ -7,6 +7,7 @@ boundary where they arise.
 
 from __future__ import annotations
 
+import traceback
 from typing import Any, ClassVar
 
 
@@ -250,3 +251,17 @@ class Interrupted(GieokError):
     message = "The answer to turn {turn} was cut off because the program that made it ended."
     hint = "Retry it; nothing that was said is lost."
     retryable = True
+
+
+class Unexpected(GieokError):
+    """An exception that nobody foresaw: a fault of Gieok or of something it uses."""
+
+    code = "unexpected"
+    message = "Something unexpected failed ({kind})."
+    hint = "Nothing that was said is lost. Retry; the log says where it failed."
+    retryable = True
+
+
+def trace(error: BaseException) -> str:
+    """Kind and place of an exception for the log, without its message: that may hold what somebody said."""
+    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"

@@ -17,6 +17,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from errors import BadSetting
 
+os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read by LangGraph when it is imported (design §3)
+
 
 def _standard(name: str) -> AliasChoices:
     return AliasChoices(name, name.lower())

@@ -6,13 +6,17 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 PartName = Literal[
-    "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "question", "current"
+    "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "current", "question"
 ]
+Reason = Literal["summarised", "over_budget", "context_full", "casual"]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the prompt, in prompt order: its tokens against its budget, what it holds (turn labels), its text."""
+    """One part of the prompt, in prompt order.
+
+    ``tokens`` against ``budget`` (0: none is set); ``items``: what it holds, such as turn ranges («1-3», «4»).
+    """
 
     name: PartName
     tokens: int
@@ -22,18 +26,18 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something left out of the prompt, and why: summarised, over_budget, context_full, casual or failed."""
+    """Turns that are not in the prompt as they were («1-6»), and why; ``tokens`` where they are known, else 0."""
 
     what: str
-    reason: str
-    tokens: int
+    reason: Reason
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ContextReport:
-    """Tokens by part of one prompt. ``exact``: counted by the model's tokenizer, not estimated.
+    """Tokens by part of one prompt. ``exact``: counted by the model's own tokenizer, not estimated.
 
-    ``total_tokens``: this prompt; ``full_tokens``: the same prompt with the whole history raw.
+    ``total_tokens``: this prompt. ``full_tokens``: the same prompt with the whole history raw and no summaries.
     """
 
     turn: int
@@ -42,13 +46,14 @@ class ContextReport:
     total_tokens: int
     full_tokens: int
     exact: bool
-    summarised_turns: tuple[int, ...]
-    raw_turns: tuple[int, ...]
 
     @property
     def saved_tokens(self) -> int:
-        """Tokens that the summaries saved against full history; negative when they cost more."""
+        """Tokens saved against full history; negative when the summaries cost more than they replace."""
         return self.full_tokens - self.total_tokens
+
+    def part(self, name: PartName) -> Part | None:
+        return next((each for each in self.parts if each.name == name), None)
 
     def plain(self) -> dict[str, Any]:
         """The report as plain data for storage and doors."""

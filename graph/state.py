@@ -10,6 +10,8 @@ from typing import Annotated, NotRequired, TypedDict
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
+from text.language import Language
+
 
 class SummaryRecord(TypedDict):
     """One chunk summary, with exactly the specified keys."""
@@ -31,5 +33,4 @@ class ChatState(TypedDict):
     summary_history: list[SummaryRecord]
     turn_count: int
     compression_rate: float
-    language: NotRequired[str]
-    tool_rounds: NotRequired[int]
+    language: NotRequired[Language]

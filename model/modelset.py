@@ -31,3 +31,8 @@ class ModelSet:
     url: str
     context_size: int
     constrained: bool = False
+
+    @property
+    def casual(self) -> BaseChatModel:
+        """Who answers greetings: on the embedded model the utility slot, so that the chat's cached prefix stays."""
+        return self.utility if self.kind == "embedded" else self.chat

@@ -1,0 +1,6 @@
+"""What is kept on disk: sessions, transcript, summary ledger, the checkpointer and the session lock (design §3)."""
+
+from store.record import Finished, Session, Summary, Turn
+from store.store import Store
+
+__all__ = ["Finished", "Session", "Store", "Summary", "Turn"]

@@ -1,0 +1,88 @@
+"""The agent of one process: opens the stores, runs turns, closes cleanly. What doors and the app hold."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+from graph import turn
+from graph.background import Background
+from graph.engine import Engine
+from graph.event import Event
+from graph.wiring import build
+from model.modelset import ModelSet
+from settings import Settings
+from store import Store
+from store.checkpoint import open_checkpoints
+from store.lock import session_lock
+
+
+class Agent(Engine):
+    """An ``Engine`` with the turns as methods."""
+
+    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+        """One turn (``graph.turn.run``)."""
+        return turn.run(self, session_id, text, stop)
+
+    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+        """The last turn again (``graph.turn.retry``)."""
+        return turn.retry(self, session_id, stop)
+
+    def reconcile(self, session_id: str) -> None:
+        """On opening a session (``graph.turn.reconcile``)."""
+        turn.reconcile(self, session_id)
+
+    def delete_session(self, session_id: str) -> None:
+        """Removes the session everywhere; raises ``SessionBusy`` while it answers."""
+        with self.lock.hold(session_id):
+            self.checkpoints.saver.delete_thread(session_id)
+            self.store.delete_session(session_id)
+
+    def close(self) -> None:
+        """Stops side work and closes the stores."""
+        self.background.close()
+        self.checkpoints.close()
+        self.store.close()
+
+
+def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None) -> Agent:
+    """Opens everything that is on disk; models are resolved on first use, once.
+
+    ``models`` replaces the resolution (tests, benches). Raises ``OperatorError``.
+    """
+    resolve = _Once(models or _resolver(settings))
+    store = Store(settings.database)
+    checkpoints = open_checkpoints(settings.database_url, settings.data_dir)
+    return Agent(
+        settings=settings,
+        store=store,
+        checkpoints=checkpoints,
+        lock=session_lock(store.engine, settings.data_dir),
+        graph=build(checkpoints.saver),
+        models=resolve,
+        background=Background(yields=lambda: resolve.known is not None and resolve.known.kind in ("embedded", "local")),
+    )
+
+
+def _resolver(settings: Settings) -> Callable[[], ModelSet]:
+    def resolve() -> ModelSet:
+        from model.resolve import models
+
+        return models(settings)
+
+    return resolve
+
+
+class _Once:
+    """Resolves the models once; a failure is not remembered."""
+
+    def __init__(self, resolve: Callable[[], ModelSet]) -> None:
+        self._resolve = resolve
+        self._lock = threading.Lock()
+        self.known: ModelSet | None = None
+
+    def __call__(self) -> ModelSet:
+        with self._lock:
+            if self.known is None:
+                self.known = self._resolve()
+            return self.known

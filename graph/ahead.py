@@ -1,0 +1,54 @@
+"""Chunk summaries ahead of time: made in the background as soon as their third turn ends (design §5)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from errors import GieokError
+from graph.chunk import chunk_messages, conversation_language, ledger_fields
+from graph.engine import Engine
+from graph.finish import plain_error
+from graph.state import ChatState
+from graph.summary import make
+from graph.turns import due_chunks
+
+Key = tuple[str, str, int, float]
+
+
+def key(session_id: str, first_turn: int, rate: float) -> Key:
+    """What names one summary among the side work."""
+    return ("summary", session_id, first_turn, rate)
+
+
+def needed(session_id: str, rate: float) -> Callable[[object], bool]:
+    """Whether side work is a summary that the next turn of this session will take."""
+    return lambda job: isinstance(job, tuple) and job[:2] == ("summary", session_id) and job[3] == rate
+
+
+def plan(engine: Engine, session_id: str, state: ChatState) -> None:
+    """Puts the summary that the next turn will need on the list of side work."""
+    rate = engine.store.session(session_id).compression_rate
+    chunk = next(due_chunks(state["turn_count"] + 1, state.get("summary_history") or []), None)
+    if chunk is not None:
+        engine.background.submit(key(session_id, chunk[0], rate), _work(engine, session_id, chunk, rate, state))
+
+
+def _work(
+    engine: Engine, session_id: str, chunk: list[int], rate: float, state: ChatState
+) -> Callable[[threading.Event], None]:
+    messages = chunk_messages(state["messages"], state["turn_count"], chunk)
+    language = conversation_language(messages, state.get("language", "ko"))
+
+    def work(stop: threading.Event) -> None:
+        ledger = engine.store.ledger
+        if ledger.ready(session_id, chunk, rate):
+            return
+        try:
+            models = engine.models()
+            made = make(messages, chunk, thread_id=session_id, rate=rate, models=models, language=language, stop=stop)
+            ledger.add(session_id, chunk, rate, "ready", ahead=True, **ledger_fields(made))
+        except GieokError as error:
+            ledger.fail(session_id, chunk, rate, plain_error(error), ahead=True)
+
+    return work

@@ -1,0 +1,115 @@
+"""Side work after the answer: one worker, and the user's turn goes first (design §5 «Background work yields»).
+
+A piece of work is level-triggered and may be stopped at any moment; stopped work is taken up again after the answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+
+from errors import trace
+from model.stream import Stopped
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[threading.Event], None]
+"""Does the work; looks at the event and raises ``Stopped`` (or returns) soon after it is set."""
+
+
+class Background:
+    """A worker thread and its list. ``yields``: whether work pauses while a turn runs (one model serves everything)."""
+
+    def __init__(self, yields: Callable[[], bool]) -> None:
+        self._yields = yields
+        self._change = threading.Condition()
+        self._waiting: dict[Hashable, Work] = {}
+        self._running: Hashable | None = None
+        self._stop = threading.Event()
+        self._turns = 0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def submit(self, key: Hashable, work: Work) -> None:
+        """Puts work on the list; work with the same key replaces what waits there."""
+        with self._change:
+            if self._closed:
+                return
+            self._waiting[key] = work
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="background", daemon=True)
+                self._thread.start()
+            self._change.notify_all()
+
+    @contextmanager
+    def turn(self, needed: Callable[[Hashable], bool]) -> Iterator[None]:
+        """While the user's turn runs: running work is stopped, except what this turn needs."""
+        with self._change:
+            self._turns += 1
+            if self._running is not None and not needed(self._running) and self._yields():
+                self._stop.set()
+        try:
+            yield
+        finally:
+            with self._change:
+                self._turns -= 1
+                self._change.notify_all()
+
+    def finish(self, key: Hashable, stop: threading.Event) -> bool:
+        """Waits for work that is running and returns True; work that only waits is taken off the list (False)."""
+        with self._change:
+            self._waiting.pop(key, None)
+            if self._running != key:
+                return False
+            while self._running == key and not stop.is_set():
+                self._change.wait(0.05)
+            return self._running != key
+
+    def idle(self, seconds: float) -> bool:
+        """Waits until nothing runs or waits, at most ``seconds``; True when idle."""
+        with self._change:
+            return self._change.wait_for(lambda: not self._waiting and self._running is None, seconds)
+
+    def close(self) -> None:
+        """Stops at once; what is left is found again at the next turn."""
+        with self._change:
+            self._closed = True
+            self._waiting.clear()
+            self._stop.set()
+            self._change.notify_all()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def _loop(self) -> None:
+        while (job := self._take()) is not None:
+            key, work = job
+            try:
+                work(self._stop)
+                again = False
+            except Stopped:
+                again = True
+            except Exception as error:
+                log.error("side work failed: %s", trace(error))
+                again = False
+            self._settle(key, work, again)
+
+    def _take(self) -> tuple[Hashable, Work] | None:
+        with self._change:
+            self._change.wait_for(lambda: self._closed or bool(self._waiting) and not self._held())
+            if self._closed:
+                return None
+            key = next(iter(self._waiting))
+            self._running, self._stop = key, threading.Event()
+            return key, self._waiting.pop(key)
+
+    def _held(self) -> bool:
+        return self._turns > 0 and self._yields()
+
+    def _settle(self, key: Hashable, work: Work, again: bool) -> None:
+        with self._change:
+            self._running = None
+            if again and not self._closed and key not in self._waiting:
+                self._waiting[key] = work
+            self._change.notify_all()

@@ -1,0 +1,214 @@
+"""What the model is given: one pure function builds the message list and its report (design §4).
+
+Parts in cache-stable order: system prompt · chunk summaries, oldest first · raw turns · what changes, in one block just
+before the question · the current turn. The table of context-managing.md «Turn별 Context 구성» holds for every turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+
+from errors import ContextTooLong
+from graph.report import ContextReport, LeftOut, Part, PartName
+from graph.state import SummaryRecord
+from graph.turns import TurnMessages, covered, split, unanswered
+from prompt import render
+
+FROZEN_TOKENS = 64
+"""A block of what changes that is no longer than this stays with its turn while the turn is raw, so that the prompt's
+prefix stays unbroken; a longer one is given only with the current question."""
+
+_MESSAGE_TOKENS = 4
+"""What a chat template adds around each message, in tokens."""
+
+
+@dataclass(frozen=True)
+class Changing:
+    """A part that differs from turn to turn: its text and its budget in tokens."""
+
+    name: PartName
+    text: str
+    budget: int = 0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Token budgets by part, and the tokens that a prompt may have at all (``prompt``)."""
+
+    prompt: int
+    system: int = 1500
+    summaries: int = 6000
+    recent: int = 1500
+    question: int = 100
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The messages for the model and what they are made of."""
+
+    messages: list[AnyMessage]
+    report: ContextReport
+
+
+def build(
+    messages: Sequence[AnyMessage],
+    records: Sequence[SummaryRecord],
+    turn: int,
+    *,
+    language: str,
+    system: str,
+    count: Callable[[str], int],
+    exact: bool,
+    limits: Limits,
+    changing: Sequence[Changing] = (),
+    history_tokens: int = 0,
+) -> Prompt:
+    """The prompt of turn ``turn`` from the state's messages and summary records.
+
+    ``history_tokens``: raw tokens of all finished turns, for the comparison with full history.
+    Raises ``ContextTooLong`` when the current turn alone does not fit.
+    """
+    groups = [group for group in split(messages, turn) if group.number > covered(records)]
+    current, recent = groups[-1], groups[:-1]
+    draft = _Draft(list(records), recent, current, language, system, count, changing)
+    cut = _fit(draft, limits.prompt)
+    return Prompt(draft.messages(), _report(draft, turn, limits, exact, history_tokens, cut))
+
+
+def block(changing: Sequence[Changing], language: str) -> str:
+    """The one block of what changes, or an empty text."""
+    text = "\n".join(part.text for part in changing if part.text)
+    return render("volatile", language, block=text) if text else ""
+
+
+@dataclass
+class _Draft:
+    """A prompt while it is made to fit."""
+
+    records: list[SummaryRecord]
+    recent: list[TurnMessages]
+    current: TurnMessages
+    language: str
+    system: str
+    count: Callable[[str], int]
+    changing: Sequence[Changing]
+
+    def summaries(self) -> str:
+        if not self.records:
+            return ""
+        lines = "\n".join(f"[{label(record['turns'], self.language)}] {record['summary']}" for record in self.records)
+        return render("summaries", self.language, summaries=lines)
+
+    def messages(self) -> list[AnyMessage]:
+        first = "\n\n".join(text for text in (self.system, self.summaries()) if text)
+        raw = [given(message) for turn in self.recent for message in turn.messages]
+        question, *rest = self.current.messages
+        text = "\n\n".join(part for part in (block(self.changing, self.language), str(question.text)) if part)
+        return [SystemMessage(first), *raw, HumanMessage(text), *(given(message) for message in rest)]
+
+    def size(self, turns: Sequence[TurnMessages]) -> int:
+        return sum(message_tokens(message, self.count) for turn in turns for message in turn.messages)
+
+    def tokens(self) -> int:
+        return sum(message_tokens(message, self.count) for message in self.messages())
+
+
+def label(turns: Sequence[int], language: str) -> str:
+    """How a summary names its turns to the model (context-managing.md «Context 예시»)."""
+    return f"{turns[0]}-{turns[-1]}턴" if language == "ko" else f"turns {turns[0]}-{turns[-1]}"
+
+
+def given(message: AnyMessage) -> AnyMessage:
+    """A stored message as the model gets it: frozen block before a question, a word for a missing answer."""
+    if isinstance(message, HumanMessage):
+        frozen = str(message.additional_kwargs.get("block", ""))
+        return HumanMessage("\n\n".join(part for part in (frozen, str(message.text)) if part))
+    if isinstance(message, AIMessage):
+        text = str(message.text) or ("" if message.tool_calls else "…")
+        return AIMessage(text, tool_calls=message.tool_calls)
+    return message
+
+
+def message_tokens(message: AnyMessage, count: Callable[[str], int]) -> int:
+    """Tokens of a message with its role and tool calls."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    called = "".join(f"{call['name']} {call['args']}" for call in calls)
+    return count(str(message.text) + called) + _MESSAGE_TOKENS
+
+
+def raw_tokens(messages: Sequence[AnyMessage], count: Callable[[str], int]) -> int:
+    """Tokens that a finished turn would take in full history."""
+    return sum(message_tokens(message, count) for message in messages if not unanswered(message))
+
+
+def _fit(draft: _Draft, limit: int) -> list[LeftOut]:
+    """Leaves out the oldest raw turns, then the oldest summaries, until the prompt fits the model."""
+    cut: list[LeftOut] = []
+    tokens = draft.tokens()
+    while tokens > limit and draft.recent:
+        turn = draft.recent.pop(0)
+        size = draft.size([turn])
+        cut.append(LeftOut(str(turn.number), "context_full", size))
+        tokens -= size
+    while tokens > limit and draft.records:
+        record = draft.records.pop(0)
+        cut.append(LeftOut(_range(record["turns"]), "context_full"))
+        tokens = draft.tokens()
+    if tokens > limit:
+        raise ContextTooLong(tokens=tokens, limit=limit)
+    return cut
+
+
+def _report(
+    draft: _Draft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[LeftOut]
+) -> ContextReport:
+    count = draft.count
+    question, *rest = draft.current.messages
+    summaries, recent = draft.summaries(), draft.size(draft.recent)
+    parts = [
+        Part("system", count(draft.system) + _MESSAGE_TOKENS, limits.system),
+        Part("summaries", count(summaries) if summaries else 0, limits.summaries, _ranges(draft.records)),
+        Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
+        *(Part(each.name, count(each.text), each.budget) for each in draft.changing if each.text),
+        Part("question", message_tokens(question, count), limits.question, (str(turn),)),
+        *([Part("current", sum(message_tokens(each, count) for each in rest), 0)] if rest else []),
+    ]
+    total = sum(part.tokens for part in parts)
+    before = sum(part.tokens for part in parts if part.name == "summaries") + recent
+    full = total - before + max(history_tokens, recent)
+    return ContextReport(turn, tuple(parts), (*_replaced(draft), *cut), total, full, exact)
+
+
+def _replaced(draft: _Draft) -> list[LeftOut]:
+    """Earlier turns that the prompt holds only as summaries, or not at all since their summaries outgrew the budget."""
+    if not draft.records:
+        return []
+    first, last = draft.records[0]["turns"][0], covered(draft.records)
+    forgotten = [LeftOut(_range([1, first - 1]), "over_budget")] if first > 1 else []
+    return [*forgotten, LeftOut(_range([first, last]), "summarised")]
+
+
+def _ranges(records: Sequence[SummaryRecord]) -> tuple[str, ...]:
+    return tuple(_range(record["turns"]) for record in records)
+
+
+def _range(turns: Sequence[int]) -> str:
+    return f"{turns[0]}-{turns[-1]}" if turns[0] != turns[-1] else str(turns[0])
+
+
+def over_budget(records: Sequence[SummaryRecord], budget: int, count: Callable[[str], int]) -> list[SummaryRecord]:
+    """The oldest records that must leave the context once the summaries outgrow ``budget`` tokens.
+
+    Goes down to half the budget at once: each departure breaks the cached prefix, so departures are rare.
+    """
+    sizes = [count(record["summary"]) + _MESSAGE_TOKENS for record in records]
+    if sum(sizes) <= budget:
+        return []
+    total, leaving = sum(sizes), 0
+    while total > budget // 2 and leaving < len(records) - 1:
+        total -= sizes[leaving]
+        leaving += 1
+    return list(records[:leaving])

@@ -1,0 +1,52 @@
+"""What running turns needs, made once per process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
+
+from graph.background import Background
+from graph.clock import clock
+from graph.context import Changing
+from graph.state import ChatState
+from graph.wiring import Graph
+from model.modelset import ModelSet
+from settings import Settings
+from store import Session, Store
+from store.checkpoint import Checkpoints
+from store.lock import SessionLock
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The record, the checkpoints, the lock, the graph, the models and the side worker of one process.
+
+    ``models`` resolves the models on first use and may take long or raise; ``changing`` gives what is placed just
+    before the question.
+    """
+
+    settings: Settings
+    store: Store
+    checkpoints: Checkpoints
+    lock: SessionLock
+    graph: Graph
+    models: Callable[[], ModelSet]
+    background: Background
+    changing: Callable[[Session], Sequence[Changing]] = clock
+
+    def snapshot(self, session_id: str) -> StateSnapshot:
+        """LangGraph's view of the session: state values and the nodes that are still to run."""
+        return self.graph.get_state(config(session_id))
+
+    def state(self, session_id: str) -> ChatState:
+        """The session's state; empty before its first turn."""
+        return cast(ChatState, self.snapshot(session_id).values)
+
+
+def config(session_id: str) -> RunnableConfig:
+    """LangGraph's address of a session."""
+    return {"configurable": {"thread_id": session_id}, "recursion_limit": 100}

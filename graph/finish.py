@@ -1,0 +1,59 @@
+"""How a turn ended, as the row that is written for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from langchain_core.messages import AnyMessage, messages_to_dict
+
+from errors import GieokError
+from graph.runtime import Notes
+from graph.turns import split
+from store import Finished
+
+
+def finished(
+    messages: Sequence[AnyMessage],
+    number: int,
+    notes: Notes,
+    seconds: float = 0.0,
+    first_token_seconds: float | None = None,
+    tokens: int = 0,
+) -> Finished:
+    """The row of an answered turn; ``messages`` are the state's, ``tokens`` what the turn adds to full history."""
+    answer = messages[-1]
+    return Finished(
+        status="stopped" if answer.response_metadata.get("stopped") else "done",
+        answer=str(answer.text),
+        messages=messages_to_dict(turn_messages(messages, number)),
+        steps=steps(notes),
+        report=notes.report.plain() if notes.report else None,
+        usage=asdict(notes.usage()),
+        seconds=seconds,
+        first_token_seconds=first_token_seconds,
+        tokens=tokens,
+    )
+
+
+def failed(error: GieokError, notes: Notes, seconds: float) -> Finished:
+    """The row of a turn without an answer."""
+    report = notes.report.plain() if notes.report else None
+    usage = asdict(notes.usage())
+    return Finished("failed", error=plain_error(error), steps=steps(notes), report=report, usage=usage, seconds=seconds)
+
+
+def turn_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
+    """The messages of one turn."""
+    return [message for turn in split(messages, number) if turn.number == number for message in turn.messages]
+
+
+def steps(notes: Notes) -> list[dict[str, Any]]:
+    """Tool calls with their results, as plain data for display."""
+    return [{**asdict(started), **asdict(done)} for started, done in notes.steps]
+
+
+def plain_error(error: GieokError) -> dict[str, Any]:
+    """An error as plain data for the record and the doors."""
+    return {"code": error.code, "message": str(error), "values": error.values, "retryable": error.retryable}

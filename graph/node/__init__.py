@@ -1,0 +1,1 @@
+"""The nodes of the agent, one per file; ``graph.wiring`` joins them."""

@@ -1,0 +1,50 @@
+"""casual_node: a greeting or thanks gets one short call without tools, summaries or tool descriptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+
+from graph.casual import is_casual
+from graph.context import message_tokens
+from graph.event import ContextBuilt
+from graph.node.llm import respond, stopped
+from graph.report import ContextReport, LeftOut, Part
+from graph.runtime import TurnContext, context, emit
+from graph.state import ChatState
+from graph.turns import current, is_answer, turn_number
+from prompt import render
+
+
+def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
+    """The short answer; still a turn."""
+    turn = context(runtime)
+    if turn.stop.is_set():
+        return {"messages": [stopped("")]}
+    question, *_ = current(state["messages"])
+    prompt: list[AnyMessage] = [
+        SystemMessage(render("casual", state.get("language", "ko"))),
+        HumanMessage(str(question.text)),
+    ]
+    turn.notes.report = _report(prompt, state, turn)
+    emit(runtime, ContextBuilt(turn.notes.report))
+    return {"messages": [respond(turn.models.casual, prompt, runtime)]}
+
+
+def wants_casual(state: ChatState) -> bool:
+    """Whether the turn is only a greeting, thanks or the like."""
+    question, *_ = current(state["messages"])
+    earlier = [message for message in state["messages"] if is_answer(message)]
+    previous = str(earlier[-1].text) if earlier and isinstance(earlier[-1], AIMessage) else None
+    return is_casual(str(question.text), previous)
+
+
+def _report(prompt: list[AnyMessage], state: ChatState, turn: TurnContext) -> ContextReport:
+    number, count, limits = turn_number(state), turn.models.count, turn.limits()
+    system, question = (message_tokens(message, count) for message in prompt)
+    parts = (Part("system", system, limits.system), Part("question", question, limits.question, (str(number),)))
+    earlier = (LeftOut(f"1-{number - 1}" if number > 2 else "1", "casual"),) if number > 1 else ()
+    total = system + question
+    return ContextReport(number, parts, earlier, total, total + turn.history_tokens, turn.models.exact)

@@ -1,0 +1,120 @@
+"""llm_node: builds the prompt, decides on tools, streams the answer (context-managing.md «llm_node에서 Context 구성»)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, RemoveMessage
+from langgraph.runtime import Runtime
+
+from errors import EmptyAnswer
+from graph.context import FROZEN_TOKENS, Prompt, block, build
+from graph.event import ContextBuilt, Token
+from graph.runtime import TurnContext, context, emit
+from graph.state import ChatState
+from graph.system import system_prompt
+from graph.turns import covered, current, split, tool_rounds, turn_number
+from model import decide
+from model.stream import Model, Stopped, stream
+from text.clean import clean
+
+
+def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
+    """The model's next message: tool calls, or the answer; with the answer the summarised turns leave the state.
+
+    Raises ``ContextTooLong``, ``EmptyAnswer`` and what the upstream raises.
+    """
+    turn, messages = context(runtime), list(state["messages"])
+    if turn.stop.is_set():
+        return {"messages": [stopped("")]}
+    prompt = _prompt(state, turn)
+    turn.notes.report = prompt.report
+    emit(runtime, ContextBuilt(prompt.report))
+    tools = turn.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
+    try:
+        message = _decided(messages, tools, state.get("language", "ko"), turn)
+    except Stopped:
+        return {"messages": [stopped("")]}
+    message = message or _answer(prompt.messages, tools, runtime)
+    if message.tool_calls:
+        return {"messages": [message]}
+    return {"messages": [*_frozen(messages, state.get("language", "ko"), turn), *_covered(state), message]}
+
+
+def stopped(text: str) -> AIMessage:
+    """A partial answer that the user stopped."""
+    return AIMessage(text, response_metadata={"stopped": True})
+
+
+def _prompt(state: ChatState, turn: TurnContext) -> Prompt:
+    language = state.get("language", "ko")
+    return build(
+        state["messages"],
+        state.get("summary_history") or [],
+        turn_number(state),
+        language=language,
+        system=system_prompt(language, turn.tools),
+        count=turn.models.count,
+        exact=turn.models.exact,
+        limits=turn.limits(),
+        changing=turn.changing,
+        history_tokens=turn.history_tokens,
+    )
+
+
+def _decided(messages: list[AnyMessage], tools: Sequence[Any], language: str, turn: TurnContext) -> AIMessage | None:
+    """For models that do not call tools by themselves: one short call at the start of the turn decides."""
+    if turn.models.decide is None or not tools or tool_rounds(messages):
+        return None
+    question, *_ = current(messages)
+    earlier = messages[: -len(current(messages))]
+    made = decide.decision(turn.models, tools, str(question.text), earlier, language=language, stop=turn.stop)
+    turn.notes.add(made, turn.models.name)
+    return AIMessage("", tool_calls=made.tool_calls) if made.tool_calls else None
+
+
+def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[TurnContext]) -> AIMessage:
+    turn = context(runtime)
+    model = decide.prepare(turn.models, tools)
+    return respond(model, prompt, runtime)
+
+
+def respond(model: Model, prompt: list[AnyMessage], runtime: Runtime[TurnContext]) -> AIMessage:
+    """Streams one model call as ``Token`` events; stops between any two tokens when asked to.
+
+    Raises ``EmptyAnswer`` when neither text nor a tool call came.
+    """
+    turn = context(runtime)
+    whole: AIMessageChunk | None = None
+    for chunk in stream(model, prompt, stop=turn.stop):
+        whole = chunk if whole is None else whole + chunk
+        if text := clean(str(chunk.text)):
+            turn.notes.first_token = turn.notes.first_token or time.monotonic()
+            emit(runtime, Token(text))
+    if whole is not None:
+        turn.notes.add(whole, turn.models.name)
+    text = clean(str(whole.text)) if whole is not None else ""
+    if turn.stop.is_set():
+        return stopped(text)
+    if whole is None or not (text.strip() or whole.tool_calls):
+        raise EmptyAnswer
+    return AIMessage(text, tool_calls=whole.tool_calls, response_metadata={"model": turn.models.name})
+
+
+def _covered(state: ChatState) -> list[RemoveMessage]:
+    """Removals of the turns that a summary covers: their rows and their ledger entry are written by now."""
+    last = covered(state.get("summary_history") or [])
+    turns = split(state["messages"], turn_number(state))
+    return [RemoveMessage(str(message.id)) for each in turns if each.number <= last for message in each.messages]
+
+
+def _frozen(messages: list[AnyMessage], language: str, turn: TurnContext) -> list[AnyMessage]:
+    """The question with its short block of what changes, kept so that the next prompt continues this one."""
+    text = block(turn.changing, language)
+    question, *_ = current(messages)
+    if not text or turn.models.count(text) > FROZEN_TOKENS:
+        return []
+    extra = {**question.additional_kwargs, "block": text}
+    return [question.model_copy(update={"additional_kwargs": extra})]

@@ -1,0 +1,92 @@
+"""summary_node: brings due chunk summaries into the context (context-managing.md «summary_node 동작», design §5).
+
+Level-triggered: whatever three-turn chunk is finished and not covered is due, so a turn that was skipped or failed is
+made up for by the next. A summary that fails leaves its turns raw.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, cast
+
+from langgraph.runtime import Runtime
+
+from errors import GieokError
+from graph.context import over_budget
+from graph.event import SummaryMade, SummaryStarted
+from graph.finish import plain_error
+from graph.runtime import TurnContext, context, emit
+from graph.state import ChatState, SummaryRecord
+from graph.summary import Made, make
+from graph.chunk import chunk_messages, conversation_language, ledger_fields
+from graph.turns import due_chunks, turn_number
+from model.stream import Stopped
+from store import Summary
+from store.ledger import Ledger
+
+
+def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
+    """Appends the records of all due chunks; the oldest leave when they outgrow their budget."""
+    turn = context(runtime)
+    records = list(state.get("summary_history") or [])
+    chunks = list(due_chunks(turn_number(state), records))
+    for chunk in chunks:
+        record = None if turn.stop.is_set() else _summary(chunk, state, runtime)
+        if record is None:
+            break
+        records.append(record)
+    leaving = over_budget(records, turn.settings.budget_summaries, turn.models.count)
+    if leaving and turn.ledger:
+        turn.ledger.retire(state["session_id"], records[len(leaving)]["turns"][0])
+    return {"summary_history": records[len(leaving) :]} if chunks else {}
+
+
+def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) -> SummaryRecord | None:
+    turn = context(runtime)
+    session_id, rate = state.get("session_id", ""), state.get("compression_rate", turn.settings.compression_rate)
+    found = turn.ledger.ready(session_id, chunk, rate) if turn.ledger else None
+    if found is None:
+        emit(runtime, SummaryStarted(tuple(chunk)))
+        if turn.finish_ahead(session_id, chunk, rate, turn.stop) and turn.ledger:
+            found = turn.ledger.ready(session_id, chunk, rate)
+    if found is not None and turn.ledger:
+        return _take(found, turn.ledger, runtime)
+    return _make(chunk, state, session_id, rate, runtime)
+
+
+def _take(found: Summary, ledger: Ledger, runtime: Runtime[TurnContext]) -> SummaryRecord | None:
+    ledger.set_status([found.id], "active")
+    record = cast(SummaryRecord, found.record)
+    emit(runtime, SummaryMade(tuple(found.turns), record, found.ahead, found.seconds, tuple(found.lost)))
+    return record
+
+
+def _make(
+    chunk: list[int], state: ChatState, session_id: str, rate: float, runtime: Runtime[TurnContext]
+) -> SummaryRecord | None:
+    turn, began = context(runtime), time.monotonic()
+    messages = chunk_messages(state["messages"], turn_number(state), chunk)
+    language = conversation_language(messages, state.get("language", "ko"))
+    try:
+        made = make(
+            messages, chunk, thread_id=session_id, rate=rate, models=turn.models, language=language, stop=turn.stop
+        )
+    except Stopped:
+        return None
+    except GieokError as error:
+        _failed(chunk, rate, error, session_id, time.monotonic() - began, runtime)
+        return None
+    turn.notes.add_tokens(made.prompt_tokens, 0, made.answer_tokens, turn.models.exact, made.model, made.calls)
+    if turn.ledger:
+        turn.ledger.add(session_id, chunk, rate, "active", **ledger_fields(made))
+    emit(runtime, SummaryMade(tuple(chunk), made.record, False, made.seconds, tuple(made.lost)))
+    return made.record
+
+
+def _failed(
+    chunk: list[int], rate: float, error: GieokError, session_id: str, seconds: float, runtime: Runtime[TurnContext]
+) -> None:
+    turn = context(runtime)
+    if turn.ledger:
+        turn.ledger.fail(session_id, chunk, rate, plain_error(error))
+    emit(runtime, SummaryMade(tuple(chunk), None, False, seconds, error=str(error)))

@@ -1,0 +1,102 @@
+"""What a turn carries beside its state: models, tools, the ledger, the stop event; and what its nodes note down.
+
+Handed to the graph as LangGraph's runtime context, never checkpointed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+
+from graph.context import Changing, Limits
+from graph.event import Event, ToolFinished, ToolStarted, Usage
+from graph.report import ContextReport
+from graph.tool import TOOLS
+from model.modelset import ModelSet
+from model.price import usd
+from model.stream import usage
+from settings import Settings, current
+from store.ledger import Ledger
+
+
+@dataclass
+class Notes:
+    """What one turn adds up: calls and tokens, tool steps, the last report, the first token's time."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    answer_tokens: int = 0
+    calls: int = 0
+    exact: bool = True
+    usd: float | None = 0.0
+    steps: list[tuple[ToolStarted, ToolFinished]] = field(default_factory=list)
+    report: ContextReport | None = None
+    first_token: float | None = None
+
+    def add(self, message: AIMessage, model: str) -> None:
+        """Counts one model call in."""
+        prompt, cached, answer, exact = usage(message)
+        self.add_tokens(prompt, cached, answer, exact, model)
+
+    def add_tokens(self, prompt: int, cached: int, answer: int, exact: bool, model: str, calls: int = 1) -> None:
+        self.prompt_tokens += prompt
+        self.cached_tokens += cached
+        self.answer_tokens += answer
+        self.calls += calls
+        self.exact = self.exact and exact
+        price = usd(model, prompt, cached, answer)
+        self.usd = None if price is None or self.usd is None else self.usd + price
+
+    def usage(self) -> Usage:
+        return Usage(self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
+
+
+@dataclass(frozen=True)
+class TurnContext:
+    """Everything that the nodes of one turn may use.
+
+    ``finish_ahead(session, turns, rate, stop)`` waits for a summary that is being made in the background, or takes it
+    off the list; ``ledger`` is None where no record is kept (LangGraph's own tools).
+    """
+
+    models: ModelSet
+    settings: Settings
+    stop: threading.Event = field(default_factory=threading.Event)
+    tools: Sequence[BaseTool] = TOOLS
+    ledger: Ledger | None = None
+    finish_ahead: Callable[[str, list[int], float, threading.Event], bool] = lambda *_: False
+    changing: Sequence[Changing] = ()
+    history_tokens: int = 0
+    notes: Notes = field(default_factory=Notes)
+
+    def limits(self) -> Limits:
+        """Budgets from the settings; the prompt may take what the answer leaves of the model's context."""
+        room = self.models.context_size - min(self.settings.answer_tokens, self.models.context_size // 4)
+        setting = self.settings
+        return Limits(
+            room, setting.budget_system, setting.budget_summaries, setting.budget_recent, setting.budget_question
+        )
+
+
+def context(runtime: Runtime[TurnContext]) -> TurnContext:
+    """The turn's context, or a default one where the graph runs without Gieok's turn runner (LangGraph Studio)."""
+    given: TurnContext | None = runtime.context
+    return given if given is not None else _default()
+
+
+def emit(runtime: Runtime[TurnContext], event: Event) -> None:
+    """Sends an event to whoever runs the turn."""
+    runtime.stream_writer(event)
+
+
+@cache
+def _default() -> TurnContext:
+    from model.resolve import models
+
+    return TurnContext(models(current()), current())

@@ -1,0 +1,183 @@
+"""Running one turn: the one place that starts turns (design §2, §3).
+
+The question's row is written first, then the graph runs, then the answer's row is written and old checkpoints go. A turn
+that fails keeps its question and can be retried; one that was cut off is closed before the next begins.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from errors import EmptyMessage, GieokError, MessageTooLong, NothingToRetry, SessionBusy, Unexpected, trace
+from graph import ahead, repair
+from graph.context import raw_tokens
+from graph.engine import Engine, config
+from graph.event import Done, Event, Failed
+from graph.finish import failed, finished, turn_messages
+from graph.runtime import TurnContext
+from graph.state import ChatState
+from store import Session
+from store.database import translated
+from text.clean import clean
+from text.language import detect
+
+log = logging.getLogger(__name__)
+
+
+def run(engine: Engine, session_id: str, text: str, stop: threading.Event | None = None) -> Iterator[Event]:
+    """One turn. Before the first event it raises ``CallerError``: empty, too long, busy, unknown session."""
+    _check(text, engine.settings.message_limit)
+    with _held(engine, session_id) as session:
+        repair.close(engine, session)
+        number = engine.store.accept_turn(session_id, text)
+        session = _speaking(engine, session, number, text)
+        ended = yield from _Run(engine, session, number, stop or threading.Event()).drive(text)
+    yield ended
+
+
+def retry(engine: Engine, session_id: str, stop: threading.Event | None = None) -> Iterator[Event]:
+    """The last turn again, when it failed or was cut off, from the node where it ended; else ``NothingToRetry``."""
+    with _held(engine, session_id) as session:
+        last = repair.complete(engine, session)
+        if last is None or last.status not in ("failed", "running"):
+            raise NothingToRetry(session=session_id)
+        engine.store.restart_turn(session_id, last.number)
+        ended = yield from _Run(engine, session, last.number, stop or threading.Event()).drive(None)
+    yield ended
+
+
+def reconcile(engine: Engine, session_id: str) -> None:
+    """On opening a session: completes a turn whose answer is in the state but not in its row. Not while it answers."""
+    try:
+        with engine.lock.hold(session_id):
+            repair.complete(engine, engine.store.session(session_id))
+    except SessionBusy:
+        return
+
+
+def _check(text: str, limit: int) -> None:
+    if not clean(text).strip():
+        raise EmptyMessage
+    if len(text) > limit:
+        raise MessageTooLong(size=len(text), limit=limit)
+
+
+@contextmanager
+def _held(engine: Engine, session_id: str) -> Iterator[Session]:
+    """Holds the session, while side work yields except what this turn needs."""
+    with engine.lock.hold(session_id):
+        session = engine.store.session(session_id)
+        with engine.background.turn(ahead.needed(session_id, session.compression_rate)):
+            yield session
+
+
+def _speaking(engine: Engine, session: Session, number: int, text: str) -> Session:
+    """The first message decides the language of the session's prompts; it stays, so that the prefix does."""
+    if number > 1:
+        return session
+    engine.store.set_language(session.id, detect(text, session.language))
+    return engine.store.session(session.id)
+
+
+@dataclass
+class _Run:
+    """One run of the graph for one turn."""
+
+    engine: Engine
+    session: Session
+    number: int
+    stop: threading.Event
+    began: float = field(default_factory=time.monotonic)
+    state: ChatState | None = None
+    context: TurnContext | None = None
+
+    def drive(self, text: str | None) -> Generator[Event, None, Done | Failed]:
+        """Passes the graph's events on and returns how the turn ended; ``text`` is None for the same turn again."""
+        try:
+            yield from self._events(text)
+        except GieokError as error:
+            return self._failed(error)
+        except Exception as error:
+            log.error("turn %d failed: %s", self.number, trace(error))
+            return self._failed(Unexpected(kind=type(error).__name__))
+        return self._finished()
+
+    def _events(self, text: str | None) -> Iterator[Event]:
+        self.context = self._context()
+        stream = self._stream(text)
+        try:
+            for mode, item in stream:
+                if mode == "custom":
+                    yield item
+                else:
+                    self.state = item
+        except GeneratorExit:  # the caller went away: stop, let the graph come to its end, keep the partial answer
+            self.stop.set()
+            for mode, item in stream:
+                self.state = item if mode == "values" else self.state
+            self._finished()
+            raise
+
+    def _stream(self, text: str | None) -> Iterator[tuple[str, Any]]:
+        engine, session = self.engine, self.session
+        if text is None:
+            last = engine.store.turn(session.id, self.number)
+            assert last is not None
+            start = repair.reentry(engine, session, last)
+        else:
+            start = repair.entry(engine, session, self.number, text)
+        with translated("the checkpoints"):
+            yield from engine.graph.stream(
+                start,
+                config(session.id),
+                context=self.context,
+                stream_mode=["custom", "values"],
+                durability="sync",
+            )
+
+    def _context(self) -> TurnContext:
+        background = self.engine.background
+        return TurnContext(
+            models=self.engine.models(),
+            settings=self.engine.settings,
+            stop=self.stop,
+            ledger=self.engine.store.ledger,
+            finish_ahead=lambda session, turns, rate, stop: background.finish(ahead.key(session, turns[0], rate), stop),
+            changing=self.engine.changing(self.session),
+            history_tokens=self.session.history_tokens,
+        )
+
+    def _finished(self) -> Done | Failed:
+        """Writes the answer's row, leaves one checkpoint, plans the next summary."""
+        assert self.context is not None and self.state is not None
+        notes, messages, seconds = self.context.notes, self.state["messages"], time.monotonic() - self.began
+        first = notes.first_token - self.began if notes.first_token else None
+        tokens = raw_tokens(turn_messages(messages, self.number), self.context.models.count)
+        end = finished(messages, self.number, notes, seconds, first, tokens)
+        try:
+            self.engine.store.finish_turn(self.session.id, self.number, end)
+            self.engine.checkpoints.prune(self.session.id)
+            if self.engine.settings.ahead:
+                ahead.plan(self.engine, self.session.id, self.state)
+        except GieokError as error:  # the answer is in the checkpoint; the row is completed when there is room again
+            return Failed(self.number, error.code, str(error), True, error.values)
+        return Done(self.number, end.answer or "", end.status == "stopped", notes.usage(), seconds, first)
+
+    def _failed(self, error: GieokError) -> Failed:
+        if self.context is not None:
+            end = failed(error, self.context.notes, time.monotonic() - self.began)
+        else:
+            from graph.runtime import Notes
+
+            end = failed(error, Notes(), time.monotonic() - self.began)
+        try:
+            self.engine.store.finish_turn(self.session.id, self.number, end)
+        except GieokError:
+            log.error("the failed turn %d could not be written: it stays open and is found again", self.number)
+        return Failed(self.number, error.code, str(error), error.retryable, error.values)

@@ -1,0 +1,46 @@
+"""The agent: nodes and edges (design §2). ``graph`` is what LangGraph's own tools load; it needs no key and no UI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from graph.node.casual import casual_node, wants_casual
+from graph.node.llm import llm_node
+from graph.node.summary import summary_node
+from graph.node.tool import tool_node
+from graph.runtime import TurnContext
+from graph.state import ChatState
+
+Graph = CompiledStateGraph[ChatState, TurnContext, Any, Any]
+
+
+def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """Compiles the graph; ``saver`` keeps the state of sessions."""
+    wires = StateGraph(ChatState, context_schema=TurnContext)
+    wires.add_node("casual_node", casual_node)
+    wires.add_node("summary_node", summary_node)
+    wires.add_node("llm_node", llm_node)
+    wires.add_node("tool_node", tool_node)
+    wires.add_conditional_edges(START, _first, ["casual_node", "summary_node"])
+    wires.add_edge("summary_node", "llm_node")
+    wires.add_conditional_edges("llm_node", _next, ["tool_node", END])
+    wires.add_edge("tool_node", "llm_node")
+    wires.add_edge("casual_node", END)
+    return wires.compile(checkpointer=saver)
+
+
+def _first(state: ChatState) -> str:
+    return "casual_node" if wants_casual(state) else "summary_node"
+
+
+def _next(state: ChatState) -> str:
+    last = state["messages"][-1]
+    return "tool_node" if isinstance(last, AIMessage) and last.tool_calls else END
+
+
+graph = build()

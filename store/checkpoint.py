@@ -1,0 +1,72 @@
+"""Where LangGraph keeps the state: SQLite beside the record, or the same PostgreSQL (design §3).
+
+Strict msgpack: a blob may only name LangChain's messages and plain types, so a crafted file cannot run code.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from errors import MissingExtra
+from store.database import BUSY_SECONDS, translated
+
+_OLDER = "DELETE FROM {table} WHERE thread_id = ? AND checkpoint_id < (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A saver with what LangGraph's own lacks: ``prune`` leaves only the newest checkpoint of a session."""
+
+    saver: BaseCheckpointSaver[Any]
+    prune: Callable[[str], None]
+    close: Callable[[], None]
+
+
+def open_checkpoints(database_url: str | None, data_dir: Path) -> Checkpoints:
+    """The checkpoints that belong to the store: PostgreSQL when the address says so, else a SQLite file."""
+    if database_url and database_url.startswith("postgres"):
+        return _postgres(database_url)
+    return _sqlite(data_dir / "checkpoint.db")
+
+
+def _serializer() -> JsonPlusSerializer:
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+def _sqlite(path: Path) -> Checkpoints:
+    with translated(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, check_same_thread=False, timeout=BUSY_SECONDS)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")  # survives kill -9; after a power cut the record rebuilds it
+    saver = SqliteSaver(connection, serde=_serializer())
+    saver.setup()
+
+    def prune(thread_id: str) -> None:
+        with saver.lock, connection:
+            for table in ("writes", "checkpoints"):
+                connection.execute(_OLDER.format(table=table), (thread_id, thread_id))
+
+    return Checkpoints(saver, prune, connection.close)
+
+
+def _postgres(url: str) -> Checkpoints:
+    try:
+        from langgraph.checkpoint.postgres import PostgresSaver
+    except ModuleNotFoundError as error:
+        raise MissingExtra(feature="PostgreSQL", package="langgraph-checkpoint-postgres[binary]") from error
+    plain = url.replace("postgresql+psycopg://", "postgresql://")
+    stack = ExitStack()
+    with translated("DATABASE_URL"):
+        saver = stack.enter_context(PostgresSaver.from_conn_string(plain))
+        saver.setup()
+    return Checkpoints(saver, lambda thread_id: saver.prune([thread_id]), stack.close)

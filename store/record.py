@@ -1,0 +1,92 @@
+"""Rows of the record as plain frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from text.language import Language
+
+TurnStatus = Literal["running", "done", "stopped", "failed"]
+SummaryStatus = Literal["ready", "active", "retired", "superseded", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation. Times are Unix seconds; ``history_tokens`` counts the raw messages of all finished turns."""
+
+    id: str
+    title: str
+    language: Language
+    compression_rate: float
+    turn_count: int
+    history_tokens: int
+    created: float
+    updated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of the transcript: the question as it was typed, the answer, and everything between.
+
+    ``messages``: the turn's messages as plain data (LangChain's ``messages_to_dict``); ``steps``: tool calls for
+    display; ``report``: the last ``ContextReport`` as plain data; ``error``: code, message, values, retryable.
+    """
+
+    session_id: str
+    number: int
+    question: str
+    answer: str | None
+    status: TurnStatus
+    messages: list[dict[str, Any]] | None
+    error: dict[str, Any] | None
+    steps: list[dict[str, Any]]
+    report: dict[str, Any] | None
+    usage: dict[str, Any] | None
+    started: float
+    finished: float | None
+    seconds: float | None
+    first_token_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One row of the summary ledger.
+
+    ``status``: ready (made ahead, not yet in the context), active, retired (left the context over budget),
+    superseded (another version took its place), failed (``error`` says why; its turns stay raw).
+    """
+
+    id: int
+    session_id: str
+    turns: list[int]
+    rate: float
+    version: int
+    record: dict[str, Any] | None
+    status: SummaryStatus
+    origin: str
+    ahead: bool
+    model: str | None
+    prompt_tokens: int
+    answer_tokens: int
+    seconds: float
+    kept: list[str]
+    lost: list[str]
+    error: dict[str, Any] | None
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a turn ended, to be written in one statement."""
+
+    status: TurnStatus
+    answer: str | None = None
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    error: dict[str, Any] | None = None
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    report: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
+    seconds: float = 0.0
+    first_token_seconds: float | None = None
+    tokens: int = 0
