@@ -13,31 +13,39 @@ MAX_CHARS = 60
 
 # One regular expression each, spaces and lines for reading only; «_» is a space that may be missing.
 _COURTESY = """
-  안녕(하세요|하십니까|히_계세요|히_가세요|히_주무세요)? | 하이루? | 헬로우? | 방가(방가)? | (만나서_)?반가(워요?|웠어요?|워용|습니다)
-| (만나서_)?반갑(습니다|네요?) | 처음_뵙겠습니다 | ㅎㅇ | ㅂㅇ | 잘_지냈?(어요?|니|나요)? | 굿_?(모닝|나잇) | 바이(바이)?
+  안녕(하세요|하십니까|히_계세요|히_가세요|히_주무세요)? | 하이루? | 헬로우? | 방가(방가)?
+| (만나서_)?반가(워요?|웠어요?|워용|습니다) | (만나서_)?반갑(습니다|네요?) | 처음_뵙겠습니다 | ㅎㅇ | ㅂㅇ
+| 잘_지냈?(어요?|니|나요)? | 굿_?(모닝|나잇) | 바이(바이)?
 | 좋은_(아침|저녁|밤|하루|오후|주말)(이에요|입니다|이야|이네요?)?(_?보내(세요|요)?|_?되세요)?
 | 잘_(자요?|있어요?|가요?) | (또|다음에|내일|나중에|이따)_?(봐요?|뵐게요|만나요?|올게요?)
-| (hi+|hello|hey|hiya|howdy|yo|greetings)(_there|_all|_everyone|_again)? | good_(morning|afternoon|evening|night|day) | morning
-| g?night | (it'?s_)?(nice|good|great|pleased)_to_(meet|see)_you(_too)? | how_are_you(_doing)?(_today)? | how'?s_it_going
-| what'?s_up | sup | (good)?_?bye(_?bye)?(_for_now)? | see_(you|ya)(_later|_soon|_tomorrow|_around)? | later | ttyl | cya | gn
-| (talk|speak)(_to_you)?_(later|soon|tomorrow) | have_an?_(nice|good|great|lovely)_(day|one|evening|night|weekend)
-| sleep_well | take_care | cheers | 기억아? | gieok | 친구야
+| (hi+|hello|hey|hiya|howdy|yo|greetings)(_there|_all|_everyone|_again)?
+| good_(morning|afternoon|evening|night|day) | morning | g?night
+| (it'?s_)?(nice|good|great|pleased)_to_(meet|see)_you(_too)? | how_are_you(_doing)?(_today)? | how'?s_it_going
+| what'?s_up | sup | (good)?_?bye(_?bye)?(_for_now)? | see_(you|ya)(_later|_soon|_tomorrow|_around)? | later
+| ttyl | cya | gn | (talk|speak)(_to_you)?_(later|soon|tomorrow)
+| have_an?_(nice|good|great|lovely)_(day|one|evening|night|weekend) | sleep_well | take_care | cheers | 기억아?
+| gieok | 친구야
 """
 _THANKS = """
-  ((정말|진짜|너무|아주|무척|도와줘서|알려줘서|답해줘서)_?)*(고마워요?|고맙(다|습니다|네요?)|감사(해요?|합니다|드려요|드립니다)?|땡큐|땡스|ㄱㅅ|ㄳ)
+
+| ((정말|진짜|너무|아주|무척|도와줘서|알려줘서|답해줘서)_?)*(고마워요?|고맙(다|습니다|네요?)|감사(해요?|합니다|드려요|드립니다)?|땡큐|땡스|ㄱㅅ|ㄳ)
 | (네_?)?덕분에_?(살았(어요?|습니다|다)|잘_?(됐|되었|했)어요?|도움이?_?(됐|되었)어요?)?
-| (많이_|큰_|정말_)*도움이?_?(많이_)?(됐|되었)(어요?|습니다|네요?) | (수고|고생)_?(많았어요?|많으셨습니다|했어요?|하셨습니다|하셨어요|하세요|해요?)?
-| thanks?(_you)?(_(so|very)_much|_a_(lot|bunch|million)|_again|_for_(your|the|all_your)_help)? | many_thanks | thx | ty(sm)?
-| (much_appreciated|i?_?(really_)?appreciate_(it|that)) | (that|this|it)_(really_)?(helped|helps|was_helpful)(_a_lot)?
-| (so_|very_|really_)?helpful | you'?re_(a_lifesaver|the_best|great|awesome|amazing) | (great|good|nice|well)_(job|work|done)
+| (많이_|큰_|정말_)*도움이?_?(많이_)?(됐|되었)(어요?|습니다|네요?)
+| (수고|고생)_?(많았어요?|많으셨습니다|했어요?|하셨습니다|하셨어요|하세요|해요?)?
+| thanks?(_you)?(_(so|very)_much|_a_(lot|bunch|million)|_again|_for_(your|the|all_your)_help)? | many_thanks
+| thx | ty(sm)? | (much_appreciated|i?_?(really_)?appreciate_(it|that))
+| (that|this|it)_(really_)?(helped|helps|was_helpful)(_a_lot)? | (so_|very_|really_)?helpful
+| you'?re_(a_lifesaver|the_best|great|awesome|amazing) | (great|good|nice|well)_(job|work|done)
 """
 _ACKNOWLEDGEMENT = """
-  네+ | 넵+ | 넹 | 넴 | 예+ | 응+ | 웅 | 엉 | 어+ | ㅇㅇ | ㅇㅋ+ | 오키 | 오케이? | 그래요? | 좋(아요?|네요?|습니다) | 알(겠|았)(어요?|습니다|네)
-| 그렇(구나|군요?|네요?) | 아하 | 오+ | 와+ | 우와 | 아+ | 아니(요|야|에요)? | 아뇨 | ㄴㄴ | 괜찮(아요?|습니다) | 됐(어요?|습니다)
-| 잘_?했어요? | 최고(야|예요|에요|네요?|다)? | (멋지|멋져|대단해|훌륭해)(다|요|네요?)?
-| yes | yep | yeah+ | yup | ya | ok(ay|ey)? | kk? | sure | nope? | nah | al+_?right | fine | cool | nice | great | good | got_it | i_see
-| (that_)?makes_sense | understood | right | sounds_good | no_(problem|worries) | np | awesome | amazing | perfect | wonderful
-| excellent | lovely | brilliant | wow | oh+ | ah+ | [ㅋㅎ]+ | [ㅠㅜ]+ | [하헤히호]{2,} | (ha){2,}h? | (he){2,} | lol | lmao
+  네+ | 넵+ | 넹 | 넴 | 예+ | 응+ | 웅 | 엉 | 어+ | ㅇㅇ | ㅇㅋ+ | 오키 | 오케이? | 그래요?
+| 좋(아요?|네요?|습니다) | 알(겠|았)(어요?|습니다|네) | 그렇(구나|군요?|네요?) | 아하 | 오+ | 와+ | 우와 | 아+
+| 아니(요|야|에요)? | 아뇨 | ㄴㄴ | 괜찮(아요?|습니다) | 됐(어요?|습니다) | 잘_?했어요?
+| 최고(야|예요|에요|네요?|다)? | (멋지|멋져|대단해|훌륭해)(다|요|네요?)? | yes | yep | yeah+ | yup | ya
+| ok(ay|ey)? | kk? | sure | nope? | nah | al+_?right | fine | cool | nice | great | good | got_it | i_see
+| (that_)?makes_sense | understood | right | sounds_good | no_(problem|worries) | np | awesome | amazing
+| perfect | wonderful | excellent | lovely | brilliant | wow | oh+ | ah+ | [ㅋㅎ]+ | [ㅠㅜ]+ | [하헤히호]{2,}
+| (ha){2,}h? | (he){2,} | lol | lmao
 """
 
 

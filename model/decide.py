@@ -26,8 +26,20 @@ MAX_TOKENS = 120
 """Longest decision in tokens."""
 QUESTION_CHARS, CONTEXT_CHARS = 600, 150
 _GENERIC = {
-    "ko": ("안녕!", "고마워, 도움이 됐어", "내가 아까 뭐라고 했지?", "김치찌개 끓이는 법 알려줘", "내일 10시에 회의가 있어"),
-    "en": ("Hello!", "Thanks, that helped", "What did I say earlier?", "How do I make an omelette?", "I have a meeting at 10"),
+    "ko": (
+        "안녕!",
+        "고마워, 도움이 됐어",
+        "내가 아까 뭐라고 했지?",
+        "김치찌개 끓이는 법 알려줘",
+        "내일 10시에 회의가 있어",
+    ),
+    "en": (
+        "Hello!",
+        "Thanks, that helped",
+        "What did I say earlier?",
+        "How do I make an omelette?",
+        "I have a meeting at 10",
+    ),
 }
 _LABELS = {"ko": ("앞의 질문", "질문"), "en": ("Previous question", "Question")}
 
@@ -46,16 +58,29 @@ def calls(
     language: str,
     stop: threading.Event | None = None,
 ) -> list[ToolCall]:
-    """The tool calls that the question needs, by one short model call; empty when none, or when the decision is invalid.
+    """The tool calls of ``decision``."""
+    return decision(models, tools, question, history, language=language, stop=stop).tool_calls
 
-    ``history``: the turns before the question; only its last question is used. Empty for natively calling models.
-    Raises what ``model.stream.complete`` raises.
+
+def decision(
+    models: ModelSet,
+    tools: Sequence[BaseTool],
+    question: str,
+    history: Sequence[AnyMessage] = (),
+    *,
+    language: str,
+    stop: threading.Event | None = None,
+) -> AIMessage:
+    """What the question needs, by one short model call: an empty message with tool calls and the call's usage.
+
+    No tool calls when none are needed or the decision is invalid. ``history``: the turns before the question; only its
+    last question is used. Natively calling models are not asked. Raises what ``model.stream.complete`` raises.
     """
     if models.decide is None or not tools or not question.strip():
-        return []
+        return AIMessage("")
     messages = [SystemMessage(instructions(tools, language)), HumanMessage(_ask(question, history, language))]
     answer = complete(models.decide, messages, stop=stop, **_constraint(tools))
-    return parse(str(answer.text), tools)
+    return AIMessage("", tool_calls=parse(str(answer.text), tools), usage_metadata=answer.usage_metadata)
 
 
 def describe(tools: Sequence[BaseTool], language: str) -> str:
@@ -69,7 +94,7 @@ def instructions(tools: Sequence[BaseTool], language: str) -> str:
 
 
 def parse(text: str, tools: Sequence[BaseTool]) -> list[ToolCall]:
-    """The decision in ``text`` as tool calls; none unless it names a known tool with arguments that its schema takes."""
+    """The decision as tool calls: none unless it names a known tool, with arguments that its schema takes."""
     try:
         decision = json.loads(text)
     except (ValueError, RecursionError):
@@ -111,7 +136,7 @@ def _about(tool: BaseTool, language: str) -> str:
 
 def _examples(tools: Sequence[BaseTool], language: str) -> str:
     label = _LABELS[language][1]
-    pairs = [(question, {REPLY: {}}) for question in _GENERIC[language]]
+    pairs: list[tuple[str, dict[str, Any]]] = [(question, {REPLY: {}}) for question in _GENERIC[language]]
     for tool in tools:
         given = (tool.metadata or {}).get("examples", {}).get(language, ())
         pairs += [(question, {tool.name: arguments}) for question, arguments in given]
@@ -134,8 +159,7 @@ def _cut(text: str, limit: int) -> str:
 def _arguments(tool: BaseTool) -> dict[str, Any]:
     """The tool's argument schema without titles, descriptions and defaults, all properties required."""
     full = tool.tool_call_schema
-    shape = full if isinstance(full, dict) else full.model_json_schema()
-    bare = _bare(shape)
+    bare = _bare(full.model_json_schema() if isinstance(full, type) and issubclass(full, BaseModel) else full)
     return {**bare, "required": list(bare.get("properties", {})), "additionalProperties": False}
 
 

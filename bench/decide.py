@@ -1,0 +1,121 @@
+"""Tool decisions: the share of questions whose tool and arguments are right."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall
+
+from bench.models import add_arguments as add_model_arguments
+from bench.models import models
+from graph.casual import is_casual
+from graph.system import system_prompt
+from graph.tool import TOOLS, arithmetic, zone
+from graph.tool.time import LOCAL
+from model import decide
+from model.modelset import ModelSet
+from model.stream import complete, usage
+
+QUESTIONS = Path(__file__).parent / "data" / "decide.jsonl"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One question: whether it was decided rightly, how long it took, its prompt tokens and those from the cache."""
+
+    row: dict[str, Any]
+    calls: list[ToolCall]
+    right: bool
+    seconds: float
+    prompt: int
+    cached: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of this bench."""
+    add_model_arguments(parser)
+    parser.add_argument("--data", type=Path, default=QUESTIONS, help="JSON lines with the questions")
+    parser.add_argument("--wrong", action="store_true", help="list the wrong decisions")
+
+
+def run(args: argparse.Namespace) -> dict[str, object]:
+    """Decides every question. ``right_share``: the right tool with right arguments, or rightly none."""
+    chosen = models(args)
+    rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
+    for language in ("ko", "en"):  # the first call of a language fills the cache; it is not measured
+        _decide(chosen, {"language": language, "question": "준비" if language == "ko" else "Ready"})
+    outcomes = [_decide(chosen, row) for row in sorted(rows, key=lambda row: str(row["language"]))]
+    return {"model": chosen.name, "questions": len(outcomes), **_figures(outcomes), **_wrong(outcomes, args.wrong)}
+
+
+def _decide(chosen: ModelSet, row: dict[str, Any]) -> Outcome:
+    history: list[AnyMessage] = [HumanMessage(row["previous"]), AIMessage("…")] if row.get("previous") else []
+    started = time.monotonic()
+    message = _decision(chosen, row["question"], history, row["language"])
+    seconds = time.monotonic() - started
+    prompt, cached, _, _ = usage(message)
+    return Outcome(row, message.tool_calls, right(row, message.tool_calls), seconds, prompt, cached)
+
+
+def _decision(chosen: ModelSet, question: str, history: list[AnyMessage], language: str) -> AIMessage:
+    """As in a turn: natively, or by the decision call. The fast path for small talk is left out, to see the model."""
+    if chosen.decide is not None:
+        return decide.decision(chosen, TOOLS, question, history, language=language)
+    system = SystemMessage(system_prompt(language, TOOLS, native=True))
+    return complete(decide.prepare(chosen, TOOLS), [system, *history, HumanMessage(question)])
+
+
+def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:
+    """Whether the calls are those that the question needs: by the value of the expression, by the zone of the place."""
+    wanted = row.get("tool")
+    if wanted is None or len(calls) != 1 or calls[0]["name"] != wanted:
+        return wanted is None and not calls
+    if wanted == "calculate":
+        return _value(calls[0]["args"]["expression"]) == arithmetic.evaluate(row["value"])[0]
+    place = calls[0]["args"].get("zone", LOCAL)
+    return (zone.find(place) or place) == row["zone"]
+
+
+def _value(expression: str) -> object:
+    try:
+        return arithmetic.evaluate(arithmetic.understand(expression))[0]
+    except arithmetic.CannotCalculate:
+        return None
+
+
+def _figures(outcomes: list[Outcome]) -> dict[str, object]:
+    by_language = {tongue: [each for each in outcomes if each.row["language"] == tongue] for tongue in ("ko", "en")}
+    greetings = [each for each in outcomes if each.row.get("greeting")]
+    return {
+        "right_share": _share(outcomes),
+        **{f"{tongue}_share": _share(these) for tongue, these in by_language.items()},
+        "tool_share": _share([each for each in outcomes if each.row["tool"]]),
+        "reply_share": _share([each for each in outcomes if not each.row["tool"]]),
+        "greeting_calls": sum(bool(each.calls) for each in greetings),
+        "greetings_on_fast_path": sum(is_casual(each.row["question"]) for each in greetings),
+        "seconds_p50": statistics.median(each.seconds for each in outcomes),
+        "seconds_max": max(each.seconds for each in outcomes),
+        "cached_share": sum(each.cached for each in outcomes) / max(1, sum(each.prompt for each in outcomes)),
+    }
+
+
+def _share(outcomes: list[Outcome]) -> float:
+    return sum(each.right for each in outcomes) / max(1, len(outcomes))
+
+
+def _wrong(outcomes: list[Outcome], wanted: bool) -> dict[str, object]:
+    if not wanted:
+        return {}
+    return {
+        "wrong": [
+            {"question": each.row["question"], "calls": [f"{call['name']} {call['args']}" for call in each.calls]}
+            for each in outcomes
+            if not each.right
+        ]
+    }
