@@ -1,0 +1,48 @@
+"""The page: what is drawn where, in which order. Start it with ``streamlit run app.py``."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from component import resource
+from component.announce import announce
+from component.chat import draw_chat
+from component.composer import draw_composer
+from component.failure import draw_error, retry_button
+from component.follow import follow
+from component.header import draw_header
+from component.page import open_page
+from component.panel import draw_panel
+from component.sidebar import draw_sidebar
+from component.view import View, current, words
+from errors import GieokError
+
+
+def main() -> None:
+    """One run of the page."""
+    said = words()
+    open_page(said)
+    try:
+        view = current(said)
+    except GieokError as error:
+        draw_error(said, error)
+        retry_button(said("chat.retry"), "open-again", resource.agent.clear)
+        return
+    draw(view)
+
+
+def draw(view: View) -> None:
+    """Draws everything, then stays with what is under way."""
+    model = draw_sidebar(view)
+    draw_header(view)
+    left, right = st.columns([7, 3], gap="medium")
+    with left:
+        turns, live = draw_chat(view)
+        draw_composer(view)
+    with right.container(height=160, key="panel", border=False):
+        panel = draw_panel(view, turns)
+    announce(view.words, view.session_id, live is not None, turns[-1].status if turns else "done")
+    follow(view, live, panel, model, turns)
+
+
+main()

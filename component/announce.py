@@ -1,0 +1,64 @@
+"""What a page says without showing it: the language of the document, and the start and end of an answer.
+
+A small component of our own, because Streamlit keeps ``<html lang="en">`` and has no live region (facts: ui.md §1.6).
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from component.catalogue import Words
+
+_SCRIPT = """
+export default function (component) {
+  const { data } = component;
+  document.documentElement.lang = data.lang;
+  let region = document.getElementById("gieok-live");
+  if (!region) {
+    region = document.createElement("div");
+    region.id = "gieok-live";
+    region.setAttribute("role", "status");
+    region.setAttribute("aria-live", "polite");
+    region.className = "gieok-unseen";
+    document.body.appendChild(region);
+  }
+  if (region.dataset.serial !== data.serial) {
+    region.dataset.serial = data.serial;
+    region.textContent = data.say;
+  }
+  const name = () => {
+    for (const [selector, label] of Object.entries(data.names)) {
+      for (const each of document.querySelectorAll(selector)) {
+        if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
+      }
+    }
+  };
+  name();
+  if (window.gieokNames) window.gieokNames.disconnect();
+  window.gieokNames = new MutationObserver(name);
+  window.gieokNames.observe(document.body, { childList: true, subtree: true });
+}
+"""
+
+_component = st.components.v2.component("gieok_announce", js=_SCRIPT)
+
+# Streamlit's own icon-only buttons, which have no name or an English one.
+_NAMES = {
+    '[data-testid="stChatInputSubmitButton"]': "a11y.send",
+    '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
+    '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
+    ".st-key-open-panel button": "panel.open",
+}
+
+
+def announce(words: Words, session_id: str | None, running: bool, outcome: str) -> None:
+    """Tells a screen reader when an answer starts, and ``outcome`` (done, stopped, failed) when it has ended."""
+    was_session, was_running, serial, say = st.session_state.get("announced", (None, False, 0, ""))
+    if running and not was_running:
+        serial, say = serial + 1, words("a11y.started")
+    elif was_running and not running and session_id == was_session:
+        serial, say = serial + 1, words(f"a11y.{outcome}")
+    st.session_state["announced"] = (session_id, running, serial, say)
+    names = {selector: words(key) for selector, key in _NAMES.items()}
+    with st.container(key="announce"):
+        _component(key="announcer", data={"lang": words.language, "say": say, "serial": str(serial), "names": names})

@@ -1,0 +1,33 @@
+"""An error on the page: what failed, what to do, and the way to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from component.catalogue import Words
+from component.markdown import plain
+from errors import GieokError
+
+
+def draw_error(words: Words, error: GieokError) -> None:
+    """The box of an error."""
+    draw_box(words, error.code, error.text(), error.values)
+
+
+def draw_turn_error(words: Words, error: dict[str, Any]) -> None:
+    """The box of a turn's stored error (``code``, ``message``, ``values``)."""
+    draw_box(words, str(error.get("code")), str(error.get("message", "")), error.get("values") or {})
+
+
+def draw_box(words: Words, code: str, message: str, values: dict[str, Any]) -> None:
+    """What failed in bold, below it what to do."""
+    said, hint = words.error(code, message, values)
+    st.error(f"**{plain(said)}**" + (f"  \n{plain(hint)}" if hint else ""), icon=":material/error:")
+
+
+def retry_button(label: str, key: str, action: Callable[[], None]) -> None:
+    """The button under an error."""
+    st.button(label, key=key, icon=":material/refresh:", on_click=action)

@@ -1,0 +1,102 @@
+"""Staying with what is under way until it has ended, so that the page shows it as it happens.
+
+Everything else is drawn before; any click or key stroke interrupts the wait and the next run takes it up again.
+"""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import settings
+from component.live import Live
+from component.model_status import draw_status
+from component.panel import Panel
+from component.readiness import Status
+from component.view import View
+from graph.turns import CHUNK
+from store import Turn
+
+BEAT = 0.1
+AHEAD_SECONDS = 90.0
+
+
+def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, turns: list[Turn]) -> None:
+    """Follows the answer, else the model's loading, else a summary that is being made ahead; then runs the page anew."""
+    if live is not None:
+        _follow_answer(view, live, panel, model)
+    elif not view.readiness.settled:
+        _follow_model(view, model)
+    elif not _follow_ahead(view, turns):
+        return
+    st.rerun()
+
+
+def _follow_answer(view: View, live: Live, panel: Panel, model: DeltaGenerator) -> None:
+    status, report, made = view.readiness.status, None, 0
+    while True:
+        progress = live.job.progress
+        status = _show_model(view, model, status)
+        live.update(progress, status)
+        if progress.report is not report:
+            report = progress.report
+            panel.show_prompt(report)
+        summaries = sum(bool(step.turns) and step.result is not None for step in progress.steps)
+        if summaries != made:
+            made = summaries
+            panel.show_summaries()
+        if progress.ended:
+            return
+        _yield_to_clicks()
+        live.job.wait(progress.version, BEAT)
+        time.sleep(0.03)
+
+
+def _follow_model(view: View, model: DeltaGenerator) -> None:
+    status = view.readiness.status
+    while not view.readiness.settled:
+        status = _show_model(view, model, status)
+        _yield_to_clicks()
+        time.sleep(BEAT)
+
+
+def _show_model(view: View, model: DeltaGenerator, before: Status) -> Status:
+    """Redraws the model's state when it has changed."""
+    now = view.readiness.status
+    if now is not before:
+        draw_status(view.words, model, now)
+    return now
+
+
+def _follow_ahead(view: View, turns: list[Turn]) -> bool:
+    """Whether the summary that is made ahead after every third turn has arrived while waiting for it."""
+    if not _ahead_is_due(view, turns):
+        return False
+    until = time.monotonic() + AHEAD_SECONDS
+    while time.monotonic() < until:
+        if _has_summary(view, turns[-1].number):
+            return True
+        _yield_to_clicks()
+        time.sleep(3 * BEAT)
+    return False
+
+
+def _ahead_is_due(view: View, turns: list[Turn]) -> bool:
+    if not turns or not settings.current().ahead or view.jobs.refused(view.session_id):
+        return False
+    last = turns[-1]
+    fresh = last.finished is not None and time.time() - last.finished < AHEAD_SECONDS
+    ended = last.status in ("done", "stopped")
+    return ended and fresh and last.number % CHUNK == 0 and not _has_summary(view, last.number)
+
+
+def _has_summary(view: View, last: int) -> bool:
+    newest = view.store.ledger.summaries(view.session_id or "", limit=1)
+    return bool(newest) and newest[-1].turns[-1] >= last
+
+
+def _yield_to_clicks() -> None:
+    """Lets Streamlit interrupt this run for what the user did; reading session state is enough and sends nothing."""
+    st.session_state.get("told")

@@ -1,0 +1,41 @@
+"""The line on top: whose page this is, which conversation, how the model is, and on a phone the way to the panel."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from component.markdown import plain, short
+from component.panel import draw_drawer
+from component.view import View
+
+_COLOURS = {"ready": "green", "failed": "red"}
+
+
+def draw_header(view: View) -> None:
+    """Draws the line."""
+    words = view.words
+    title = view.session.title if view.session and view.session.title else words("session.new")
+    with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        st.markdown(f"**{words('app.name')}**", width="content")
+        st.markdown(f":gray[{plain(short(title, 60))}]", width="stretch")
+        state = view.readiness.status.state
+        st.badge(words(f"model.{state}"), color=_COLOURS.get(state, "orange"), icon=_icon(state))
+        with st.container(key="open-panel", width="content"):
+            st.button(
+                words("panel.open"),
+                key="open-panel-button",
+                icon=":material/right_panel_open:",
+                on_click=partial(_ask_drawer),
+            )
+    if st.session_state.pop("drawer", False):
+        draw_drawer(view)
+
+
+def _icon(state: str) -> str:
+    return {"ready": ":material/check_circle:", "failed": ":material/error:"}.get(state, ":material/hourglass_top:")
+
+
+def _ask_drawer() -> None:
+    st.session_state["drawer"] = True

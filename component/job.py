@@ -1,0 +1,223 @@
+"""Running turns, apart from the page that shows them.
+
+A turn belongs to a thread of this process, not to a script run: a slider move, a refresh or a lost connection
+neither ends it nor loses it; the page finds the job again and follows it (facts: ui.md §1.3). Nothing here calls
+Streamlit.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from component.readiness import Readiness
+from errors import GieokError
+from graph.event import (
+    ContextBuilt,
+    Done,
+    Event,
+    Failed,
+    SummaryMade,
+    SummaryStarted,
+    Token,
+    ToolFinished,
+    ToolStarted,
+)
+
+log = logging.getLogger(__name__)
+
+
+class Runs(Protocol):
+    """What a job needs of the agent."""
+
+    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]: ...
+
+    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A tool call, or a summary that the turn waits for; ``result`` is None while it runs."""
+
+    call: str
+    name: str
+    arguments: dict[str, Any]
+    result: str | None = None
+    ok: bool = True
+    seconds: float = 0.0
+    turns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A job at one moment. ``waiting``: for the model; ``version`` rises with every event."""
+
+    version: int = 0
+    waiting: bool = True
+    text: str = ""
+    steps: tuple[Step, ...] = ()
+    report: dict[str, Any] | None = None
+    end: Done | Failed | None = None
+    ended: bool = False
+
+
+@dataclass(eq=False)
+class Job:
+    """One turn that runs. ``again``: an earlier turn tried again; ``turn``: its number."""
+
+    session: str
+    question: str
+    turn: int
+    again: bool = False
+    stop: threading.Event = field(default_factory=threading.Event)
+    started: float = 0.0
+    _condition: threading.Condition = field(default_factory=threading.Condition)
+    _progress: Progress = field(default_factory=Progress)
+
+    @property
+    def progress(self) -> Progress:
+        return self._progress
+
+    def change(self, **values: Any) -> None:
+        """A step forward, seen by everyone who waits."""
+        with self._condition:
+            self._progress = replace(self._progress, version=self._progress.version + 1, **values)
+            self._condition.notify_all()
+
+    def wait(self, seen: int, timeout: float) -> Progress:
+        """The progress as soon as it is newer than version ``seen``, or after ``timeout`` seconds as it is."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._progress.version > seen, timeout)
+            return self._progress
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message that did not become a turn, and why (``error`` is None when the user stopped it before it began).
+
+    ``again``: it was another try of the last turn, so its text is in the transcript already.
+    """
+
+    text: str
+    error: GieokError | None
+    again: bool = False
+
+
+class Jobs:
+    """The running turns of this process, at most one per session, and the messages that wait behind them."""
+
+    def __init__(self, agent: Runs, readiness: Readiness, turn_count: Callable[[str], int]) -> None:
+        self._agent = agent
+        self._readiness = readiness
+        self._turn_count = turn_count
+        self._lock = threading.Lock()
+        self._running: dict[str, Job] = {}
+        self._queued: dict[str, list[str]] = {}
+        self._refused: dict[str, Refused] = {}
+
+    def of(self, session: str | None) -> Job | None:
+        """The running turn of a session."""
+        return self._running.get(session) if session else None
+
+    def queued(self, session: str | None) -> list[str]:
+        """The messages that wait for the running turn, first to go first."""
+        return list(self._queued.get(session, ())) if session else []
+
+    def refused(self, session: str | None) -> Refused | None:
+        """The last message of a session that did not become a turn."""
+        return self._refused.get(session) if session else None
+
+    def send(self, session: str, text: str) -> None:
+        """Starts a turn, or queues the text behind the one that runs."""
+        with self._lock:
+            self._refused.pop(session, None)
+            if session in self._running:
+                self._queued.setdefault(session, []).append(text)
+                return
+            self._start(Job(session, text, self._turn_count(session) + 1))
+
+    def retry(self, session: str, question: str) -> None:
+        """Runs the last turn again; nothing happens when a turn already runs."""
+        with self._lock:
+            if session not in self._running:
+                self._start(Job(session, question, self._turn_count(session), again=True))
+
+    def withdraw(self, session: str, index: int) -> None:
+        """Takes a queued message back."""
+        with self._lock:
+            waiting = self._queued.get(session, [])
+            if index < len(waiting):
+                del waiting[index]
+
+    def dismiss(self, session: str) -> Refused | None:
+        """Forgets the refused message and hands it out."""
+        return self._refused.pop(session, None)
+
+    def _start(self, job: Job) -> None:
+        self._running[job.session] = job
+        threading.Thread(target=self._work, args=(job,), name=f"turn-{job.session}", daemon=True).start()
+
+    def _work(self, job: Job) -> None:
+        try:
+            for event in self._events(job):
+                _apply(job, event)
+        except GieokError as error:
+            self._refuse(job, error)
+        except Exception as error:
+            log.exception("turn %d of session %s ended unexpectedly", job.turn, job.session)
+            self._refuse(job, GieokError(reason=str(error)))
+        finally:
+            self._end(job)
+
+    def _events(self, job: Job) -> Iterator[Event]:
+        if not self._readiness.wait(job.stop):
+            self._refuse(job, None)
+            return
+        job.change(waiting=False)
+        if job.again:
+            yield from self._agent.retry(job.session, stop=job.stop)
+        else:
+            yield from self._agent.run(job.session, job.question, stop=job.stop)
+
+    def _refuse(self, job: Job, error: GieokError | None) -> None:
+        self._refused[job.session] = Refused(job.question, error, job.again)
+
+    def _end(self, job: Job) -> None:
+        """Starts the next queued message, unless this one failed: then it waits until the user decides."""
+        with self._lock:
+            del self._running[job.session]
+            failed = job.session in self._refused or isinstance(job.progress.end, Failed)
+            waiting = self._queued.get(job.session, [])
+            if waiting and not failed:
+                self._start(Job(job.session, waiting.pop(0), job.turn + 1))
+        job.change(ended=True)
+
+
+def _apply(job: Job, event: Event) -> None:
+    """One event of the turn, as the page sees it."""
+    now = job.progress
+    match event:
+        case Token(text):
+            job.change(text=now.text + text)
+        case ToolStarted(call, name, arguments):
+            job.change(steps=(*now.steps, Step(call, name, arguments)))
+        case ToolFinished(call, _, result, ok, seconds):
+            job.change(steps=_finished(now.steps, call, result, ok, seconds))
+        case SummaryStarted(turns):
+            job.change(steps=(*now.steps, Step(f"summary-{turns}", "summary", {}, turns=turns)))
+        case SummaryMade(turns=turns, error=error, seconds=seconds):
+            job.change(steps=_finished(now.steps, f"summary-{turns}", error or "", error is None, seconds))
+        case ContextBuilt(report):
+            job.change(report=report.plain())
+        case Done() | Failed():
+            job.change(end=event)
+
+
+def _finished(steps: tuple[Step, ...], call: str, result: str, ok: bool, seconds: float) -> tuple[Step, ...]:
+    return tuple(
+        replace(step, result=result, ok=ok, seconds=seconds) if step.call == call and step.result is None else step
+        for step in steps
+    )

@@ -1,0 +1,76 @@
+"""Text for the screen: model Markdown that renders as meant, and everything else as harmless plain text.
+
+CommonMark leaves ``**압축률(0.3)**은`` as raw asterisks (its flanking rule) and reads ``10~20, 30~40`` as struck out;
+pictures in Markdown would be fetched from wherever they point (facts: ui.md §1.7).
+"""
+
+from __future__ import annotations
+
+import re
+
+_CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)[^\n]*$|\Z)|`+[^`\n]+`+)", re.S | re.M)
+_BOLD = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
+_WORD = re.compile(r"\w")
+_SINGLE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
+_PICTURE = re.compile(r"!\[([^\]\n]*)\](?=[(\[])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$&])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BREAK = "&#8203;"
+
+
+def fixed(text: str) -> str:
+    """The model's Markdown, changed only where CommonMark or safety would get it wrong; code is left alone."""
+    parts = _CODE.split(shown(text))
+    return "".join(part if index % 2 else _fixed_prose(part) for index, part in enumerate(parts))
+
+
+def plain(text: str) -> str:
+    """``text`` for a place that reads Markdown (labels, captions), so that it shows as it is, on one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(shown(text).split()))
+
+
+def shown(text: str) -> str:
+    """``text`` with what cannot travel to a browser (NUL, lone surrogates) made visible instead."""
+    return _SURROGATE.sub("\ufffd", text.replace("\x00", "\u2400"))
+
+
+def short(text: str, limit: int) -> str:
+    """The first ``limit`` characters, with an ellipsis when something was cut."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def boundary(text: str, start: int) -> int:
+    """The last paragraph end in ``text`` after ``start`` that is safe to cut at, or ``start``.
+
+    Outside code fences and display math, and not before an indented line, which belongs to the paragraph above.
+    ``start`` itself must be such a boundary.
+    """
+    last, inside, position = start, False, start
+    blank = False
+    for line in text[start:].splitlines(keepends=True):
+        mark = line.strip()
+        if blank and not inside and mark and not line[0].isspace():
+            last = position
+        if mark.startswith(("```", "~~~")) or mark == "$$":
+            inside = not inside
+        blank = not mark
+        position += len(line)
+    return last
+
+
+def _fixed_prose(text: str) -> str:
+    text = _PICTURE.sub(lambda found: f"[{found[1] or 'image'}]", text)
+    text = _BOLD.sub(_flanked, text)
+    return _SINGLE_TILDE.sub(r"\\~", text)
+
+
+def _flanked(found: re.Match[str]) -> str:
+    """Bold that opens and closes wherever it stands: an invisible break between a mark and the letter at it."""
+    body, whole = found[2], found.string
+    before, after = whole[found.start() - 1 : found.start()], whole[found.end() : found.end() + 1]
+    left = _BREAK if _PUNCTUATION.match(body[0]) and _WORD.match(before) else ""
+    right = _BREAK if _PUNCTUATION.match(body[-1]) and _WORD.match(after) else ""
+    if found[1] == "__" and not (left or right):
+        return found[0]
+    return f"{left}**{body}**{right}"

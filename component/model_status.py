@@ -1,0 +1,56 @@
+"""The state of the model: which one answers and from where, how far its download is, or why there is none."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.catalogue import Words
+from component.failure import draw_error, retry_button
+from component.markdown import plain
+from component.readiness import Fetched, Readiness, Status
+
+MEGABYTE = 1_000_000
+
+
+def draw_model(words: Words, readiness: Readiness) -> DeltaGenerator:
+    """Draws the state; the returned place is redrawn with ``draw_status`` while the model is being fetched."""
+    place = st.empty()
+    status = readiness.status
+    draw_status(words, place, status)
+    if status.state == "failed":
+        retry_button(words("model.retry"), "model-retry", readiness.start)
+    return place
+
+
+def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
+    """The state as it is now; without widgets, so that it can be drawn again in the same run."""
+    with place.container(gap="xsmall"):
+        if status.state == "ready" and status.models is not None:
+            st.markdown(f":green[:material/check_circle:] **{plain(status.models.name)}**")
+            st.caption(words(f"model.kind.{status.models.kind}"))
+        elif status.state == "failed" and status.error is not None:
+            draw_error(words, status.error)
+        elif status.state == "fetching" and status.fetched is not None:
+            _draw_fetched(words, status.fetched)
+        else:
+            st.markdown(f":shimmer[{words('model.' + status.state)}]")
+            st.caption(words("model.wait"))
+
+
+def _draw_fetched(words: Words, fetched: Fetched) -> None:
+    share = min(1.0, fetched.done / fetched.total) if fetched.total else 0.0
+    st.progress(share, text=words("model.fetched", percent=int(100 * share)))
+    facts = words("model.amount", done=fetched.done / MEGABYTE, total=fetched.total / MEGABYTE)
+    if fetched.speed:
+        facts += " · " + words("model.speed", speed=fetched.speed / MEGABYTE)
+    if fetched.left is not None:
+        facts += " · " + duration(words, fetched.left)
+    st.caption(plain(facts))
+
+
+def duration(words: Words, seconds: float) -> str:
+    """Time left, rounded so that it is readable."""
+    if seconds < 60:
+        return words("time.seconds", seconds=max(1, round(seconds)))
+    return words("time.minutes", minutes=round(seconds / 60))

@@ -1,0 +1,110 @@
+"""Getting the model ready, once per process, while the page already answers: look, fetch, load, ready or failed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from errors import GieokError
+from model.modelset import ModelSet
+
+log = logging.getLogger(__name__)
+State = Literal["looking", "fetching", "loading", "ready", "failed"]
+
+
+class Fetched(Protocol):
+    """How far a download is (``model.weights.Progress``): bytes, where from, bytes per second, seconds left."""
+
+    @property
+    def done(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def speed(self) -> float: ...
+    @property
+    def left(self) -> float | None: ...
+
+
+Resolve = Callable[[Callable[[Fetched], None]], ModelSet]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where the model stands. ``fetched`` while its weights arrive; ``error`` when it could not be had."""
+
+    state: State
+    models: ModelSet | None = None
+    fetched: Fetched | None = None
+    error: GieokError | None = None
+
+
+class Readiness:
+    """The models of this process. ``resolve`` finds them and may take minutes; it runs in a thread of its own."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self._condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._status = Status("looking")
+
+    @property
+    def status(self) -> Status:
+        return self._status
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is under way."""
+        return self._status.state in ("ready", "failed")
+
+    def start(self) -> None:
+        """Begins, or begins again after a failure; a running attempt goes on."""
+        with self._condition:
+            if self._status.state == "ready" or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._status = Status("looking")
+            self._thread = threading.Thread(target=self._run, name="models", daemon=True)
+            self._thread.start()
+
+    def wait(self, stop: threading.Event) -> bool:
+        """Waits until the models are there; False when ``stop`` came first. Raises what kept them away."""
+        if self._status.state != "ready":
+            self.start()
+        while not self.settled:
+            if stop.is_set():
+                return False
+            with self._condition:
+                self._condition.wait(0.2)
+        if self._status.error is not None:
+            raise self._status.error
+        return True
+
+    def models(self) -> ModelSet:
+        """The models, waited for. Raises ``OperatorError`` and its like when they cannot be had."""
+        self.wait(threading.Event())
+        found = self._status.models
+        if found is None:
+            raise GieokError(reason="no model")
+        return found
+
+    def _run(self) -> None:
+        try:
+            self._set(Status("ready", models=self._resolve(self._fetched)))
+        except GieokError as error:
+            self._set(Status("failed", error=error))
+        except Exception as error:
+            log.exception("the model could not be made ready")
+            self._set(Status("failed", error=GieokError(reason=str(error))))
+
+    def _fetched(self, progress: Fetched) -> None:
+        whole = progress.total > 0 and progress.done >= progress.total
+        self._set(Status("loading" if whole else "fetching", fetched=progress))
+
+    def _set(self, status: Status) -> None:
+        with self._condition:
+            self._status = status
+            self._condition.notify_all()

@@ -1,0 +1,31 @@
+"""What one process has once, whatever the number of open pages: the agent, its models, the running turns."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import settings
+from component.job import Jobs
+from component.readiness import Readiness
+from graph.agent import Agent, open_agent
+from model import resolve
+
+
+@st.cache_resource(show_spinner=False)
+def readiness() -> Readiness:
+    """The models of this process; the search for them begins with the first page."""
+    ready = Readiness(lambda progress: resolve.models(settings.current(), progress=progress))
+    ready.start()
+    return ready
+
+
+@st.cache_resource(show_spinner=False)
+def agent() -> Agent:
+    """The agent of this process. Raises what keeps it from opening, such as ``StoreUnavailable``."""
+    return open_agent(settings.current(), models=readiness().models)
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """The running turns of this process."""
+    return Jobs(agent(), readiness(), lambda session: agent().store.session(session).turn_count)

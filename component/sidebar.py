@@ -1,0 +1,119 @@
+"""The left side: a new chat, the conversations, the settings that matter while chatting, the model, the language."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.catalogue import LANGUAGES
+from component.markdown import plain, short
+from component.model_status import draw_model
+from component.view import LANGUAGE, RATE_NEW, View, show, tell
+from errors import GieokError
+
+PAGE = 30
+TITLE_CHARS = 34
+
+
+def draw_sidebar(view: View) -> DeltaGenerator:
+    """Draws the side; returns the place of the model's state."""
+    words = view.words
+    with st.sidebar:
+        st.button(
+            words("session.create"),
+            key="new-chat",
+            icon=":material/edit_square:",
+            width="stretch",
+            type="primary",
+            on_click=show,
+            args=(None,),
+        )
+        with st.container(key="sessions", gap=None):
+            _draw_sessions(view)
+        with st.container(key="side-foot", gap="small"):
+            with st.expander(words("settings.title"), expanded=True):
+                _draw_rate(view)
+            place = _draw_model(view)
+            _draw_language(view)
+    return place
+
+
+def _draw_sessions(view: View) -> None:
+    words = view.words
+    count = int(st.session_state.get("session-count", PAGE))
+    sessions = view.store.sessions(limit=count + 1)
+    st.caption(words("session.list") if sessions else words("session.none"))
+    for session in sessions[:count]:
+        here = session.id == view.session_id
+        title = plain(short(" ".join(session.title.split()), TITLE_CHARS)) or words("session.new")
+        running = " :gray[:material/more_horiz:]" if view.jobs.of(session.id) else ""
+        with st.container(key=f"{'here' if here else 'there'}-{session.id}"):
+            st.button(
+                title + running,
+                key=f"open-{session.id}",
+                type="tertiary",
+                width="stretch",
+                wrap=False,
+                on_click=show,
+                args=(session.id,),
+            )
+    if len(sessions) > count:
+        st.button(words("session.more"), key="more-sessions", type="tertiary", on_click=_more)
+
+
+def _more() -> None:
+    st.session_state["session-count"] = int(st.session_state.get("session-count", PAGE)) + PAGE
+
+
+def _draw_rate(view: View) -> None:
+    """The slider of context-managing.md «Sidebar 설정»."""
+    words = view.words
+    key = f"rate-{view.session_id}" if view.session_id else RATE_NEW
+    st.slider(
+        words("rate.label"),
+        min_value=0.1,
+        max_value=0.5,
+        value=view.rate,
+        step=0.05,
+        help=words("rate.help"),
+        key=key,
+        on_change=_set_rate,
+        args=(view, key),
+    )
+    marks = "".join(f"<span>{words('rate.' + name)}</span>" for name in ("short", "balanced", "detailed"))
+    st.html(f'<div class="gieok-marks" aria-hidden="true">{marks}</div>')
+
+
+def _set_rate(view: View, key: str) -> None:
+    if view.session_id is None:
+        return
+    try:
+        view.store.set_rate(view.session_id, float(st.session_state[key]))
+    except GieokError as error:
+        tell(error)
+
+
+def _draw_model(view: View) -> DeltaGenerator:
+    with st.container(key="model", gap="xsmall"):
+        st.caption(view.words("model.title"))
+        return draw_model(view.words, view.readiness)
+
+
+def _draw_language(view: View) -> None:
+    st.segmented_control(
+        view.words("language.label"),
+        LANGUAGES,
+        default=view.words.language,
+        format_func=lambda name: {"ko": "한국어", "en": "English"}[name],
+        key=f"language-{view.words.language}",
+        required=True,
+        label_visibility="collapsed",
+        width="stretch",
+        on_change=partial(_set_language, f"language-{view.words.language}"),
+    )
+
+
+def _set_language(key: str) -> None:
+    st.query_params[LANGUAGE] = st.session_state[key]

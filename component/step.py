@@ -1,0 +1,62 @@
+"""One step on the way to an answer: a tool call, or a summary that the turn waits for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.catalogue import Words
+from component.job import Step
+from component.markdown import plain, short, shown
+
+LABEL_CHARS = 60
+RESULT_CHARS = 4000
+
+
+def draw_step(words: Words, step: Step) -> None:
+    """The step with what it was asked and what it gave, folded."""
+    running = step.result is None
+    state = "running" if running else ("complete" if step.ok else "error")
+    with st.status(label(words, step), state=state, type="step"):
+        if step.arguments:
+            _field(words("step.arguments"), json.dumps(step.arguments, ensure_ascii=False, indent=1))
+        if step.result:
+            _field(words("step.result"), step.result)
+
+
+def label(words: Words, step: Step) -> str:
+    """What the step does, on one line of Markdown."""
+    if step.name == "summary":
+        key = "step.summarising" if step.result is None else ("step.summarised" if step.ok else "step.summary_failed")
+        said = words(key, first=step.turns[0], last=step.turns[-1])
+    else:
+        given = ", ".join(str(value) for value in step.arguments.values())
+        name = words(f"tool.{step.name}") if f"tool.{step.name}" in words.keys() else step.name
+        said = f"{name}: {given}" if given else name
+    said = plain(short(said, LABEL_CHARS))
+    if step.result is None:
+        return f":shimmer[{said}]"
+    return f"{said} :gray[· {step.seconds:.1f}{words('unit.second')}]"
+
+
+def of_turn(steps: list[dict[str, Any]]) -> list[Step]:
+    """The stored steps of a turn."""
+    return [
+        Step(
+            str(index),
+            str(step.get("name", "")),
+            step.get("arguments") or {},
+            str(step.get("result") or ""),
+            bool(step.get("ok", True)),
+            float(step.get("seconds") or 0.0),
+        )
+        for index, step in enumerate(steps)
+    ]
+
+
+def _field(name: str, value: str) -> DeltaGenerator:
+    st.caption(name)
+    return st.code(shown(short(value, RESULT_CHARS)), language=None, wrap_lines=True)

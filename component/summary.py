@@ -1,0 +1,51 @@
+"""The summary history of the panel, drawn as the specification does (context-managing.md «채팅 탭 오른쪽 패널»)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from component.catalogue import Words
+from component.markdown import plain, short, shown
+from store import Summary
+
+LOST_SHOWN = 6
+
+
+def draw_summaries(words: Words, summaries: Sequence[Summary], earlier: int) -> None:
+    """One card per summary, oldest first; ``earlier`` more are not shown."""
+    if not summaries:
+        st.caption(words("panel.none"))
+    if earlier > 0:
+        st.caption(words("panel.earlier", count=earlier))
+    for summary in summaries:
+        with st.container(border=True, gap="xsmall"):
+            _draw_card(words, summary)
+
+
+def _draw_card(words: Words, summary: Summary) -> None:
+    first, last = summary.turns[0], summary.turns[-1]
+    head = f"**{plain(words('summary.head', first=first, last=last))}**"
+    st.markdown(f"{head} :gray[{plain(words('panel.rate', rate=f'{summary.rate:g}'))}]")
+    record = summary.record
+    if record is None:
+        _draw_failed(words, summary)
+        return
+    st.caption(words("summary.length", original=record["original_chars"], summary=record["summary_chars"]))
+    st.text(shown(str(record["summary"])), width="stretch")
+    if summary.lost:
+        lost = ", ".join(summary.lost[:LOST_SHOWN]) + (" …" if len(summary.lost) > LOST_SHOWN else "")
+        st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=short(lost, 200)))}]")
+    if summary.status == "ready":
+        st.caption(f":material/bolt: {words('summary.ahead')}")
+    elif summary.status == "retired":
+        st.caption(f":material/inventory_2: {words('summary.retired')}")
+
+
+def _draw_failed(words: Words, summary: Summary) -> None:
+    """Why there is no summary, and that its turns stay and it is tried again."""
+    error = summary.error or {}
+    said, hint = words.error(str(error.get("code")), str(error.get("message", "")), error.get("values") or {})
+    st.markdown(f":orange[:material/warning: {plain(said)}]")
+    st.caption(plain(hint or words("summary.again")))

@@ -1,0 +1,55 @@
+"""Totals of a session's summaries, and which summary is due next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from component.catalogue import Words
+from graph.turns import CHUNK, next_due
+from store import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the summaries that were made; lengths in characters."""
+
+    count: int
+    turns: int
+    original: int
+    summary: int
+
+    @property
+    def saved_percent(self) -> int:
+        """How much shorter the summaries are than what they replace (context-managing.md «요약 통계»: 2400 → 720 is 70)."""
+        return round(100 * (1 - self.summary / self.original)) if self.original else 0
+
+
+def totals(summaries: Iterable[Summary]) -> Totals:
+    """Adds up the records; failed attempts count for nothing."""
+    records = [summary.record for summary in summaries if summary.record is not None]
+    return Totals(
+        len(records),
+        sum(int(record["turn_length"]) for record in records),
+        sum(int(record["original_chars"]) for record in records),
+        sum(int(record["summary_chars"]) for record in records),
+    )
+
+
+def draw_totals(words: Words, sums: Totals) -> None:
+    """The three lines of the specification's drawing."""
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(words("total.count", count=sums.count, turns=sums.turns))
+        st.markdown(words("total.length", original=sums.original, summary=sums.summary))
+        st.markdown(words("total.saved", percent=sums.saved_percent))
+
+
+def draw_due(words: Words, turn_count: int) -> None:
+    """The next turn that makes a summary, and the turns of that chunk that are done."""
+    due = next_due(turn_count)
+    chunk = range(due - CHUNK, due)
+    dots = "".join(f'<i class="{"done" if turn <= turn_count else ""}">{turn}</i>' for turn in chunk)
+    st.html(f'<div class="gieok-due"><span>{dots}</span></div>')
+    st.caption(words("due.next", due=due, first=chunk[0], last=chunk[-1]))

@@ -1,0 +1,82 @@
+"""A turn that has ended: the question as it was typed, the steps, the answer, how it ended."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from component.failure import draw_turn_error, retry_button
+from component.live import ASSISTANT
+from component.markdown import fixed, plain, shown
+from component.step import draw_step, of_turn
+from component.view import View
+from errors import Interrupted
+from store import Turn
+
+USER = ":material/person:"
+QUESTION_CHARS = 4000
+ANSWER_CHARS = 60_000
+
+
+def draw_question(view: View, text: str, key: str) -> None:
+    """The user's message, exactly as typed and harmless; a very long one is folded."""
+    with st.container(key=f"question-{key}"), st.chat_message("user", avatar=USER):
+        _long(view, shown(text), key)
+
+
+def draw_turn(view: View, turn: Turn, last: bool) -> None:
+    """A whole turn; ``last``: it may be tried again."""
+    draw_question(view, turn.question, str(turn.number))
+    with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=ASSISTANT):
+        steps = of_turn(turn.steps)
+        if steps:
+            with st.container(key=f"steps-{turn.number}", gap=None):
+                for step in steps:
+                    draw_step(view.words, step)
+        if turn.answer:
+            st.markdown(fixed(turn.answer[:ANSWER_CHARS]))
+        _draw_end(view, turn, last)
+
+
+def _draw_end(view: View, turn: Turn, last: bool) -> None:
+    again = partial(view.jobs.retry, turn.session_id, turn.question)
+    if turn.status == "failed":
+        error = turn.error or {}
+        draw_turn_error(view.words, error)
+        if last and error.get("retryable"):
+            retry_button(view.words("chat.retry"), f"retry-{turn.number}", again)
+    elif turn.status == "running":
+        cut_off = Interrupted(turn=turn.number)
+        draw_turn_error(view.words, {"code": cut_off.code, "message": cut_off.text(), "values": cut_off.values})
+        if last:
+            retry_button(view.words("chat.resume"), f"retry-{turn.number}", again)
+    else:
+        st.caption(_facts(view, turn))
+
+
+def _facts(view: View, turn: Turn) -> str:
+    """Time and tokens of an answer, as far as they are known."""
+    words, usage = view.words, turn.usage or {}
+    parts = [words("turn.stopped")] if turn.status == "stopped" else []
+    if turn.seconds is not None:
+        parts.append(f"{turn.seconds:.1f}{words('unit.second')}")
+    if usage.get("prompt_tokens"):
+        about = "" if usage.get("exact", True) else "≈"
+        parts.append(about + words("turn.tokens", prompt=usage["prompt_tokens"], answer=usage.get("answer_tokens", 0)))
+    return plain(" · ".join(parts)) if parts else words("turn.done")
+
+
+def _long(view: View, text: str, key: str) -> None:
+    if len(text) <= QUESTION_CHARS:
+        st.text(text)
+        return
+    name = f"whole-{view.session_id}-{key}"
+    whole = bool(st.session_state.get(name))
+    st.text(text if whole else text[:QUESTION_CHARS] + "…")
+    label = view.words("turn.fold") if whole else view.words("turn.unfold", size=len(text))
+    st.button(label, key=f"fold-{key}", type="tertiary", on_click=partial(_set, name, not whole))
+
+
+def _set(name: str, value: bool) -> None:
+    st.session_state[name] = value

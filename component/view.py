@@ -1,0 +1,109 @@
+"""What one page shows: which session, in which language, on which agent; and the moves between sessions.
+
+The session's id stands in the address (``?s=…``), so that a refresh, a bookmark and a link find it again; so does the
+language when it was chosen (``?lang=…``). Session state holds view state only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+import settings
+from component import resource
+from component.catalogue import Language, Words, choose
+from component.job import Job, Jobs
+from component.readiness import Readiness
+from errors import GieokError, SessionUnknown
+from store import Session, Store
+
+SESSION = "s"
+LANGUAGE = "lang"
+DRAFT = "ask"
+RATE_NEW = "rate-new"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One run of the page. ``session`` is None for a new chat, which is created with its first message."""
+
+    words: Words
+    store: Store
+    jobs: Jobs
+    readiness: Readiness
+    session: Session | None
+
+    @property
+    def session_id(self) -> str | None:
+        return self.session.id if self.session else None
+
+    @property
+    def job(self) -> Job | None:
+        return self.jobs.of(self.session_id)
+
+    @property
+    def rate(self) -> float:
+        """The compression rate of the next summary."""
+        if self.session:
+            return self.session.compression_rate
+        return float(st.session_state.get(RATE_NEW, settings.current().compression_rate))
+
+    def send(self, text: str) -> None:
+        """Sends a message; the first one creates the session. What goes wrong is told on the page."""
+        try:
+            session = self.session_id or self._create()
+            self.jobs.send(session, text)
+        except GieokError as error:
+            tell(error)
+
+    def _create(self) -> str:
+        created = self.store.create_session(self.words.language, self.rate)
+        st.query_params[SESSION] = created.id
+        return created.id
+
+
+def words() -> Words:
+    """The catalogue in the language of this page."""
+    return Words(language())
+
+
+def language() -> Language:
+    return choose(st.query_params.get(LANGUAGE), settings.current().language, st.context.locale)
+
+
+def current(said: Words) -> View:
+    """The view that the address asks for; an unknown session becomes a new chat with a notice."""
+    store = resource.agent().store
+    return View(said, store, resource.jobs(), resource.readiness(), _session(store))
+
+
+def show(session_id: str | None) -> None:
+    """Turns the page to a session, or to a new chat."""
+    if session_id:
+        st.query_params[SESSION] = session_id
+    else:
+        st.query_params.pop(SESSION, None)
+
+
+def tell(error: GieokError) -> None:
+    """Keeps an error to be told at the top of the next run."""
+    st.session_state["told"] = error
+
+
+def told() -> GieokError | None:
+    """The error to tell, once."""
+    error: GieokError | None = st.session_state.pop("told", None)
+    return error
+
+
+def _session(store: Store) -> Session | None:
+    asked = st.query_params.get(SESSION)
+    if not asked:
+        return None
+    try:
+        return store.session(asked)
+    except SessionUnknown as error:
+        show(None)
+        tell(error)
+        return None
