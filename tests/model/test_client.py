@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import socket
+import threading
+import time
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+
+import errors
+from model import stream
+from tests.model.conftest import Connect
+from tests.stub import reply
+from tests.stub.upstream import Upstream
+
+SECRET = "my diary entry"
+QUESTION = [HumanMessage(SECRET)]
+
+
+def test_an_answer_arrives_whole_with_its_usage(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("Hello there, Kim.", prompt=31, cached=24))
+    answer = stream.complete(connect(), QUESTION)
+    assert answer.text == "Hello there, Kim."
+    assert type(answer) is AIMessage
+    assert stream.usage(answer) == (31, 24, 3, True)
+
+
+def test_the_request_is_a_streamed_chat_completion_with_the_key(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("ok"))
+    stream.complete(connect(extra_body={"id_slot": 1}, max_tokens=50, temperature=0.2), QUESTION)
+    (request,) = upstream.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == "Bearer sk-secret-1"
+    assert request.body["messages"] == [{"role": "user", "content": SECRET}]
+    assert request.body["stream_options"] == {"include_usage": True}
+    assert {name: request.body[name] for name in ("model", "stream", "id_slot", "max_tokens", "temperature")} == {
+        "model": "stub-model",
+        "stream": True,
+        "id_slot": 1,
+        "max_tokens": 50,
+        "temperature": 0.2,
+    }
+    assert "max_completion_tokens" not in request.body
+
+
+def test_nothing_is_sent_that_was_not_asked_for(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("ok"))
+    stream.complete(connect(), QUESTION)
+    assert set(upstream.requests[0].body) == {"model", "messages", "stream", "stream_options"}
+
+
+def test_invoke_streams_too(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("Hello there"))
+    assert connect().invoke(QUESTION).text == "Hello there"
+    assert upstream.requests[0].body["stream"] is True
+
+
+def test_an_answer_format_goes_along_and_the_answer_comes_once(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said('{"a": 1}'))
+    shape = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
+    answer = stream.complete(connect(extra_body={"id_slot": 1}), QUESTION, response_format=shape)
+    assert answer.text == '{"a": 1}'
+    assert upstream.requests[0].body["response_format"] == shape
+    assert upstream.requests[0].body["id_slot"] == 1
+
+
+def test_tool_calls_split_over_chunks_are_put_together(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.called("calculate", {"expression": "15 * 24", "note": "한글"}))
+    tool = {"type": "function", "function": {"name": "calculate", "parameters": {"type": "object"}}}
+    answer = stream.complete(connect().bind_tools([tool]), QUESTION)
+    (call,) = answer.tool_calls
+    assert (call["name"], call["args"], call["id"]) == (
+        "calculate",
+        {"expression": "15 * 24", "note": "한글"},
+        "call_1",
+    )
+    assert upstream.requests[0].body["tools"] == [tool]
+
+
+def test_tool_results_go_back_in_the_order_of_the_conversation(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("360"))
+    call = {"name": "calculate", "args": {"expression": "15 * 24"}, "id": "call_1", "type": "tool_call"}
+    stream.complete(connect(), [*QUESTION, AIMessage("", tool_calls=[call]), ToolMessage("360", tool_call_id="call_1")])
+    assert [message["role"] for message in upstream.requests[0].body["messages"]] == ["user", "assistant", "tool"]
+
+
+def test_text_that_utf8_cannot_hold_is_sent_without_it(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("ok"))
+    stream.complete(connect(), [HumanMessage("a\ud800b\x00c 👍")])
+    assert upstream.requests[0].body["messages"][0]["content"] == "a\ufffdbc 👍"
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
+    upstream: Upstream, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    upstream.add(reply.said("ok"))
+    assert stream.complete(connect(), QUESTION).text == "ok"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_passing_failure_is_retried_after_the_time_that_the_server_names(
+    upstream: Upstream, connect: Connect, status: int
+) -> None:
+    upstream.add(reply.failed(status, retry_after="1"), reply.said("at last"))
+    assert stream.complete(connect(), QUESTION).text == "at last"
+    first, second = upstream.requests
+    assert 0.95 <= second.at - first.at < 3
+
+
+def test_pauses_grow_when_the_server_names_no_time(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.failed(500), reply.failed(500), reply.said("at last"))
+    assert stream.complete(connect(), QUESTION).text == "at last"
+    first, second, third = upstream.requests
+    assert 0.3 < second.at - first.at < third.at - second.at
+
+
+OUTCOMES = [
+    (reply.failed(401, "invalid_api_key", message="Incorrect API key provided: sk-secret-1."), errors.KeyRejected),
+    (reply.failed(403), errors.KeyRejected),
+    (reply.failed(404, "model_not_found"), errors.ModelUnknown),
+    (reply.failed(429, "rate_limit_exceeded", message=SECRET), errors.ModelOverloaded),
+    (reply.failed(400, "invalid_value", message=SECRET, param="temperature"), errors.RequestRejected),
+    (reply.failed(422, message=SECRET), errors.RequestRejected),
+    (reply.failed(500, message=SECRET, kind="server_error"), errors.ModelServerError),
+    (reply.failed(503, message=SECRET, kind="unavailable_error"), errors.ModelServerError),
+    (reply.failed(599, message=SECRET), errors.ModelServerError),
+    (
+        reply.failed(400, "context_length_exceeded", message=f"exceeds the context window {SECRET}"),
+        errors.ContextTooLong,
+    ),
+    (reply.broken(f"{SECRET} and so on"), errors.ModelBroken),
+    (reply.troubled(SECRET), errors.ModelBroken),
+    (reply.said("no end", finish=None), errors.ModelBroken),
+    (reply.said("no end", finish=None).but(end="quiet"), errors.ModelBroken),
+    (reply.Reply(end="quiet"), errors.ModelBroken),
+    (reply.Reply(chunks=("<html>not an event</html>\n\n",), end="quiet"), errors.ModelBroken),
+    (reply.Reply(chunks=(f"data: {{{SECRET}\n\n",)), errors.ModelBroken),
+    (reply.refused(SECRET), errors.AnswerRefused),
+    (reply.filtered(SECRET), errors.AnswerRefused),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind"), OUTCOMES)
+def test_every_cause_has_its_error_which_tells_no_secret(
+    upstream: Upstream, connect: Connect, answer: reply.Reply, kind: type[errors.GieokError]
+) -> None:
+    upstream.add(answer)
+    with pytest.raises(kind) as caught:
+        stream.complete(connect(model_retries=0), QUESTION)
+    assert SECRET not in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+    assert len(upstream.requests) == 1
+
+
+def test_a_rejected_request_names_the_parameter(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.failed(400, "unsupported_value", param="temperature"))
+    with pytest.raises(errors.RequestRejected, match="unsupported_value, invalid_request_error, temperature"):
+        stream.complete(connect(), QUESTION)
+
+
+LLAMA = {
+    "code": 400,
+    "message": "too long",
+    "type": "exceed_context_size_error",
+    "n_prompt_tokens": 40030,
+    "n_ctx": 24576,
+}
+OPENAI = "This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens. Shorten."
+
+
+@pytest.mark.parametrize(
+    ("answer", "numbers"),
+    [
+        (reply.Reply(status=400, body={"error": LLAMA}), {"tokens": 40030, "limit": 24576}),
+        (reply.Reply(chunks=({"error": LLAMA},)), {"tokens": 40030, "limit": 24576}),
+        (reply.failed(400, "context_length_exceeded", message=OPENAI), {"tokens": 10000, "limit": 8192}),
+        (reply.failed(400, "context_length_exceeded"), {}),
+    ],
+)
+def test_a_prompt_that_is_too_long_says_by_how_much_when_the_server_does(
+    upstream: Upstream, connect: Connect, answer: reply.Reply, numbers: dict[str, int]
+) -> None:
+    upstream.add(answer)
+    with pytest.raises(errors.ContextTooLong) as caught:
+        stream.complete(connect(), QUESTION)
+    assert caught.value.values == numbers
+
+
+def test_a_failure_that_stays_is_given_up_after_the_retries(upstream: Upstream, connect: Connect) -> None:
+    upstream.always = reply.failed(500, retry_after_ms="10")
+    with pytest.raises(errors.ModelServerError):
+        stream.complete(connect(model_retries=2), QUESTION)
+    assert len(upstream.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "silence", [reply.silent(), reply.said("it hangs").but(end="hang", chunks=reply.said("a").chunks[:2])]
+)
+def test_silence_ends_in_a_time_out_that_is_not_repeated(
+    upstream: Upstream, connect: Connect, silence: reply.Reply
+) -> None:
+    upstream.always = silence
+    began = time.monotonic()
+    with pytest.raises(errors.ModelTimeout, match=r"0\.3 s"):
+        stream.complete(connect(model_timeout=0.3), QUESTION)
+    assert time.monotonic() - began < 3
+    assert len(upstream.requests) == 1
+
+
+def test_signs_of_life_hold_the_time_out_off(upstream: Upstream, connect: Connect) -> None:
+    pings = (": ping\n\n",) * 6
+    upstream.add(reply.Reply(chunks=(*pings, *reply.said("slow but sure").chunks), pause=0.1))
+    assert stream.complete(connect(model_timeout=0.4), QUESTION).text == "slow but sure"
+
+
+def test_a_server_that_is_not_there_is_unreachable(connect: Connect) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(errors.ModelUnreachable, match=str(port)):
+        stream.complete(connect(url=f"http://127.0.0.1:{port}/v1", model_retries=0), QUESTION)
+
+
+def test_a_server_that_hangs_up_without_an_answer_is_broken(connect: Connect) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        answers = stream.stream(
+            connect(url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1", model_retries=0), QUESTION
+        )
+        threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
+        with pytest.raises(errors.ModelBroken):
+            list(answers)
+
+
+def test_the_key_stands_in_no_representation(connect: Connect) -> None:
+    assert "sk-secret" not in repr(connect())

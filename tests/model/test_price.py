@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from model.price import usd
+
+
+def test_a_known_model_has_a_price() -> None:
+    assert usd("gpt-5-mini", 1_000_000, 0, 0) == pytest.approx(0.25)
+    assert usd("gpt-5-mini", 0, 0, 1_000_000) == pytest.approx(2.0)
+
+
+def test_cached_tokens_are_a_cheaper_part_of_the_prompt() -> None:
+    whole, cached = usd("gpt-5-mini", 1_000_000, 0, 0), usd("gpt-5-mini", 1_000_000, 1_000_000, 0)
+    assert whole is not None
+    assert cached is not None
+    assert 0 < cached < whole
+
+
+@pytest.mark.parametrize(
+    "model", ["qwen2.5-coder-1.5b-instruct-q4_k_m", "weights/own.gguf", "llama3.1:8b", "", "gpt-99"]
+)
+def test_an_unknown_model_has_none(model: str) -> None:
+    assert usd(model, 1000, 0, 100) is None
+
+
+def test_the_provider_decides() -> None:
+    assert usd("gpt-5-mini", 1000, 0, 100, url="https://api.openai.com/v1") is not None
+    assert usd("gpt-5-mini", 1000, 0, 100, url="https://unknown.example/v1") is None
+
+
+def test_a_model_on_this_machine_has_no_price() -> None:
+    assert usd("gpt-5-mini", 1000, 0, 100, url="http://127.0.0.1:11434/v1") is None
+
+
+def test_no_more_than_the_prompt_can_come_from_the_cache() -> None:
+    assert usd("gpt-5-mini", 1000, 2000, 0) == usd("gpt-5-mini", 1000, 1000, 0)

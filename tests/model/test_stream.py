@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from langchain_core.language_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langsmith import utils
+
+import errors
+from model import stream
+from model.cut import current
+from model.scripted import ScriptedModel
+from tests.model.conftest import Connect
+from tests.stub import reply
+from tests.stub.upstream import Upstream
+
+QUESTION = [HumanMessage("hello")]
+
+
+@pytest.fixture(autouse=True)
+def _leaves_no_thread() -> Iterator[None]:
+    yield
+    until = time.monotonic() + 3
+    while time.monotonic() < until and _readers():
+        time.sleep(0.02)
+    assert _readers() == []
+
+
+def _readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "model-stream"]
+
+
+def _stop_soon(seconds: float = 0.2) -> threading.Event:
+    stop = threading.Event()
+    threading.Timer(seconds, stop.set).start()
+    return stop
+
+
+def _wait_for(upstream: Upstream, number: int = 1) -> None:
+    until = time.monotonic() + 5
+    while len(upstream.requests) < number:
+        assert time.monotonic() < until, "the request did not come"
+        time.sleep(0.01)
+
+
+def test_a_stop_before_the_first_byte_disconnects_within_a_second(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.silent())
+    stop, seen = threading.Event(), list[AIMessageChunk]()
+    reader = threading.Thread(target=lambda: seen.extend(stream.stream(connect(), QUESTION, stop=stop)))
+    reader.start()
+    _wait_for(upstream)
+    stop.set()
+    assert upstream.requests[0].gone.wait(1.0)
+    reader.join(1.0)
+    assert not reader.is_alive()
+    assert seen == []
+
+
+def test_a_stop_in_mid_answer_keeps_what_came_and_disconnects(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said(" ".join(["word"] * 500)).but(pause=0.02))
+    stop, seen = threading.Event(), []
+    for chunk in stream.stream(connect(), QUESTION, stop=stop):
+        seen.append(chunk.text)
+        if "word" in chunk.text:
+            stop.set()
+    assert "".join(seen) == "word"
+    assert upstream.requests[0].gone.wait(1.0)
+
+
+def test_a_stop_in_the_pause_before_a_retry_ends_at_once_and_nothing_more_is_sent(
+    upstream: Upstream, connect: Connect
+) -> None:
+    upstream.add(reply.failed(429, retry_after="1"), reply.said("too late"))
+    began = time.monotonic()
+    assert list(stream.stream(connect(), QUESTION, stop=_stop_soon())) == []
+    assert time.monotonic() - began < 0.9
+    time.sleep(1.2)
+    assert len(upstream.requests) == 1
+
+
+def test_a_reader_that_goes_away_aborts_the_request(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said(" ".join(["word"] * 500)).but(pause=0.02))
+    chunks = stream.stream(connect(), QUESTION)
+    next(chunks)
+    chunks.close()  # type: ignore[attr-defined]
+    assert upstream.requests[0].gone.wait(1.0)
+
+
+def test_a_stop_that_is_already_set_gives_nothing(upstream: Upstream, connect: Connect) -> None:
+    stop = threading.Event()
+    stop.set()
+    upstream.always = reply.said("unwanted")
+    assert list(stream.stream(connect(), QUESTION, stop=stop)) == []
+
+
+def test_chunks_arrive_one_by_one(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("one two three").but(pause=0.15))
+    times = [time.monotonic() for chunk in stream.stream(connect(), QUESTION) if chunk.text]
+    assert times[-1] - times[0] > 0.2
+
+
+def test_two_answers_at_once_do_not_stop_each_other(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.silent(), reply.said("second"))
+    model, stop = connect(), threading.Event()
+    first = threading.Thread(target=lambda: list(stream.stream(model, QUESTION, stop=stop)))
+    first.start()
+    _wait_for(upstream)
+    assert stream.complete(model, QUESTION).text == "second"
+    assert not upstream.requests[0].gone.is_set()
+    stop.set()
+    first.join(1.0)
+    assert upstream.requests[0].gone.wait(1.0)
+
+
+def test_complete_says_that_it_was_stopped() -> None:
+    with pytest.raises(stream.Stopped):
+        stream.complete(ScriptedModel(["never finished"], gate=threading.Event()), QUESTION, stop=_stop_soon())
+
+
+def test_a_stop_after_the_end_changes_nothing(upstream: Upstream, connect: Connect) -> None:
+    stop = threading.Event()
+    upstream.add(reply.said("done"))
+    assert stream.complete(connect(), QUESTION, stop=stop).text == "done"
+    stop.set()
+
+
+def test_a_model_that_cannot_stream_works_too() -> None:
+    model = FakeMessagesListChatModel(responses=[AIMessage("all at once")])
+    assert stream.complete(model, QUESTION).text == "all at once"
+
+
+def test_what_a_model_raises_reaches_the_caller() -> None:
+    with pytest.raises(errors.ModelOverloaded):
+        stream.complete(ScriptedModel([errors.ModelOverloaded(url="x")]), QUESTION)
+
+
+def test_an_answer_without_counts_has_no_usage() -> None:
+    assert stream.usage(AIMessage("hello")) == (0, 0, 0, False)
+
+
+def test_the_caller_thread_is_not_marked() -> None:
+    assert stream.complete(ScriptedModel(["a b"]), QUESTION).text == "a b"
+    assert current.get() is None
+
+
+def test_tracing_services_are_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
+        monkeypatch.setenv(name, "true")
+    forget = utils.get_env_var.cache_clear  # type: ignore[attr-defined]
+    forget()
+    assert utils.tracing_is_enabled()
+    model = ScriptedModel(lambda _: str(utils.tracing_is_enabled()))
+    assert stream.complete(model, QUESTION).text == "False"
+    forget()
+
+
+def test_a_call_that_nobody_waits_for_leaves_no_socket_open(upstream: Upstream, connect: Connect) -> None:
+    model = connect()
+    upstream.always = reply.said("ok")
+    stream.complete(model, QUESTION)
+    before = psutil.Process().num_fds()
+    for _ in range(10):
+        stream.complete(model, QUESTION)
+    assert psutil.Process().num_fds() <= before + 2

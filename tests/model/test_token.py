@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import token
+from model.endpoint import Found
+from model.modelset import Kind
+from tests.stub.upstream import Upstream
+
+
+def _found(upstream: Upstream, kind: Kind = "embedded", key: str = "k") -> Found:
+    return Found(
+        kind=kind,
+        url=upstream.url,
+        key=key,
+        chat_model="m",
+        utility_model="m",
+        native_tools=False,
+        context_size=4096,
+        label="m",
+    )
+
+
+@pytest.fixture
+def tokenizing() -> Upstream:
+    return Upstream(tokenizes=True, key="k")
+
+
+@pytest.mark.parametrize("kind", ["embedded", "local"])
+def test_the_servers_own_tokenizer_counts_exactly(tokenizing: Upstream, kind: Kind) -> None:
+    with tokenizing:
+        count, exact = token.counter(_found(tokenizing, kind))
+        assert exact
+        assert (count("안녕 you"), count("")) == (6, 0)
+
+
+def test_a_text_is_asked_once(tokenizing: Upstream) -> None:
+    with tokenizing:
+        count, _ = token.counter(_found(tokenizing))
+        before = len(tokenizing.others)
+        assert [count("hello") for _ in range(3)] == [5, 5, 5]
+        assert len(tokenizing.others) == before + 1
+
+
+def test_memory_is_bounded(tokenizing: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token, "REMEMBERED", 2)
+    with tokenizing:
+        count, _ = token.counter(_found(tokenizing))
+        for text in ("a", "bb", "ccc"):
+            count(text)
+        before = len(tokenizing.others)
+        assert (count("ccc"), count("bb"), count("a")) == (3, 2, 1)
+        assert len(tokenizing.others) == before + 1
+
+
+def test_a_hosted_server_is_not_asked(tokenizing: Upstream) -> None:
+    with tokenizing:
+        count, exact = token.counter(_found(tokenizing, "hosted"))
+        assert (count, exact) == (token.estimate, False)
+        assert tokenizing.others == []
+
+
+def test_a_local_server_without_a_tokenizer_gives_an_estimate(upstream: Upstream) -> None:
+    assert token.counter(_found(upstream, "local")) == (token.estimate, False)
+
+
+def test_a_wrong_key_gives_an_estimate(tokenizing: Upstream) -> None:
+    with tokenizing:
+        assert token.counter(_found(tokenizing, key="wrong")) == (token.estimate, False)
+
+
+def test_a_server_that_goes_away_does_not_fail_or_slow_the_turn(tokenizing: Upstream) -> None:
+    with tokenizing:
+        count, _ = token.counter(_found(tokenizing))
+        assert count("remembered") == 10
+    began = time.monotonic()
+    assert [count(f"new text {number}") for number in range(20)] == [
+        token.estimate(f"new text {number}") for number in range(20)
+    ]
+    assert count("remembered") == 10
+    assert time.monotonic() - began < 3
+
+
+def test_text_that_utf8_cannot_hold_is_counted(tokenizing: Upstream) -> None:
+    with tokenizing:
+        assert token.counter(_found(tokenizing))[0]("a\ud800\x00b") == 3
+
+
+MEASURED = {  # by Qwen2.5-Coder's own tokenizer
+    "오늘 저녁에 뭐 먹을지 추천해 줘. 매운 건 싫고, 집에 두부랑 계란이랑 대파가 있어.": 38,
+    "Can you suggest something for dinner tonight? Nothing spicy, I've got tofu, eggs and spring onions.": 21,
+}
+
+
+@pytest.mark.parametrize(("text", "tokens"), MEASURED.items())
+def test_the_estimate_is_near_in_both_languages(text: str, tokens: int) -> None:
+    assert token.estimate(text) == pytest.approx(tokens, rel=0.25)
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_an_estimate_grows_with_its_text_and_is_never_zero(first: str, second: str) -> None:
+    assert 1 <= token.estimate(first) <= token.estimate(first + second)
