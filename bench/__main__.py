@@ -18,8 +18,8 @@ from typing import Protocol, cast
 from rich.console import Console
 from rich.table import Table
 
-from bench.machine import machine
 from errors import GieokError
+from model.machine import machine
 
 
 class Bench(Protocol):

@@ -12,9 +12,12 @@ from platformdirs import user_cache_dir
 
 import settings
 from tests import browser as chromium
+from tests.guard import no_network
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+__all__ = ["no_network"]  # holds for every test
 
 SMALL_MODEL = "smollm2-135m-instruct-q4_1"
 

@@ -19,8 +19,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"component", "door", "evaluation", "bench"}),
     frozenset({"graph"}),
     frozenset({"memory", "retrieval", "world"}),
-    frozenset({"store", "model", "prompt"}),
-    frozenset({"text", "settings"}),
+    frozenset({"store", "model"}),
+    frozenset({"text", "prompt", "settings"}),
     frozenset({"errors"}),
 )
 # Third-party package: the folders that may import it.

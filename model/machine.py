@@ -1,4 +1,4 @@
-"""The machine that a figure was measured on: a figure without it says little."""
+"""The machine that models run on: a figure without it says little."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""How people and programs come in beside the web page: today the terminal."""

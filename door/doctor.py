@@ -1,0 +1,205 @@
+"""What was found on this machine, and what to do about what was not; ``python cli.py doctor`` shows it.
+
+A check is one function in ``CHECKS``. Nothing is changed, fetched or started by looking.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from door.phrase import Language, phrase
+from errors import GieokError
+from model.machine import machine
+from model.source import amount
+from settings import Settings, variable
+
+Mark = Literal["ok", "info", "warn", "problem"]
+FREE_SPACE = 500_000_000  # bytes: sessions, logs and a database that grows
+MEMORY = 2_000_000_000  # bytes that the embedded default takes with its context
+_ROOT = Path(__file__).parent.parent
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. ``found`` is a sentence, ``do`` what to do about it (empty when nothing),
+    ``data`` the same as plain values."""
+
+    name: str
+    mark: Mark
+    found: str
+    do: str = ""
+    data: dict[str, object] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, object]:
+        """The finding as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a check needs: the settings and the language that it speaks."""
+
+    settings: Settings
+    language: Language
+
+    def __call__(self, key: str, **values: object) -> str:
+        return phrase(self.language, key, **values)
+
+
+def examine(settings: Settings, language: Language) -> list[Finding]:
+    """Every check's finding. An error that a check meets is its finding."""
+    look = Look(settings, language)
+    return [_safe(name, check, look) for name, check in CHECKS.items()]
+
+
+def can_chat(findings: list[Finding]) -> bool:
+    """Whether nothing stands in the way of a chat."""
+    return all(finding.mark != "problem" for finding in findings)
+
+
+def free_port(wanted: int) -> int:
+    """The first port from ``wanted`` on that nothing on this machine listens to."""
+    return next(port for port in range(wanted, 65536) if _is_free(port))
+
+
+def _safe(name: str, check: Callable[[Look], Finding], look: Look) -> Finding:
+    try:
+        return check(look)
+    except GieokError as error:
+        return Finding(name, "problem", error.text(), data={"code": error.code})
+
+
+def _python(look: Look) -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    new_enough = sys.version_info >= (3, 11)
+    data: dict[str, object] = {"version": version, "executable": sys.executable}
+    return Finding("python", "ok" if new_enough else "problem", version, "" if new_enough else look("python.do"), data)
+
+
+def _machine(look: Look) -> Finding:
+    data = machine()
+    short = psutil.virtual_memory().available < MEMORY and look.settings.provider in ("auto", "embedded")
+    said = look("machine.found", **data)
+    return Finding("machine", "warn" if short else "ok", said, look("memory.do") if short else "", data)
+
+
+def _packages(look: Look) -> Finding:
+    pinned = dict(_pins((_ROOT / "requirements.txt").read_text("utf-8")))
+    installed = {name: _version(name) for name in pinned}
+    missing = [name for name, version in installed.items() if version is None]
+    differing = [f"{name} {installed[name]}" for name in pinned if installed[name] not in (None, pinned[name])]
+    data: dict[str, object] = {"installed": installed, "missing": missing, "differing": differing}
+    if missing:
+        said = look("packages.missing", names=", ".join(missing))
+        return Finding("packages", "problem", said, look("packages.do"), data)
+    if differing:
+        said = look("packages.differing", names=", ".join(differing))
+        return Finding("packages", "warn", said, look("packages.do"), data)
+    return Finding("packages", "ok", look("packages.found", count=len(pinned)), "", data)
+
+
+def _settings(look: Look) -> Finding:
+    changed = [variable(name) for name in sorted(look.settings.model_fields_set)]
+    names = f": {', '.join(changed)}" if changed else ""
+    return Finding("settings", "ok", look("settings.found", count=len(changed), names=names), "", {"changed": changed})
+
+
+def _store(look: Look) -> Finding:
+    from sqlalchemy.engine import make_url
+
+    from store import Store
+
+    address = make_url(look.settings.database)
+    file = Path(address.database or "") if address.get_backend_name() == "sqlite" else None
+    where = str(file) if file else address.render_as_string(hide_password=True)
+    data: dict[str, object] = {"where": where}
+    if file and not os.access(_nearest(file), os.W_OK):
+        return Finding("store", "problem", look("store.readonly", where=where), look("store.do"), data)
+    if file and not file.exists():
+        return Finding("store", "ok", look("store.new", where=where), "", data)
+    store = Store(look.settings.database)
+    sessions, size = len(store.sessions(limit=1_000_000)), file.stat().st_size if file else 0
+    store.close()
+    said = look("store.found", sessions=sessions, size=amount(size), where=where)
+    return Finding("store", "ok", said, "", data | {"sessions": sessions, "bytes": size})
+
+
+def _disk(look: Look) -> Finding:
+    folder = _nearest(look.settings.data_dir)
+    free = shutil.disk_usage(folder).free
+    data: dict[str, object] = {"data_dir": str(look.settings.data_dir), "free_bytes": free}
+    said = look("disk.found", free=amount(free), where=look.settings.data_dir)
+    if free < FREE_SPACE:
+        return Finding("disk", "problem", said, look("disk.do", needed=amount(FREE_SPACE)), data)
+    return Finding("disk", "ok", said, "", data)
+
+
+def _port(look: Look) -> Finding:
+    port = look.settings.port
+    if _is_free(port):
+        return Finding("port", "ok", look("port.free", port=port), "", {"port": port, "free": True})
+    return Finding("port", "warn", look("port.taken", port=port), look("port.do"), {"port": port, "free": False})
+
+
+def _chromium(look: Look) -> Finding:
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if path is None:
+        return Finding("chromium", "info", look("chromium.missing"), look("chromium.do"), {"path": None})
+    return Finding("chromium", "info", look("chromium.found", path=path), "", {"path": path})
+
+
+def _pins(requirements: str) -> Iterator[tuple[str, str]]:
+    """Name and version of each pin that holds on this platform."""
+    from packaging.requirements import Requirement
+
+    for line in requirements.splitlines():
+        if re.match(r"[A-Za-z0-9]", line):
+            pin = Requirement(line)
+            if pin.marker is None or pin.marker.evaluate():
+                yield pin.name, str(pin.specifier).removeprefix("==")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or the nearest folder above it that exists."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+CHECKS: dict[str, Callable[[Look], Finding]] = {
+    "python": _python,
+    "machine": _machine,
+    "packages": _packages,
+    "settings": _settings,
+    "store": _store,
+    "disk": _disk,
+    "port": _port,
+    "chromium": _chromium,
+}

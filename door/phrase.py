@@ -1,0 +1,120 @@
+"""The sentences of the terminal in both languages; the web page has its own catalogue."""
+
+from __future__ import annotations
+
+import locale
+from typing import Literal
+
+Language = Literal["ko", "en"]
+
+# key: (Korean, English)
+PHRASES: dict[str, tuple[str, str]] = {
+    # doctor: what is looked at
+    "python": ("파이썬", "Python"),
+    "machine": ("컴퓨터", "Machine"),
+    "packages": ("패키지", "Packages"),
+    "settings": ("설정", "Settings"),
+    "model": ("모델", "Model"),
+    "weights": ("가중치", "Weights"),
+    "store": ("저장소", "Store"),
+    "disk": ("디스크", "Disk"),
+    "port": ("포트", "Port"),
+    "chromium": ("크로미움", "Chromium"),
+    # doctor: what was found
+    "machine.found": (
+        "{platform}, 물리 코어 {physical_cores}개, 메모리 {memory_gib} GiB",
+        "{platform}, {physical_cores} physical cores, {memory_gib} GiB of memory",
+    ),
+    "packages.found": ("{count}개가 requirements.txt와 같습니다", "{count} as in requirements.txt"),
+    "packages.missing": ("없음: {names}", "missing: {names}"),
+    "packages.differing": ("버전이 다름: {names}", "another version: {names}"),
+    "settings.found": ("기본값에서 바꾼 설정 {count}개{names}", "{count} changed from the default{names}"),
+    "model.hosted": ("외부 모델 {name} ({url})", "hosted model {name} at {url}"),
+    "model.local": ("이 컴퓨터의 서버 {name} ({url})", "local server, {name} at {url}"),
+    "model.embedded": ("내장 모델 {name}", "embedded model {name}"),
+    "weights.unneeded": ("필요 없음", "not needed"),
+    "weights.verified": ("확인됨, {size} ({path})", "verified, {size} ({path})"),
+    "weights.own": ("사용자 파일, {size} ({path})", "your own file, {size} ({path})"),
+    "weights.missing": ("아직 없음, {size}를 내려받아야 함", "not here yet, {size} to fetch"),
+    "store.found": ("세션 {sessions}개, {size} ({where})", "{sessions} sessions, {size} ({where})"),
+    "store.new": ("아직 비어 있음 ({where})", "nothing kept yet ({where})"),
+    "store.readonly": ("쓸 수 없음 ({where})", "cannot be written ({where})"),
+    "disk.found": ("남은 공간 {free} ({where})", "{free} free ({where})"),
+    "port.free": ("{port}번 사용 가능", "{port} is free"),
+    "port.taken": ("{port}번은 사용 중", "{port} is taken"),
+    "chromium.found": ("{path}", "{path}"),
+    "chromium.missing": ("없음 (브라우저 테스트에만 필요)", "none (only the browser tests need it)"),
+    # doctor: what to do
+    "python.do": ("파이썬 3.11 이상을 설치하세요.", "Install Python 3.11 or newer."),
+    "packages.do": ("make run을 실행하면 설치됩니다.", "make run installs them."),
+    "memory.do": (
+        "내장 모델에는 빈 메모리가 2 GiB쯤 필요합니다. 외부 모델을 쓰려면 OPENAI_API_KEY를 설정하세요.",
+        "The embedded model wants about 2 GiB of free memory. OPENAI_API_KEY uses a hosted one instead.",
+    ),
+    "weights.do": (
+        "make run이 내려받습니다. 가진 파일을 쓰려면 GIEOK_EMBEDDED_PATH에 경로를 적으세요.",
+        "make run fetches it. GIEOK_EMBEDDED_PATH uses a file of your own.",
+    ),
+    "store.do": (
+        "쓸 수 있는 폴더를 GIEOK_DATA_DIR에 적으세요.",
+        "Point GIEOK_DATA_DIR at a folder that can be written.",
+    ),
+    "disk.do": ("공간을 {needed} 이상 비우세요.", "Free at least {needed}."),
+    "port.do": ("다음 빈 포트가 쓰입니다.", "The next free one will be used."),
+    "chromium.do": ("make test가 설치합니다.", "make test installs it."),
+    "verdict.ok": ("대화를 시작할 수 있습니다: make run", "A chat can start: make run"),
+    "verdict.problem": (
+        "아직 대화를 시작할 수 없습니다. 위의 ✗ 표시를 먼저 해결하세요.",
+        "A chat cannot start yet: see to what is marked ✗ above.",
+    ),
+    # run
+    "run.address": ("기억이 {url} 에서 열립니다. 끝내려면 Ctrl-C를 누르세요.", "Gieok is at {url}. Ctrl-C ends it."),
+    "run.other_port": ("{wanted}번 포트가 사용 중이라 {port}번을 씁니다.", "Port {wanted} is taken; {port} is used."),
+    # chat
+    "chat.welcome": (
+        "{name}와 대화합니다. /help 도움말, Ctrl-C 답변 멈춤, Ctrl-D 끝내기",
+        "Talking to {name}. /help for help, Ctrl-C stops an answer, Ctrl-D ends.",
+    ),
+    "chat.model": ("모델을 준비하는 중", "Getting the model ready"),
+    "chat.stopped": ("(멈춤)", "(stopped)"),
+    "chat.tool": ("도구 {name}: {result}", "tool {name}: {result}"),
+    "chat.summary": (
+        "{first}-{last}턴 요약: {original}자 → {summary}자",
+        "turns {first}-{last} summarised: {original} → {summary} characters",
+    ),
+    "chat.summary_failed": (
+        "{first}-{last}턴은 요약하지 못해 원문 그대로 둡니다.",
+        "turns {first}-{last} could not be summarised and stay as they are.",
+    ),
+    "chat.retry": ("/retry로 다시 시도할 수 있습니다.", "/retry tries again."),
+    "chat.new": ("새 대화를 시작했습니다.", "A new conversation."),
+    "chat.opened": ("대화를 열었습니다: {title}", "Opened: {title}"),
+    "chat.none": ("아직 없습니다.", "None yet."),
+    "chat.unknown": ("{command} 명령은 없습니다. /help를 보세요.", "There is no command {command}; see /help."),
+    "chat.wants": (
+        "{command} 뒤에 값이 필요합니다. 예: {example}",
+        "{command} wants a value after it, such as {example}",
+    ),
+    "chat.rate": ("다음 요약부터 압축률 {rate}", "Compression rate {rate} from the next summary on"),
+    "help.new": ("새 대화", "a new conversation"),
+    "help.sessions": ("지난 대화 목록", "the conversations so far"),
+    "help.open": ("목록의 번호로 대화 열기", "open one by its number in the list"),
+    "help.summary": ("이 대화의 요약", "the summaries of this conversation"),
+    "help.rate": ("요약 압축률 (0.1–0.5)", "the compression rate (0.1 to 0.5)"),
+    "help.retry": ("실패한 턴 다시 시도", "the failed turn again"),
+    "help.quit": ("끝내기", "end"),
+    "help.help": ("이 도움말", "this help"),
+}
+
+
+def phrase(language: Language, key: str, **values: object) -> str:
+    """The sentence of ``key`` with its values; an unknown key raises ``KeyError``."""
+    return PHRASES[key][0 if language == "ko" else 1].format(**values)
+
+
+def chosen(asked: str, fixed: str) -> Language:
+    """The language to speak: the one asked for, else the settings', else the system's; ``auto`` leaves it open."""
+    for wanted in (asked, fixed, (locale.getlocale()[0] or "")[:2]):
+        if wanted in ("ko", "en"):
+            return "ko" if wanted == "ko" else "en"
+    return "en"

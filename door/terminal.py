@@ -1,0 +1,216 @@
+"""A conversation in the terminal: the same turns as everywhere, their events as lines of text (design §2)."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from door.phrase import Language, phrase
+from errors import GieokError
+from graph.agent import Agent
+from graph.event import Done, Event, Failed, SummaryMade, Token, ToolFinished
+from store import Session
+
+ErrorText = Callable[[str, str, Mapping[str, Any]], tuple[str, str]]
+"""Code, message and values of an error to what failed and what to do, in the user's language."""
+
+
+class Leave(Exception):
+    """The user wants to end."""
+
+
+@dataclass
+class Terminal:
+    """One conversation at a time. ``out`` takes answers, ``side`` everything else, so that a pipe gets answers only."""
+
+    agent: Agent
+    out: Console
+    side: Console
+    language: Language
+    error_text: ErrorText
+    session: Session = field(init=False)
+
+    def talk(self, session_id: str | None) -> int:
+        """Asks and answers until Ctrl-D or /quit; returns the exit code."""
+        self._open(session_id)
+        with self.side.status(self.say("chat.model")):
+            name = self.agent.models().name
+        self.note(self.say("chat.welcome", name=name))
+        try:
+            while True:
+                self._line(self.out.input("[bold]› [/]"))
+        except (EOFError, KeyboardInterrupt, Leave):
+            self.out.print()
+        return 0
+
+    def answer(self, text: str, session_id: str | None) -> int:
+        """One message, one answer; 1 when it failed."""
+        self._open(session_id)
+        return 0 if self._turn(lambda stop: self.agent.run(self.session.id, text, stop=stop)) else 1
+
+    def say(self, key: str, **values: object) -> str:
+        """A sentence in the user's language."""
+        return phrase(self.language, key, **values)
+
+    def note(self, text: str) -> None:
+        """A line beside the conversation."""
+        self.side.print(escape(text), style="dim")
+
+    def show(self, event: Event) -> None:
+        """One event of a turn as text."""
+        match event:
+            case Token(text):
+                self.out.print(text, end="", markup=False, highlight=False)
+            case ToolFinished():
+                self.note(self.say("chat.tool", name=event.name, result=event.result))
+            case SummaryMade(turns, record):
+                self._show_summary(turns, record)
+            case Done():
+                self.out.print(f" {self.say('chat.stopped')}" if event.stopped else "", style="dim")
+            case Failed():
+                self._show_failure(event.code, event.message, event.values)
+                if event.retryable:
+                    self.note(self.say("chat.retry"))
+
+    # --- a line that was typed ------------------------------------------------------------------
+
+    def _line(self, line: str) -> None:
+        if not line.strip():
+            return
+        if line.startswith("/"):
+            name, _, value = line[1:].partition(" ")
+            command = COMMANDS.get(name)
+            if command is None:
+                self.note(self.say("chat.unknown", command=f"/{name}"))
+            else:
+                self._guarded(lambda: command(self, value.strip()))
+        else:
+            self._turn(lambda stop: self.agent.run(self.session.id, line, stop=stop))
+
+    def _turn(self, start: Callable[[threading.Event], Iterator[Event]]) -> bool:
+        """Runs a turn and shows it; Ctrl-C stops the answer, and what was said of it is kept."""
+        stop, failed = threading.Event(), False
+        with _interrupt(stop):
+            try:
+                for event in start(stop):
+                    self.show(event)
+                    failed = isinstance(event, Failed)
+            except GieokError as error:
+                self._show_failure(error.code, error.text(), error.values)
+                return False
+        return not failed
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except GieokError as error:
+            self._show_failure(error.code, error.text(), error.values)
+
+    def _open(self, session_id: str | None) -> None:
+        if session_id is None:
+            rate = self.agent.settings.compression_rate
+            self.session = self.agent.store.create_session(self.language, rate)
+        else:
+            self.session = self.agent.store.session(session_id)
+            self.agent.reconcile(session_id)
+
+    def _show_summary(self, turns: tuple[int, ...], record: Mapping[str, Any] | None) -> None:
+        first, last = turns[0], turns[-1]
+        if record is None:
+            self.note(self.say("chat.summary_failed", first=first, last=last))
+            return
+        sizes = {"original": record["original_chars"], "summary": record["summary_chars"]}
+        self.note(self.say("chat.summary", first=first, last=last, **sizes))
+
+    def _show_failure(self, code: str, message: str, values: Mapping[str, Any]) -> None:
+        said, hint = self.error_text(code, message, values)
+        self.side.print(escape(f"{said} {hint}".strip()), style="red")
+
+
+@contextmanager
+def _interrupt(stop: threading.Event) -> Iterator[None]:
+    """Ctrl-C sets ``stop`` for the length of the block."""
+    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# --- commands: one function each, one line in COMMANDS ------------------------------------------
+
+
+def _help(terminal: Terminal, _value: str) -> None:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name in COMMANDS:
+        table.add_row(f"/{name}", terminal.say(f"help.{name}"))
+    terminal.side.print(table)
+
+
+def _new(terminal: Terminal, _value: str) -> None:
+    terminal._open(None)
+    terminal.note(terminal.say("chat.new"))
+
+
+def _sessions(terminal: Terminal, _value: str) -> None:
+    found = terminal.agent.store.sessions()
+    for number, session in enumerate(found, 1):
+        terminal.note(f"{number:3}  {session.title}  ({session.turn_count})")
+    if not found:
+        terminal.note(terminal.say("chat.none"))
+
+
+def _open(terminal: Terminal, value: str) -> None:
+    found = terminal.agent.store.sessions()
+    if not value.isdecimal() or not 1 <= int(value) <= len(found):
+        terminal.note(terminal.say("chat.wants", command="/open", example="/open 1"))
+        return
+    terminal._open(found[int(value) - 1].id)
+    terminal.note(terminal.say("chat.opened", title=terminal.session.title))
+
+
+def _summary(terminal: Terminal, _value: str) -> None:
+    history = terminal.agent.state(terminal.session.id).get("summary_history") or []
+    for record in history:
+        terminal._show_summary(tuple(record["turns"]), record)
+        terminal.note(f"    {record['summary']}")
+    if not history:
+        terminal.note(terminal.say("chat.none"))
+
+
+def _rate(terminal: Terminal, value: str) -> None:
+    try:
+        rate = float(value)
+    except ValueError:
+        terminal.note(terminal.say("chat.wants", command="/rate", example="/rate 0.3"))
+        return
+    terminal.agent.store.set_rate(terminal.session.id, rate)
+    terminal.note(terminal.say("chat.rate", rate=rate))
+
+
+def _retry(terminal: Terminal, _value: str) -> None:
+    terminal._turn(lambda stop: terminal.agent.retry(terminal.session.id, stop=stop))
+
+
+def _quit(_terminal: Terminal, _value: str) -> None:
+    raise Leave
+
+
+COMMANDS: dict[str, Callable[[Terminal, str], None]] = {
+    "new": _new,
+    "sessions": _sessions,
+    "open": _open,
+    "summary": _summary,
+    "rate": _rate,
+    "retry": _retry,
+    "help": _help,
+    "quit": _quit,
+}
