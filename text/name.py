@@ -21,26 +21,27 @@ _CALENDAR = _words("calendar")
 _SHORTHAND = _words("shorthand")
 _WORD = r"[A-Z][A-Za-z0-9]*(?:['’&.-][A-Za-z0-9]+)*"
 _LINK = r"(?:\s(?:of|the|de|la|van|von|and|&)(?=\s[A-Z]))?"
-_CAPITALISED = re.compile(rf"(?<![\w@./-]){_WORD}(?:{_LINK}\s{_WORD})*")
-_BRAND = re.compile(rf"(?<![A-Za-z0-9@./_-])(?:{_WORD}|[a-z]+[A-Z]\w*)(?:\s{_WORD})*")
-_BREAK = re.compile(r"^[\s>*#•·\-–—|\"'“‘(\[{]*$")
+_CAPITALISED = re.compile(rf"(?<![\w@./-]){_WORD}(?:{_LINK}\s{_WORD})*(?![A-Za-z0-9/])")
+_BRAND = re.compile(rf"(?<![A-Za-z0-9@./_-])(?:{_WORD}|[a-z]+[A-Z][A-Za-z0-9]*)(?:\s{_WORD})*(?![A-Za-z0-9/])")
+_BREAK = re.compile(r"(?:^|[:|—–]\s)[\s>*#•·\-–—|\"'“‘(\[{]*$")
 
 _TITLE = (
     "과장|대리|팀장|부장|사원|차장|이사|대표|교수|선생|박사|원장|매니저|기자|작가|감독|실장|주임|책임|선임|수석|본부장|간호사|변호사|"
     "변호인|코치|셰프|사장|회장|원장|센터장|점장|반장|선배|후배"
 )
+_NO_NAME = (*_TITLE.split("|"), *"팀에를을면의고로께던든런럼만까요다는엔들자")
 _PARTICLE = (
     "은|는|이|가|을|를|의|와|과|께|께서|에게|한테|하고|도|만|이랑|랑|로|으로|이라고|라고|이고|이며|께는|에|이신|입니다|이에요|예요|이야|야|"
     "인데|인가|이지|처럼|부터|까지|이나|나"
 )
-_TITLED = re.compile(rf"(?<![가-힣])([가-힣]{{2,4}}?)\s?(?:{_TITLE})(?:님)?(?:{_PARTICLE})?(?![가-힣])")
+_SURNAME = (
+    "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추"
+)
+_TITLED = re.compile(rf"(?<![가-힣])([{_SURNAME}][가-힣]{{2}})\s?(?:{_TITLE})(?:님)?(?:{_PARTICLE})?(?![가-힣])")
 _HONOURED = re.compile(rf"(?<![가-힣])([가-힣]{{2,4}}?)(?:\s?씨|님)(?:{_PARTICLE})?(?![가-힣])")
 _CALLED = re.compile(
     r"(?:이름은|이름이|성함은|성함이)\s?['\"‘“]?([가-힣]{2,4}?|[A-Z][A-Za-z]+)['\"’”]?"
     r"(?:입니다|이에요|예요|이야|야|이고|고요?|라고|이라고|인데|이며|[.,!\s]|$)"
-)
-_SURNAME = (
-    "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추"
 )
 _SELF = re.compile(rf"(?:저는|나는|전)\s([{_SURNAME}][가-힣]{{2}})(?:입니다|이에요|예요|라고|이라고|이고|인데|이야)")
 _NOBODY = _words("nobody")
@@ -76,8 +77,13 @@ def find(text: str) -> Iterator[Name]:
 def _spans(text: str, *patterns: re.Pattern[str]) -> Iterator[Name]:
     for pattern in patterns:
         for match in pattern.finditer(text):
-            if match[1] not in _NOBODY and not (match[1].endswith(("팀", "부")) and len(match[1]) > 2):
+            if _someone(match[1]):
                 yield Name(match.start(1), match.end(1), match[1])
+
+
+def _someone(word: str) -> bool:
+    """Whether a Korean word before a title is a name: no office, no department, no word with a particle."""
+    return word not in _NOBODY and not word.endswith(_NO_NAME)
 
 
 def _quoted(text: str) -> Iterator[Name]:
@@ -112,7 +118,7 @@ def _english(text: str) -> Iterator[Name]:
             continue
         for match in _CAPITALISED.finditer(piece):
             for name in _trimmed(match, offset):
-                first = _BREAK.match(piece[: name.start - offset]) is not None
+                first = _BREAK.search(piece[: name.start - offset]) is not None
                 (starts if first and " " not in name.text else inside).append(name)
     known = {name.text for name in inside}
     yield from inside

@@ -79,13 +79,14 @@ _UNITS = {
 }
 _UNIT = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 _WORDS = "|".join(re.escape(word) for word in sorted(_UNIT, key=len, reverse=True))
+_WORDS = re.sub(r"\|세\b", r"|(?<!\\s)세", _WORDS).replace("|인|", "|인(?![데가지])|")  # "35 세 분", "3.11인데"
 
 _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _PATTERN = re.compile(
-    rf"(?<![\w.,-])(?<!\d/)(?P<currency>[$₩€£¥])?\s?"
+    rf"(?<![\w.,*/^+-])(?P<currency>[$₩€£¥])?\s?"
     rf"(?P<body>(?:(?:{_DIGITS})(?:조(?=\s?[원달\d])|[억만천백십]{{1,2}})?(?:\s(?=[\d,]+[억만천백]))?)+)"
     rf"(?:\s?(?P<scale>thousand|million|billion|bn|[kKMB])\b)?"
-    rf"(?:[\s-]?(?P<unit>(?i:{_WORDS}))(?![A-Za-z]))?(?!/?\d)"
+    rf"(?:[ -]?(?P<unit>(?i:{_WORDS}))(?![A-Za-z]))?(?!/?\d|[*^+])"
 )
 _PART = re.compile(rf"({_DIGITS})([조억만천백십]{{0,2}})")
 _LIST_MARKER = re.compile(r"(?m)^\s*\(?\d{1,2}[.)]\s")
