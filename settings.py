@@ -98,7 +98,8 @@ class Settings(BaseSettings):
         ("huggingface", "package"), description="Comma-separated order in which sources of weights are tried."
     )
     data_dir: Path = Field(
-        Path(user_data_dir("gieok", appauthor=False)), description="Folder for sessions, weights and logs."
+        Path(user_data_dir("gieok", appauthor=False)),
+        description="Folder for sessions, weights and logs. Empty: the one that the system has for such data.",
     )
     language: Literal["auto", "ko", "en"] = Field("auto", description="Language of the interface. auto: the browser's.")
     compression_rate: float = Field(0.3, ge=0.1, le=0.5, description="Compression rate of new sessions (0.1 to 0.5).")

@@ -1,0 +1,94 @@
+"""What the documents say about settings, commands and releases is what the code has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import settings
+from cli import application
+
+ROOT = Path(__file__).parent.parent
+READMES = ("README.md", "README.ko.md")
+FIELDS = settings.Settings.model_fields
+MARKS = ("<!-- settings -->", "<!-- /settings -->")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def shown(field: str) -> str:
+    """A default as one writes it in the environment; empty where the machine or the server decides."""
+    default = FIELDS[field].default
+    if default is None or field == "data_dir":
+        return ""
+    if isinstance(default, bool):
+        return str(default).lower()
+    return ",".join(default) if isinstance(default, tuple) else str(default)
+
+
+def rows(field: str) -> str:
+    """The field's row in README.md."""
+    default = f"`{shown(field)}`" if shown(field) else "–"
+    return f"| `{settings.variable(field)}` | {default} | {FIELDS[field].description} |"
+
+
+def table(readme: str) -> list[str]:
+    """The rows between the marks, without the heading."""
+    text = read(readme)
+    start, end = (text.index(mark) for mark in MARKS)
+    return [line for line in text[start:end].splitlines() if line.startswith("| `")]
+
+
+def test_the_english_table_has_every_setting_with_its_default_and_description() -> None:
+    expected = "\n".join(map(rows, FIELDS))
+    assert "\n".join(table("README.md")) == expected, f"the table should be:\n{expected}"
+
+
+def test_the_korean_table_has_every_setting_with_its_default() -> None:
+    cells = [line.split(" | ")[:2] for line in table("README.ko.md")]
+    assert cells == [rows(field).split(" | ")[:2] for field in FIELDS]
+
+
+def test_every_description_in_the_korean_table_is_korean() -> None:
+    assert [line for line in table("README.ko.md") if not re.search("[가-힣]", line)] == []
+
+
+def test_the_example_lists_every_setting_with_its_default() -> None:
+    lines = re.findall(r"^# ?([A-Z_]+)=(.*)$", read(".env.example"), re.MULTILINE)
+    assert lines == [(settings.variable(field), shown(field)) for field in FIELDS]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_the_example_says_what_a_setting_does(field: str) -> None:
+    assert f"# {FIELDS[field].description}\n# {settings.variable(field)}=" in read(".env.example")
+
+
+def test_the_example_changes_nothing_as_it_stands() -> None:
+    assert [line for line in read(".env.example").splitlines() if line and not line.startswith("#")] == []
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_every_command_is_in_the_readme(readme: str) -> None:
+    commands = list(get_command(application).commands)  # type: ignore[attr-defined]
+    assert [name for name in commands if f"python cli.py {name}" not in read(readme)] == []
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_the_readme_names_only_commands_that_exist(readme: str) -> None:
+    commands = get_command(application).commands  # type: ignore[attr-defined]
+    assert set(re.findall(r"python cli\.py ([a-z]+)", read(readme))) <= set(commands)
+
+
+@pytest.mark.parametrize("document", [*READMES, "CHANGELOG.md", "docs/measured.md"])
+def test_a_link_inside_the_repository_leads_somewhere(document: str) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", read(document))
+    assert [link for link in links if not (ROOT / document).parent.joinpath(link).exists()] == []
+
+
+def test_the_changelog_has_a_section_for_what_is_not_released() -> None:
+    assert re.search(r"^## Unreleased\n\n- ", read("CHANGELOG.md"), re.MULTILINE)
