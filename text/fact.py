@@ -128,7 +128,8 @@ def _loose(text: str) -> tuple[Fact, ...]:
         for value, unit in ((day.year, ""), (day.month, "month"), (day.day, "day"))
         if value is not None
     ]
-    return (*found, *extra)
+    perhaps = [Fact("date", "", day.start, day.end, day) for day in when.short(_narrow(text))]
+    return (*found, *extra, *perhaps)
 
 
 def _find(text: str, *, loose: bool) -> Iterator[Fact]:
@@ -155,7 +156,7 @@ _Found = Iterator[tuple[int, int, _Value]]
 def _finders(loose: bool) -> Iterator[tuple[Kind, Callable[[str], _Found]]]:
     yield "url", lambda text: _matches(_URL, text, _address)
     yield "email", lambda text: _matches(_EMAIL, text, _fold)
-    yield "date", lambda text: ((day.start, day.end, day) for day in when.days(text, loose=loose))
+    yield "date", lambda text: ((day.start, day.end, day) for day in when.days(text))
     yield "identifier", lambda text: _matches(_IDENTIFIER, text, _fold)
     yield "time", lambda text: ((time.start, time.end, time) for time in when.clocks(text, loose=loose))
     yield "number", lambda text: ((each.start, each.end, each) for each in _numbers(text, loose))

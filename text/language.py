@@ -7,7 +7,7 @@ from typing import Literal
 
 Language = Literal["ko", "en"]
 
-_KOREAN = re.compile(r"\S*[가-힣ㄱ-ㅎㅏ-ㅣ]\S*")
+_KOREAN = re.compile(r"[가-힣ㄱ-ㅎㅏ-ㅣ]")
 _LATIN = re.compile(r"[A-Za-z]{2,}")
 _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+|\S+@\S+", re.DOTALL)
 
@@ -19,8 +19,10 @@ def detect(text: str, default: Language = "en") -> Language:
     counts twice. Code blocks, addresses and URLs do not count.
     """
     prose = _CODE.sub(" ", text)
-    korean = len(_KOREAN.findall(prose))
-    latin = len(_LATIN.findall(_KOREAN.sub(" ", prose)))
+    words = prose.split()  # word by word: a long run without spaces must not cost its square
+    foreign = [word for word in words if not _KOREAN.search(word)]
+    korean = len(words) - len(foreign)
+    latin = sum(len(_LATIN.findall(word)) for word in foreign)
     if not korean and not latin:
         return default
     return "ko" if korean * 2 >= latin else "en"

@@ -20,9 +20,10 @@ _COMMON = _words("common")
 _CALENDAR = _words("calendar")
 _SHORTHAND = _words("shorthand")
 _WORD = r"[A-Z][A-Za-z0-9]*(?:['’&.-][A-Za-z0-9]+)*"
-_LINK = r"(?:\s(?:of|the|de|la|van|von|and|&)(?=\s[A-Z]))?"
-_CAPITALISED = re.compile(rf"(?<![\w@./-]){_WORD}(?:{_LINK}\s{_WORD})*(?![A-Za-z0-9/])")
-_BRAND = re.compile(rf"(?<![A-Za-z0-9@./_-])(?:{_WORD}|[a-z]+[A-Z][A-Za-z0-9]*)(?:\s{_WORD})*(?![A-Za-z0-9/])")
+_LINK = r"(?:\s(?:de|la|van|von)(?=\s[A-Z]))?"
+_OF = rf"(?:\sof(?:\sthe)?\s{_WORD})?"  # Bank of America, but not "Sarah Kim of Northwind"
+_CAPITALISED = re.compile(rf"(?<![\w@./-]){_WORD}{_OF}(?:{_LINK}\s{_WORD})*(?![^\W가-힣]|/)")
+_BRAND = re.compile(rf"(?<![A-Za-z0-9@./_-])(?:{_WORD}|[a-z]+[A-Z][A-Za-z0-9]*)(?:\s{_WORD})*(?![^\W가-힣]|/)")
 _BREAK = re.compile(r"(?:^|[:|—–]\s)[\s>*#•·\-–—|\"'“‘(\[{]*$")
 
 _TITLE = (

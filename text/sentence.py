@@ -75,7 +75,9 @@ def _ends(line: str, start: int, mark: re.Match[str]) -> bool:
     last = word.group(1).lstrip("(\"'“‘").lower() if word else ""
     if last in _ABBREVIATION or _MARKER.match(before):
         return False
-    if last[-1:].isdigit() and re.match(r"\d{1,2}\.", after):  # 2026. 3. 5.
-        return False
+    if re.search(r"\b\d{4}\.(?: ?\d{1,2}\.)? ?\d{1,2}$|\b(?:19|20)\d\d$", before) and re.match(
+        r"\d{1,2}\.|[가-힣]", after
+    ):
+        return False  # 2026. 3. 5.
     dotted = re.fullmatch(r"[a-z](?:\.[a-z])*", last) is not None  # J. Kim, U.S. firms, 3 p.m. on
     return not dotted or (len(last) > 1 and after[:1].isupper()) or not after

@@ -93,14 +93,18 @@ class Clock:
         return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
 
 
-def days(text: str, *, loose: bool = False) -> Iterator[Day]:
-    """Dates and weekdays; ``loose`` also takes ``03-05`` and ``3.5`` for the fifth of March."""
+def days(text: str) -> Iterator[Day]:
+    """Dates and weekdays."""
     for match in _DATE.finditer(text):
         if (day := _day(match)) is not None:
             yield day
     for match in _WEEKDAY.finditer(text):
         yield Day(match.start(), match.end(), weekday=_weekday(match))
-    for match in _SHORT.finditer(text) if loose else ():
+
+
+def short(text: str) -> Iterator[Day]:
+    """What may be a date: ``03-05`` and ``3.5`` for the fifth of March."""
+    for match in _SHORT.finditer(text):
         yield Day(match.start(), match.end(), month=int(match["m"]), day=int(match["d"]))
 
 

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from text.sentence import split
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The value is 3.14 exactly.",
+        "Dr. Kim and Mr. Lee met J. Park.",
+        "See https://example.com/a.b?c=d. now",
+        "Version 2.1.0 costs $1.50 per seat, e.g. for teams.",
+        "2026. 3. 5. 결제했습니다.",
+        "1. Open the page.",
+        "결과는 3.5점입니다.",
+    ],
+)
+def test_decimals_dates_abbreviations_and_addresses_stay_whole(text: str) -> None:
+    assert split(text)[0] == text if "https" not in text else split(text)[0].endswith("c=d.")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("안녕하세요. 반갑습니다! 누구세요?", ["안녕하세요.", "반갑습니다!", "누구세요?"]),
+        ("갔어요.그리고 왔어요.", ["갔어요.", "그리고 왔어요."]),
+        ("He left. She stayed.", ["He left.", "She stayed."]),
+        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
+        ("We met at 3 p.m. Then we ate.", ["We met at 3 p.m.", "Then we ate."]),
+        ("첫 줄\n둘째 줄", ["첫 줄", "둘째 줄"]),
+        ("정말? ㅋㅋㅋ 좋아", ["정말?", "ㅋㅋㅋ", "좋아"]),
+        ("", []),
+        ("  \n ", []),
+    ],
+)
+def test_sentences_end_at_marks_and_line_breaks(text: str, sentences: list[str]) -> None:
+    assert split(text) == sentences
+
+
+@given(st.text(alphabet="가나다 요.!?,abc 12\n\"'”…。", max_size=80))
+def test_nothing_but_white_space_is_lost(text: str) -> None:
+    assert re.sub(r"\s", "", "".join(split(text))) == re.sub(r"\s", "", text)
