@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+from graph.state import SummaryRecord
+from graph.turns import closing, covered, current, due_chunks, is_answer, next_due, should_summarize, split, tool_rounds
+from tests.graph.talk import calling
+
+
+def record(first: int, last: int) -> SummaryRecord:
+    turns = list(range(first, last + 1))
+    return SummaryRecord(
+        thread_id="s",
+        turns=turns,
+        turn_length=len(turns),
+        original_chars=100,
+        summary_chars=30,
+        compression_rate=0.3,
+        summary="요약",
+    )
+
+
+def with_tools(number: int) -> list[AnyMessage]:
+    """A turn as context-managing.md «턴 추출 로직» draws it."""
+    return [
+        HumanMessage(f"q{number}"),
+        calling("search", "a"),
+        ToolMessage("found", tool_call_id="a"),
+        calling("think", "b"),
+        ToolMessage("thought", tool_call_id="b"),
+        AIMessage(f"a{number}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("turn", "due"), [(n, n in (4, 7, 10, 13, 16)) for n in range(-1, 18)] + [(49, True), (50, False)]
+)
+def test_a_summary_is_due_at_4_7_10_and_every_third_turn_after(turn: int, due: bool) -> None:
+    assert should_summarize(turn) is due
+
+
+@pytest.mark.parametrize(("turn", "due"), [(0, 4), (1, 4), (3, 4), (4, 7), (6, 7), (7, 10), (50, 52)])
+def test_the_next_due_turn(turn: int, due: int) -> None:
+    assert next_due(turn) == due
+
+
+@pytest.mark.parametrize("turn", range(1, 51))
+def test_due_chunks_are_exactly_the_trigger_when_none_was_missed(turn: int) -> None:
+    records = [record(first, first + 2) for first in range(1, (turn - 2) // 3 * 3, 3)]
+    due = list(due_chunks(turn, records))
+    assert due == ([[turn - 3, turn - 2, turn - 1]] if should_summarize(turn) else [])
+
+
+@pytest.mark.parametrize(
+    ("turn", "records", "expected"),
+    [
+        (5, [], [[1, 2, 3]]),
+        (8, [], [[1, 2, 3], [4, 5, 6]]),
+        (9, [record(1, 3)], [[4, 5, 6]]),
+        (20, [record(10, 12), record(13, 15)], [[16, 17, 18]]),
+    ],
+)
+def test_missed_chunks_are_made_up_for_and_retired_ones_are_not(
+    turn: int, records: list[SummaryRecord], expected: list[list[int]]
+) -> None:
+    assert list(due_chunks(turn, records)) == expected
+
+
+def test_coverage_is_read_from_the_records_and_not_counted() -> None:
+    assert covered([]) == 0
+    assert covered([record(7, 9), record(10, 12)]) == 12
+
+
+def test_a_turn_with_tool_calls_is_one_turn() -> None:
+    turns = split([*with_tools(1), *with_tools(2), HumanMessage("q3"), calling("search", "c")], 3)
+    assert [turn.number for turn in turns] == [1, 2, 3]
+    assert [turn.complete for turn in turns] == [True, True, False]
+    assert turns[0].messages == tuple(with_tools(1))
+    assert turns[1].text == "q2foundthoughta2"
+
+
+def test_turn_numbers_come_from_the_messages() -> None:
+    questions: list[AnyMessage] = [HumanMessage("q", additional_kwargs={"turn": n}) for n in (5, 9)]
+    assert [turn.number for turn in split(questions, 9)] == [5, 9]
+
+
+@pytest.mark.parametrize(
+    ("tail", "rounds"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (6, 2)]
+)
+def test_the_current_turn_starts_at_the_last_question(tail: int, rounds: int) -> None:
+    messages = [*with_tools(1), *with_tools(2)[:tail]]
+    begins = 6 if tail else 0
+    assert current(messages) == messages[begins:]
+    assert tool_rounds(messages) == (rounds if tail else 2)
+
+
+@pytest.mark.parametrize("end", range(1, 7))
+def test_a_turn_that_was_cut_off_anywhere_can_be_closed(end: int) -> None:
+    """Every tool call has its result, and the turn ends with an answer (design §2, §3)."""
+    messages = [*with_tools(1), *with_tools(2)[:end]]
+    whole = [*messages, *closing(messages, 2)]
+    asked = [call["id"] for each in whole if isinstance(each, AIMessage) for call in each.tool_calls]
+    results = [each.tool_call_id for each in whole if isinstance(each, ToolMessage)]
+    assert sorted(str(call) for call in asked) == sorted(results)
+    assert is_answer(whole[-1])
+    assert (whole == messages) is (end == 6)
+
+
+@pytest.mark.parametrize(("calls", "ends"), [(None, True), ([], True), ("one", False)])
+def test_none_and_no_tool_calls_both_end_a_turn(calls: Any, ends: bool) -> None:
+    message = AIMessage("x") if calls is None else AIMessage("x", tool_calls=[])
+    assert is_answer(calling("t") if calls == "one" else message) is ends
