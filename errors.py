@@ -79,10 +79,26 @@ class WeightsCorrupt(OperatorError):
     hint = "The file was not used. Delete it or choose another source, then try again."
 
 
+class WeightsCancelled(OperatorError):
+    code = "weights_cancelled"
+    message = "Fetching the weights of {name} was stopped after {done} of {total}."
+    hint = "What has arrived is kept; the next start goes on from there."
+    retryable = True
+
+
 class EmbeddedFailed(OperatorError):
     code = "embedded_failed"
     message = "The embedded model {name} did not start: {reason}."
     hint = "See {log} for what it printed; a smaller GIEOK_EMBEDDED_CONTEXT needs less memory."
+    retryable = True
+
+
+class MemoryAway(OperatorError):
+    """Long-term memory cannot be reached; the chat goes on without it (design §6)."""
+
+    code = "memory_away"
+    message = "The long-term memory at {where} is away: {reason}."
+    hint = "The chat goes on; missed turns are remembered when it is back. Check REDIS_URL if you set it."
     retryable = True
 
 
@@ -187,6 +203,14 @@ class SummaryRejected(ModelOutputError):
     hint = "The turns stay in the context as they are; it is tried again at the next turn."
 
 
+class FoldRejected(ModelOutputError):
+    """A new memory that must not replace the old one (design §6)."""
+
+    code = "fold_rejected"
+    message = "The memory of turns {first}-{last} was not used: {reason}."
+    hint = "The memory stays as it was and the turns are kept; it is tried again after a later turn."
+
+
 # --- the caller must act ------------------------------------------------------------------------
 
 
@@ -228,6 +252,23 @@ class BadRate(CallerError):
     code = "bad_rate"
     message = "The compression rate {value!r} is outside 0.1 to 0.5."
     hint = "Choose a rate from 0.1 (short) to 0.5 (detailed)."
+
+
+class MemoryTooLarge(CallerError):
+    code = "memory_too_large"
+    message = "The {what} has {size:,} characters; memory takes {limit:,}."
+    hint = "Shorten it. Memory was not changed."
+
+
+class NothingToUndo(CallerError):
+    code = "nothing_to_undo"
+    message = "The memory of session {session!r} has no earlier version."
+
+
+class BadImport(CallerError):
+    code = "bad_import"
+    message = "The file is not an export of memory: {reason}."
+    hint = "Choose a file that Gieok exported. Nothing was changed."
 
 
 class PromptError(GieokError):

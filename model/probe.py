@@ -1,0 +1,97 @@
+"""What an OpenAI-compatible server says about itself: its models and how many tokens they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+_CONTEXT = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length", "context_window")
+
+
+class Refused(Exception):
+    """The server did not list its models. ``status``: what it answered; None: nothing."""
+
+    def __init__(self, url: str, status: int | None) -> None:
+        super().__init__(url)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model as ``GET /v1/models`` lists it; ``context`` in tokens where the server says so."""
+
+    name: str
+    context: int | None
+
+
+def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
+    """The models at ``url`` (up to and including ``/v1``). Raises ``Refused``. ``timeout`` in seconds."""
+    try:
+        answer = _get(f"{url}/models", key, timeout)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Refused(url, None) from error
+    if answer.status_code != 200:
+        raise Refused(url, answer.status_code)
+    entries = _json(answer).get("data")
+    entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return tuple(Listed(entry["id"], _context(entry)) for entry in entries if isinstance(entry.get("id"), str))
+
+
+def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
+    """Tokens that the model takes, from the servers' own pages: llama.cpp, LM Studio, Ollama (when it is loaded)."""
+    root = url.removesuffix("/v1")
+    for page in ("/props", "/api/v0/models", "/api/ps"):
+        try:
+            answer = _get(root + page, key, timeout)
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            return None
+        for entry in _entries(_json(answer), model) if answer.status_code == 200 else ():
+            if size := _context(entry):
+                return size
+    return None
+
+
+def _get(url: str, key: str, timeout: float) -> httpx2.Response:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    here = httpx2.URL(url).host in ("127.0.0.1", "localhost", "::1")
+    return httpx2.get(url, headers=headers, timeout=timeout, follow_redirects=True, trust_env=not here)
+
+
+def _json(answer: httpx2.Response) -> dict[str, Any]:
+    try:
+        value = answer.json()
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _entries(page: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
+    """llama.cpp's settings, and the entries that are about this model."""
+    if isinstance(settings := page.get("default_generation_settings"), dict):
+        yield settings
+    for kind in ("data", "models"):
+        entries = page.get(kind)
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and model in (entry.get("id"), entry.get("name"), entry.get("model")):
+                yield entry
+
+
+def _context(entry: dict[str, Any]) -> int | None:
+    """Tokens of context by the names that servers use: llama.cpp, vLLM, LM Studio, OpenRouter and Ollama, Groq."""
+    meta = entry.get("meta")
+    names = (
+        "n_ctx",
+        "max_model_len",
+        "loaded_context_length",
+        "context_length",
+        "max_context_length",
+        "context_window",
+    )
+    for place in (entry, meta if isinstance(meta, dict) else {}):
+        for name in names:
+            if isinstance(size := place.get(name), int) and size > 0:
+                return size
+    return None

@@ -1,0 +1,228 @@
+"""Which model is used: hosted with a key, else a local server that answers, else the embedded one (design §9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from langchain_core.language_models import BaseChatModel
+
+from errors import BadSetting, KeyRejected, ModelUnreachable
+from model import catalogue, client, embedded, token, weights
+from model.endpoint import Found
+from model.modelset import Kind, ModelSet
+from model.probe import Listed, Refused, context_size, listed
+from settings import Settings, variable
+
+OPENAI = "https://api.openai.com/v1"
+OPENAI_MODEL = "gpt-5-mini"
+CONTEXT = 128_000
+_HOSTED_TIMEOUT = 10.0
+_NO_CHAT = re.compile(
+    r"embed|rerank|whisper|\btts\b|dall-e|moderation|minilm|(^|[/:_-])(bge|e5|gte|nomic|clip)-", re.IGNORECASE
+)
+_FIXED_TEMPERATURE = re.compile(r"o\d")
+
+Offered = tuple[Listed, ...]
+Report = Callable[[weights.Progress], None]
+
+
+def models(settings: Settings, progress: Report | None = None) -> ModelSet:
+    """The models of this process, ready to answer. May take minutes the first time: weights are fetched, a model loads.
+
+    ``progress`` follows the fetching of weights. Raises what ``find`` raises.
+    """
+    found = find(settings, progress)
+    count, exact = token.counter(found)
+    chat, utility = _role(found, "chat", settings), _role(found, "utility", settings)
+    return ModelSet(
+        chat=chat,
+        utility=utility,
+        decide=None if found.native_tools else _role(found, "decide", settings),
+        count=count,
+        exact=exact,
+        name=found.chat_model,
+        kind=found.kind,
+        url=found.url,
+        context_size=found.context_size,
+        constrained=not found.native_tools,
+    )
+
+
+def find(settings: Settings, progress: Report | None = None) -> Found:
+    """The endpoint to use; the embedded server is started when it is the one.
+
+    Raises ``BadSetting``, ``ModelUnreachable``, ``KeyRejected``, or what ``weights.ensure`` and ``embedded.connect``
+    raise.
+    """
+    if _hosted_wanted(settings):
+        return _hosted(settings)
+    local = _local(settings)
+    return local or _embedded(settings, progress)
+
+
+def needs_weights(settings: Settings) -> bool:
+    """Whether the embedded model will be used and its weights are not there yet."""
+    if _hosted_wanted(settings) or weights.ready(settings):
+        return False
+    return settings.provider == "embedded" or (settings.provider == "auto" and _first_local(settings) is None)
+
+
+# --- the three kinds ----------------------------------------------------------------------------
+
+
+def _hosted_wanted(settings: Settings) -> bool:
+    given = bool(settings.openai_api_key or settings.openai_base_url)
+    if settings.provider == "hosted" and not given:
+        reason = "GIEOK_PROVIDER=hosted needs a key, or OPENAI_BASE_URL for a server without one"
+        raise BadSetting(name=variable("openai_api_key"), value="", reason=reason)
+    return settings.provider == "hosted" or (settings.provider == "auto" and given)
+
+
+def _hosted(settings: Settings) -> Found:
+    """The server is asked only for what the settings leave open, and never OpenAI's own."""
+    url = (settings.openai_base_url or OPENAI).rstrip("/")
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else ""
+    chosen = settings.chat_model or (OPENAI_MODEL if url == OPENAI else None)
+    offered: Offered = ()
+    if url != OPENAI and (chosen is None or settings.context_size is None):
+        offered = _offered(url, key, needed=chosen is None)
+    return _found("hosted", url, key, chosen, offered, settings)
+
+
+def _offered(url: str, key: str, *, needed: bool) -> Offered:
+    """What the hosted server lists; failures count only when the list is ``needed``."""
+    try:
+        offered = _chat_models(listed(url, key, _HOSTED_TIMEOUT))
+    except Refused as error:
+        if needed and error.status in (401, 403):
+            raise KeyRejected(url=url, status=error.status) from error
+        if needed and error.status is None:
+            raise ModelUnreachable(url=url) from error
+        offered = ()
+    if needed and not offered:
+        reason = f"the server at {url} lists no chat model, so the name must be given"
+        raise BadSetting(name=variable("chat_model"), value="", reason=reason)
+    return offered
+
+
+def _local(settings: Settings) -> Found | None:
+    """The first local server that has a chat model; None when another kind may be used instead."""
+    if settings.provider == "embedded":
+        return None
+    first = _first_local(settings)
+    if first is None:
+        if settings.provider == "local":
+            raise ModelUnreachable(url=", ".join(settings.local_servers) or "(no address is set)")
+        return None
+    return _found("local", first[0], "", settings.chat_model, first[1], settings)
+
+
+def _first_local(settings: Settings) -> tuple[str, Offered] | None:
+    """Address and chat models of the first server, in the order of the settings; all are asked at once.
+
+    With CHAT_MODEL set, a server that has that model goes before those that have not.
+    """
+    urls = [url.rstrip("/") for url in settings.local_servers]
+    if not urls:
+        return None
+    with ThreadPoolExecutor(len(urls)) as pool:
+        answers = zip(urls, pool.map(partial(_asked, timeout=settings.local_timeout), urls), strict=True)
+    having = [(url, offered) for url, offered in answers if offered]
+    wanted = [pair for pair in having if settings.chat_model in {model.name for model in pair[1]}]
+    return next(iter(wanted or having), None)
+
+
+def _asked(url: str, timeout: float) -> Offered:
+    try:
+        return _chat_models(listed(url, "", timeout))
+    except Refused:
+        return ()
+
+
+def _chat_models(offered: Offered) -> Offered:
+    return tuple(model for model in offered if not _NO_CHAT.search(model.name))
+
+
+def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered, settings: Settings) -> Found:
+    name = chosen or offered[0].name
+    size = settings.context_size or next((model.context for model in offered if model.name == name), None)
+    if size is None and url != OPENAI:
+        size = context_size(url, key, name, settings.local_timeout)
+    return Found(
+        kind=kind,
+        url=url,
+        key=key,
+        chat_model=name,
+        utility_model=settings.utility_model or name,
+        native_tools=True if settings.native_tools is None else settings.native_tools,
+        context_size=size or CONTEXT,
+        label=f"{name} ({urlsplit(url).netloc})",
+    )
+
+
+def _embedded(settings: Settings, progress: Report | None) -> Found:
+    path = weights.ensure(settings, progress) if progress else weights.ensure(settings)
+    server = embedded.connect(settings, path)
+    name = embedded.name(settings)
+    asked = context_size(server.url, server.key, name, settings.local_timeout) or settings.embedded_context
+    by_itself = settings.embedded_path is None and catalogue.find(settings.embedded_model).native_tools
+    return Found(
+        kind="embedded",
+        url=server.url,
+        key=server.key,
+        chat_model=name,
+        utility_model=name,
+        native_tools=by_itself if settings.native_tools is None else settings.native_tools,
+        context_size=min(asked, settings.context_size or asked),
+        label=f"{name} (embedded)",
+    )
+
+
+# --- the roles ----------------------------------------------------------------------------------
+
+
+def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
+    """The client of one role. Side work and decisions are deterministic; only answers may vary."""
+    limited = found.kind != "hosted" or "answer_tokens" in settings.model_fields_set
+    name = found.utility_model if role == "utility" else found.chat_model
+    model = client.chat(
+        found.url,
+        found.key,
+        name,
+        settings=settings,
+        extra_body=_slot(role) if found.kind == "embedded" else None,
+        max_tokens=settings.answer_tokens if role == "chat" and limited else None,
+        temperature=_temperature(found, name, role),
+    )
+    if found.kind == "embedded":
+        _revive(model, found, settings)
+    return model
+
+
+def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
+    """Before each request, start the embedded server again if it died; it comes back at the same address."""
+
+    def alive(_: httpx2.Request) -> None:
+        if embedded.connect(settings, weights.ensure(settings)).url != found.url:
+            raise httpx2.ConnectError("the embedded server has moved")
+
+    requests = getattr(model, "http_client", None)
+    if isinstance(requests, httpx2.Client):
+        requests.event_hooks = {"request": [alive]}
+
+
+def _slot(role: str) -> dict[str, Any]:
+    return {"id_slot": embedded.SLOT[role], "cache_prompt": True}
+
+
+def _temperature(found: Found, name: str, role: str) -> float | None:
+    """None: the server's own; also for OpenAI's o-series, which takes no other (langchain-openai sees to gpt-5)."""
+    if role != "chat":
+        return None if _FIXED_TEMPERATURE.match(name) else 0.0
+    return 0.3 if found.kind == "embedded" else None

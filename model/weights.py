@@ -1,0 +1,237 @@
+"""The weights of the embedded model: found or fetched, verified, put in place whole or not at all (design §9).
+
+``python -m model.weights`` fetches them in a terminal when they are needed; ``make run`` calls it first.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from errors import BadSetting, DiskFull, WeightsCancelled, WeightsCorrupt, WeightsMissing
+from model.catalogue import Weights, find
+from model.lock import exclusive
+from model.source import CHUNK, SOURCES, Fetch, SourceFailed, amount, need_space
+from settings import Settings, variable
+
+log = logging.getLogger(__name__)
+MAGIC = b"GGUF"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far it is. ``source``: a source's name, ``verify``, or ``wait`` while another process fetches.
+
+    ``done`` and ``total`` in bytes, ``speed`` in bytes a second, ``left`` in seconds (None: unknown).
+    """
+
+    source: str
+    done: int
+    total: int
+    speed: float = 0.0
+    left: float | None = None
+
+
+Report = Callable[[Progress], None]
+
+
+def _silent(_: Progress) -> None:
+    pass
+
+
+def ensure(settings: Settings, progress: Report = _silent, cancel: threading.Event | None = None) -> Path:
+    """The path of verified weights; fetched when they are not there yet.
+
+    The user's own file (``GIEOK_EMBEDDED_PATH``) comes first and is taken as it is. Otherwise the sources are tried
+    in the order of the settings. Only one process fetches; others wait for it. ``progress`` is called at least
+    every few hundred milliseconds while something moves. Raises ``BadSetting``, ``WeightsMissing``,
+    ``WeightsCorrupt``, ``DiskFull`` or ``WeightsCancelled``; after each, a resumable part file may stay, or nothing.
+    """
+    if settings.embedded_path is not None:
+        return _own_file(settings.embedded_path)
+    weights = find(settings.embedded_model)
+    place = _Place(settings.data_dir / "weights" / weights.file, weights, progress, cancel or threading.Event())
+    if place.known():
+        return place.path
+    with exclusive(place.beside(".lock"), place.wait):
+        if not place.verified():
+            _fetch(place, settings.weights_sources)
+    return place.path
+
+
+def ready(settings: Settings) -> bool:
+    """Whether ``ensure`` would return without fetching; reads no file contents but the magic."""
+    if settings.embedded_path is not None:
+        return True
+    weights = find(settings.embedded_model)
+    return _Place(settings.data_dir / "weights" / weights.file, weights, _silent, threading.Event()).known()
+
+
+def _own_file(path: Path) -> Path:
+    try:
+        with path.open("rb") as file:
+            reason = "" if file.read(4) == MAGIC else "it is not a GGUF file"
+    except FileNotFoundError:
+        reason = "there is no such file"
+    except OSError as error:
+        reason = f"it cannot be read ({error.strerror})"
+    if reason:
+        raise BadSetting(name=variable("embedded_path"), value=str(path), reason=reason)
+    return path.resolve()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where one weights file lives, with the files beside it: lock, part, and the remembered verification."""
+
+    path: Path
+    weights: Weights
+    progress: Report
+    cancel: threading.Event
+    part: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "part", self.beside(".part"))
+
+    def beside(self, suffix: str) -> Path:
+        return self.path.with_name(self.path.name + suffix)
+
+    def wait(self) -> None:
+        done = self.part.stat().st_size if self.part.exists() else 0
+        self.progress(Progress("wait", done, self.weights.size))
+        if self.cancel.is_set():
+            raise WeightsCancelled(name=self.weights.name, done=amount(done), total=amount(self.weights.size))
+
+    def stamp(self) -> dict[str, object]:
+        """What a verified file looks like: if none of it has changed, the hash need not be computed again."""
+        state = self.path.stat()
+        return {"size": state.st_size, "mtime_ns": state.st_mtime_ns, "sha256": self.weights.sha256}
+
+    def known(self) -> bool:
+        """Whether the file is there and was verified as it is now."""
+        try:
+            return bool(json.loads(self.beside(".verified").read_text()) == self.stamp())
+        except (OSError, ValueError):
+            return False
+
+    def verified(self) -> bool:
+        """Whether the file is there with the right hash; a wrong file in our own folder is removed."""
+        if self.known():
+            return True
+        if not self.path.exists():
+            return False
+        if self.hash(self.path) == self.weights.sha256:
+            self.remember()
+            return True
+        log.warning("%s is not the expected file; it is fetched again", self.path)
+        self.path.unlink()
+        return False
+
+    def remember(self) -> None:
+        self.beside(".verified").write_text(json.dumps(self.stamp()))
+
+    def hash(self, path: Path) -> str:
+        digest, done = hashlib.sha256(), 0
+        say = _meter("verify", self.weights.size, self.progress)
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                digest.update(chunk)
+                done += len(chunk)
+                say(done)
+        return digest.hexdigest()
+
+
+def _meter(source: str, total: int, progress: Report, pause: float = 0.1) -> Callable[[int], None]:
+    """Turns bytes in place into ``Progress``, at most every ``pause`` seconds; speed since the first bytes counted."""
+    began, first, last = time.monotonic(), -1, 0.0
+
+    def say(done: int) -> None:
+        nonlocal first, last
+        now = time.monotonic()
+        first = done if first < 0 else first
+        if now - last < pause and done < total:
+            return
+        last = now
+        speed = (done - first) / (now - began) if now > began else 0.0
+        progress(Progress(source, min(done, total), total, speed, (total - done) / speed if speed > 0 else None))
+
+    return say
+
+
+def _fetch(place: _Place, sources: tuple[str, ...]) -> None:
+    """Try the sources in order until one completes the part file with the right hash."""
+    tried: list[str] = []
+    corrupt: WeightsCorrupt | None = None
+    for name in sources:
+        try:
+            _attempt(place, name)
+            return
+        except SourceFailed as error:
+            tried.append(f"{name}: {error}")
+        except WeightsCorrupt as error:
+            corrupt = error
+        log.warning("weights from %s: %s", name, corrupt if corrupt else tried[-1])
+    raise corrupt or WeightsMissing(name=place.weights.name, tried="; ".join(tried) or "no source is set")
+
+
+def _attempt(place: _Place, source: str) -> None:
+    """Complete the part file from one source; once more from the start when an older part spoilt it."""
+    resumed = _start(place)
+    try:
+        SOURCES[source](
+            Fetch(place.weights, place.part, _meter(source, place.weights.size, place.progress), place.cancel)
+        )
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise SourceFailed(str(error)) from error
+        place.part.unlink(missing_ok=True)
+        need_space(place.path.parent, place.weights.size)
+        raise DiskFull(path=place.path, needed=amount(place.weights.size), free="too little") from error
+    actual = place.hash(place.part)
+    if actual == place.weights.sha256:
+        return _put(place)
+    place.part.unlink()
+    if not resumed:
+        raise WeightsCorrupt(path=place.path, actual=actual, expected=place.weights.sha256)
+    _attempt(place, source)
+
+
+def _start(place: _Place) -> bool:
+    """Check the space; True when an older part file is gone on with."""
+    have = place.part.stat().st_size if place.part.exists() else 0
+    if have > place.weights.size:
+        place.part.unlink()
+        have = 0
+    need_space(place.path.parent, place.weights.size - have)
+    return have > 0
+
+
+def _put(place: _Place) -> None:
+    with place.part.open("rb+") as file:
+        os.fsync(file.fileno())
+    place.part.replace(place.path)
+    folder = os.open(place.path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    place.remember()
+
+
+def main() -> int:
+    """Fetch the weights when the settings need them, with a progress bar; 0 when there is nothing (left) to do."""
+    from model import terminal
+
+    return terminal.fetch()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
