@@ -7,6 +7,7 @@ import json
 import statistics
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def _decision(chosen: ModelSet, question: str, history: list[AnyMessage], langua
     """As in a turn: natively, or by the decision call. The fast path for small talk is left out, to see the model."""
     if chosen.decide is not None:
         return decide.decision(chosen, TOOLS, question, history, language=language)
-    system = SystemMessage(system_prompt(language, TOOLS, native=True))
+    system = SystemMessage(system_prompt(language, TOOLS))
     return complete(decide.prepare(chosen, TOOLS), [system, *history, HumanMessage(question)])
 
 
@@ -77,12 +78,12 @@ def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:
     if wanted is None or len(calls) != 1 or calls[0]["name"] != wanted:
         return wanted is None and not calls
     if wanted == "calculate":
-        return _value(calls[0]["args"]["expression"]) == arithmetic.evaluate(row["value"])[0]
-    place = calls[0]["args"].get("zone", LOCAL)
-    return (zone.find(place) or place) == row["zone"]
+        return _value(str(calls[0]["args"].get("expression"))) == _value(row["value"])
+    place = str(calls[0]["args"].get("zone", LOCAL))
+    return bool((zone.find(place) or place) == row["zone"])
 
 
-def _value(expression: str) -> object:
+def _value(expression: str) -> Decimal | None:
     try:
         return arithmetic.evaluate(arithmetic.understand(expression))[0]
     except arithmetic.CannotCalculate:

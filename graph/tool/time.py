@@ -17,7 +17,9 @@ _WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "�
 class TimeArguments(BaseModel):
     """Arguments of ``current_time``."""
 
-    zone: str = Field(LOCAL, max_length=64, description='IANA zone such as "Asia/Seoul", a city, or "local"')
+    zone: str = Field(
+        LOCAL, max_length=64, description='A city or country, an IANA zone such as "Asia/Seoul", or "local"'
+    )
 
 
 @tool(args_schema=TimeArguments)
@@ -45,12 +47,14 @@ current_time.metadata = {
         "ko": [
             ("지금 몇 시야?", {"zone": LOCAL}),
             ("오늘 무슨 요일이지?", {"zone": LOCAL}),
-            ("파리는 지금 몇 시야?", {"zone": "Europe/Paris"}),
+            ("파리는 지금 몇 시야?", {"zone": "파리"}),
+            ("멕시코 현재 시각 알려줘", {"zone": "멕시코"}),
         ],
         "en": [
             ("What time is it?", {"zone": LOCAL}),
             ("Which day of the week is it today?", {"zone": LOCAL}),
-            ("What's the time in Paris now?", {"zone": "Europe/Paris"}),
+            ("What's the time in Paris now?", {"zone": "Paris"}),
+            ("Is it still night in Mexico?", {"zone": "Mexico"}),
         ],
     },
 }
