@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from errors import GieokError
-from graph.chunk import chunk_messages, conversation_language, ledger_fields
+from graph.chunk import chunk_messages, ledger_fields
 from graph.engine import Engine
 from graph.finish import plain_error
 from graph.state import ChatState
@@ -38,7 +38,7 @@ def _work(
     engine: Engine, session_id: str, chunk: list[int], rate: float, state: ChatState
 ) -> Callable[[threading.Event], None]:
     messages = chunk_messages(state["messages"], state["turn_count"], chunk)
-    language = conversation_language(messages, state.get("language", "ko"))
+    language = state.get("language", "ko")
 
     def work(stop: threading.Event) -> None:
         ledger = engine.store.ledger

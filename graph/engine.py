@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.types import StateSnapshot
 
 from graph.background import Background
 from graph.clock import clock
 from graph.context import Changing
 from graph.state import ChatState
+from graph.tool import TOOLS
 from graph.wiring import Graph
 from model.modelset import ModelSet
 from settings import Settings
@@ -37,6 +39,7 @@ class Engine:
     models: Callable[[], ModelSet]
     background: Background
     changing: Callable[[Session], Sequence[Changing]] = clock
+    tools: Sequence[BaseTool] = TOOLS
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """LangGraph's view of the session: state values and the nodes that are still to run."""

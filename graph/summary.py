@@ -73,7 +73,7 @@ def make(
     begun = time.monotonic()
     source = Source(tuple(messages), tuple(turns), rate, "ko" if language == "ko" else "en")
     talk = _Talk(models, stop, source.opening(_fitting(source, models)))
-    text = clean(_notes(source, talk) if models.constrained else _prose(source, talk)).strip()
+    text = _notes(source, talk) if models.constrained else _prose(source, talk)
     _check(text, source)
     return Made(
         record=source.record(thread_id, text),
@@ -188,8 +188,9 @@ class _Talk:
             self.messages.append(HumanMessage(request))
         answer = complete(self.models.utility, list(self.messages), stop=self.stop, **bind)
         self._count(answer)
-        self.messages.append(AIMessage(answer.text))
-        return answer.text.strip()
+        said = clean(answer.text).strip()
+        self.messages.append(AIMessage(said))
+        return said
 
     def _count(self, answer: AIMessage) -> None:
         asked, _, answered, exact = usage(answer)

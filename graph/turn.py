@@ -147,6 +147,7 @@ class _Run:
             models=self.engine.models(),
             settings=self.engine.settings,
             stop=self.stop,
+            tools=self.engine.tools,
             ledger=self.engine.store.ledger,
             finish_ahead=lambda session, turns, rate, stop: background.finish(ahead.key(session, turns[0], rate), stop),
             changing=self.engine.changing(self.session),

@@ -34,8 +34,8 @@ class ScriptedModel(BaseChatModel):
 
     ``answers``: each a text, an ``AIMessage`` (with tool calls), an exception to raise, or a function of the messages
     that gives one of these; or one such function for all calls. ``delay``: seconds before each word. ``gate``: an event
-    that is waited for before each word but the first, so that a test can hold an answer in its middle. ``calls`` and
-    ``bound`` record the messages and the bound arguments (tools, response_format) of every call.
+    that is waited for before each word but the first, so that a test can hold an answer in its middle. ``piece``:
+    what one chunk holds, as a regular expression. ``calls`` and ``bound`` record the messages and the bound arguments (tools, response_format) of every call.
 
     Raises ``ScriptExhausted`` when it is called more often than the script has answers.
     """
@@ -43,6 +43,7 @@ class ScriptedModel(BaseChatModel):
     answers: Any = ()
     delay: float = 0.0
     gate: Any = None
+    piece: str = r"\s*\S+|\s+$"
     _calls: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
     _bound: list[dict[str, Any]] = PrivateAttr(default_factory=list)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
@@ -76,7 +77,7 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         answer = self._answer(messages, kwargs)
-        for index, word in enumerate(re.findall(r"\s*\S+|\s+$", answer.text)):
+        for index, word in enumerate(re.findall(self.piece, answer.text)):
             self._hold(first=index == 0)
             yield ChatGenerationChunk(message=AIMessageChunk(content=word))
         yield _last(answer, messages)

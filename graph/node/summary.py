@@ -18,7 +18,7 @@ from graph.finish import plain_error
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState, SummaryRecord
 from graph.summary import Made, make
-from graph.chunk import chunk_messages, conversation_language, ledger_fields
+from graph.chunk import chunk_messages, ledger_fields
 from graph.turns import due_chunks, turn_number
 from model.stream import Stopped
 from store import Summary
@@ -66,7 +66,7 @@ def _make(
 ) -> SummaryRecord | None:
     turn, began = context(runtime), time.monotonic()
     messages = chunk_messages(state["messages"], turn_number(state), chunk)
-    language = conversation_language(messages, state.get("language", "ko"))
+    language = state.get("language", "ko")
     try:
         made = make(
             messages, chunk, thread_id=session_id, rate=rate, models=turn.models, language=language, stop=turn.stop

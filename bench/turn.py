@@ -1,0 +1,112 @@
+"""Engine cost per turn without the model: CPU and database bytes as a conversation grows.
+
+A scripted model answers at once and in one piece (600 characters, a tool call each fourth turn). ``cpu_ms``: process CPU of a turn with
+its side work, the median of seven turns up to N. ``bytes``: growth of all database files per turn, write-ahead logs
+folded in, over the 40 turns up to N (10 at turn 10).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from graph.agent import Agent, open_agent
+from graph.event import Done
+from model import scripted
+from settings import load
+
+MARKS = (10, 50, 100, 1000)
+_SENTENCE = "The delivery of order 48213 to Mapo costs 3,500 won and arrives on Friday. "
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--turns", type=int, default=1000, help="length of the conversation")
+
+
+def run(args: argparse.Namespace) -> dict[str, object]:
+    """``cpu_ms.N``, ``bytes.N``, ``ratio_ms`` (last mark against turn 10), ``ratio_bytes`` (last against turn 50)."""
+    marks = [mark for mark in MARKS if mark <= args.turns]
+    with tempfile.TemporaryDirectory() as folder:
+        cpu, size = measure(Path(folder), args.turns, {edge for mark in marks for edge in (mark, _since(mark))})
+    cpu_ms = {mark: round(statistics.median(cpu[max(0, mark - 7) : mark]), 2) for mark in marks}
+    growth = {mark: round((size[mark] - size[_since(mark)]) / (mark - _since(mark))) for mark in marks}
+    last = marks[-1]
+    return {
+        **{f"cpu_ms.{mark}": value for mark, value in cpu_ms.items()},
+        **{f"bytes.{mark}": value for mark, value in growth.items()},
+        "ratio_ms": round(cpu_ms[last] / cpu_ms[marks[0]], 3),
+        "ratio_bytes": round(growth[last] / growth[50], 3) if last > 50 else None,
+        "total_bytes": size[last],
+        "turns": args.turns,
+    }
+
+
+def measure(folder: Path, turns: int, marks: set[int]) -> tuple[list[float], dict[int, int]]:
+    """CPU milliseconds of every turn, and the bytes on disk after the marked ones."""
+    models = scripted.models(chat=whole(answers()), utility=whole(summary))
+    agent = open_agent(load(data_dir=folder), lambda: models)
+    session, cpu, size = agent.store.create_session("en", 0.3), [], {0: 0}
+    for number in range(1, turns + 1):
+        began = time.process_time()
+        take(agent, session.id, f"Question {number}: what does the delivery of order {number} to Mapo cost, and when?")
+        cpu.append((time.process_time() - began) * 1000)
+        if number in marks:
+            size[number] = bytes_on_disk(folder)
+    agent.close()
+    return cpu, size
+
+
+def take(agent: Agent, session_id: str, text: str) -> Done:
+    """One turn with the side work that follows it. A failed turn fails the bench."""
+    last = None
+    for event in agent.run(session_id, text):
+        last = event
+    agent.background.idle(30)
+    if not isinstance(last, Done):
+        raise AssertionError(f"the turn did not end well: {last}")
+    return last
+
+
+def answers(every: int = 4) -> scripted.Script:
+    """An endless script: an answer of 600 characters, each ``every``-th turn after a tool call."""
+    numbers = count(1)
+
+    def answer(messages: Sequence[BaseMessage]) -> AIMessage:
+        if not isinstance(messages[-1], ToolMessage) and next(numbers) % every == 0:
+            arguments = {"expression": "3500*12"}
+            return AIMessage("", tool_calls=[{"name": "calculate", "args": arguments, "id": "call"}])
+        return AIMessage((_SENTENCE * 8)[:600])
+
+    return answer
+
+
+def whole(script: scripted.Script) -> scripted.ScriptedModel:
+    """A model that streams each answer as one chunk."""
+    return scripted.ScriptedModel(script, piece=r"(?s).+")
+
+
+def summary(messages: Sequence[BaseMessage]) -> str:
+    """A summary of about 300 characters that keeps the facts of the scripted answers."""
+    return (_SENTENCE * 4).strip()
+
+
+def bytes_on_disk(folder: Path) -> int:
+    """Bytes of all database files, after their write-ahead logs were folded in."""
+    files = list(folder.glob("*.db"))
+    for path in files:
+        connection = sqlite3.connect(path, timeout=30)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+    return sum(path.stat().st_size for path in folder.glob("*.db*"))
+
+
+def _since(mark: int) -> int:
+    return max(0, mark - 40)
