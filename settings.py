@@ -61,6 +61,11 @@ class Settings(BaseSettings):
         validation_alias=_standard("DATABASE_URL"),
         description="SQLAlchemy address of the database. Empty: SQLite in the data folder.",
     )
+    redis_url: str | None = Field(
+        None,
+        validation_alias=_standard("REDIS_URL"),
+        description="Address of Redis or Valkey: redis, rediss, redis+sentinel, redis+cluster. Empty: an embedded one.",
+    )
     provider: Literal["auto", "hosted", "local", "embedded"] = Field(
         "auto", description="Which kind of model to use. auto: hosted with a key, else a local server, else embedded."
     )
@@ -106,6 +111,14 @@ class Settings(BaseSettings):
     ahead: bool = Field(
         True, description="Make the next chunk summary in the background as soon as its third turn ends."
     )
+    memory: bool = Field(True, description="Long-term memory: recursive summaries and entities in Redis.")
+    memory_ttl: float = Field(
+        24.0, ge=0, description="Hours without use after which a session's memory leaves Redis for the archive. 0: never."
+    )
+    memory_tool_only: bool = Field(
+        False, description="Give the model its long-term memory only when it asks for it by tool."
+    )
+    user_memory: bool = Field(True, description="Start new sessions from what earlier sessions of the user left.")
     tool_limit: int = Field(5, ge=0, le=20, description="Tool rounds per turn; after that the model must answer.")
     message_limit: int = Field(200_000, ge=1, description="Longest message in characters.")
     budget_system: int = Field(1500, ge=1, description="Token budget of the system prompt with tool descriptions.")

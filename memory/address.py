@@ -1,0 +1,128 @@
+"""From ``REDIS_URL`` to a client of redis-py: one server, TLS, a Unix socket, Sentinel, or Cluster.
+
+Forms: ``redis://``, ``rediss://`` and ``unix://`` as redis-py reads them; ``redis+sentinel://host:port,host:port/name/0``;
+``redis+cluster://host:port,host:port``; the last two also with ``rediss+``. A plain address that turns out to be a
+node of a cluster is used as one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from errors import BadSetting
+
+SOCKET_SECONDS = 2.0
+CONNECT_SECONDS = 1.0
+_PLAIN = ("redis", "rediss", "unix")
+_ADDRESS = re.compile(
+    r"(?P<scheme>rediss?)\+(?P<kind>sentinel|cluster)://(?:(?P<login>[^@/]*)@)?(?P<hosts>[^/]+)(?P<path>/.*)?"
+)
+
+Client = Any
+"""``redis.Redis`` or ``RedisCluster``: both take the commands that the store uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where Redis is. ``kind``: plain, sentinel or cluster; ``options``: user, password, TLS."""
+
+    kind: str
+    url: str
+    hosts: tuple[tuple[str, int], ...] = ()
+    service: str = ""
+    database: int = 0
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The address without user and password."""
+        return re.sub(r"//[^@/]*@", "//", self.url).split("?")[0]
+
+
+def parse(url: str) -> Address:
+    """Read ``REDIS_URL``. Raises ``BadSetting``."""
+    if url.split("://")[0] in _PLAIN:
+        return Address("plain", url)
+    found = _ADDRESS.fullmatch(url.strip())
+    if found is None:
+        raise _bad(url, "it must start with redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")
+    path = [part for part in (found["path"] or "").split("/") if part]
+    if found["kind"] == "sentinel" and not path:
+        raise _bad(url, "the name of the monitored master is missing after the hosts")
+    try:
+        hosts = tuple(_host(part, 26379 if found["kind"] == "sentinel" else 6379) for part in found["hosts"].split(","))
+        database = int(path[1]) if len(path) > 1 else 0
+    except ValueError:
+        raise _bad(url, "a port or the database is not a number") from None
+    return Address(found["kind"], url, hosts, path[0] if path else "", database, _options(found))
+
+
+def client(address: Address) -> Client:
+    """A client that never repeats a call by itself; it connects with the first command (a cluster's at once).
+
+    Raises redis-py's errors.
+    """
+    common: dict[str, Any] = {
+        "socket_timeout": SOCKET_SECONDS,
+        "socket_connect_timeout": CONNECT_SECONDS,
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+    }
+    if address.kind == "sentinel":
+        return _sentinel(address, common)
+    if address.kind == "cluster":
+        return _cluster(address, common)
+    try:
+        return redis.Redis.from_url(address.url, **common)
+    except ValueError as error:
+        raise _bad(address.url, str(error)) from error
+
+
+def clustered(address: Address, plain: Client) -> Client | None:
+    """A cluster client when a plain address belongs to a node of a cluster."""
+    if address.kind != "plain" or not plain.info("cluster").get("cluster_enabled"):
+        return None
+    known = plain.connection_pool.connection_kwargs
+    options = [(name, known[name]) for name in ("username", "password") if known.get(name)]
+    options += [("ssl", True)] if address.url.startswith("rediss:") else []
+    hosts = ((str(known.get("host", "localhost")), int(known.get("port", 6379))),)
+    plain.close()
+    return client(Address("cluster", address.url, hosts, options=tuple(options)))
+
+
+def _sentinel(address: Address, common: dict[str, Any]) -> Client:
+    watchers = Sentinel(list(address.hosts), sentinel_kwargs={**common, "socket_timeout": 0.5}, **common)
+    return watchers.master_for(address.service, db=address.database, **dict(address.options))
+
+
+def _cluster(address: Address, common: dict[str, Any]) -> Client:
+    nodes = [ClusterNode(host, port) for host, port in address.hosts]
+    del common["retry"]
+    return RedisCluster(startup_nodes=nodes, cluster_error_retry_attempts=2, **common, **dict(address.options))
+
+
+def _options(found: re.Match[str]) -> tuple[tuple[str, Any], ...]:
+    user, _, password = (found["login"] or "").rpartition(":")
+    options: list[tuple[str, Any]] = [("ssl", True)] if found["scheme"] == "rediss" else []
+    options += [("username", unquote(user))] if user else []
+    return (*options, *([("password", unquote(password))] if password else []))
+
+
+def _host(part: str, port: int) -> tuple[str, int]:
+    found = re.fullmatch(r"(\[[^\]]+\]|[^:]+)(?::(\d+))?", part)
+    if found is None:
+        raise ValueError(part)
+    return found[1].strip("[]"), int(found[2] or port)
+
+
+def _bad(url: str, reason: str) -> BadSetting:
+    return BadSetting(name="REDIS_URL", value=re.sub(r"//[^@/]*@", "//", url), reason=reason)

@@ -1,0 +1,159 @@
+"""The way to Redis, and what is known about whether it can be used now.
+
+Nothing in a user's path waits for Redis: a call there gets ``USER_SECONDS`` at most, whatever hangs (name look-up,
+handshake, a stopped server), and after a failure every call is refused at once until a thread of the link's own has
+reached Redis again (issue «Redis down»).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+from redis import RedisError
+from redis.exceptions import RedisClusterException
+
+from errors import GieokError, MemoryAway, trace
+from memory import address
+from memory.address import Address, Client
+from memory.server import Server
+
+USER_SECONDS = 0.25
+PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
+"""Seconds between tries to reach Redis again; the last one repeats."""
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_FAILURES = (RedisError, RedisClusterException, OSError)
+_UNDERSTOOD = ("WRONGTYPE", "ERR ", "NOPERM")  # an answer: the server is there
+
+
+class Link:
+    """One client and its circuit. ``folder``: where the embedded server keeps its data when there is no address.
+
+    ``back``: called in the link's thread each time Redis has been reached, before anybody else may use it.
+    """
+
+    def __init__(self, url: str | None, folder: Path, back: Callable[[Client], None] = lambda client: None) -> None:
+        self._address = address.parse(url) if url else None
+        self._server = None if url else Server(folder)
+        self.where = self._address.shown if self._address else str(folder)
+        self._back = back
+        self._client: Client = None
+        self._reason: str | None = "it is being started"
+        self._change = threading.Condition()
+        self._closed = threading.Event()
+        self._hands = ThreadPoolExecutor(8, thread_name_prefix="memory")
+        self._thread = threading.Thread(target=self._keep, name="memory-link", daemon=True)
+        self._thread.start()
+
+    @property
+    def away(self) -> str | None:
+        """Why Redis cannot be used now, or None."""
+        return self._reason
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until Redis can be used; for background work, benches and tests."""
+        with self._change:
+            return self._change.wait_for(lambda: self._reason is None, seconds)
+
+    def quick(self, work: Callable[[Client], _T]) -> _T:
+        """Do ``work`` for a waiting user: within ``USER_SECONDS``, or ``MemoryAway``.
+
+        Work that was too late may still take effect.
+        """
+        if self._reason is not None:
+            raise self._gone(self._reason)
+        try:
+            return self._hands.submit(self.run, work).result(USER_SECONDS)
+        except TooLate:
+            raise self._lost(f"no answer within {USER_SECONDS:g} s") from None
+        except RuntimeError as error:  # the link was closed meanwhile
+            raise self._gone("it is closed") from error
+
+    def run(self, work: Callable[[Client], _T]) -> _T:
+        """Do ``work`` in the background: as long as the sockets allow, or ``MemoryAway``."""
+        if self._reason is not None:
+            raise self._gone(self._reason)
+        try:
+            return work(self._client)
+        except _FAILURES as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise (self._gone if str(error).startswith(_UNDERSTOOD) else self._lost)(reason) from error
+
+    def close(self) -> None:
+        """Let go of Redis; the embedded server stops when this was its last user."""
+        self._closed.set()
+        self._announce("it is closed")
+        self._thread.join(timeout=5)
+        self._hands.shutdown(wait=False, cancel_futures=True)
+        self._drop()
+        if self._server is not None:
+            self._server.close()
+
+    def _gone(self, reason: str) -> MemoryAway:
+        return MemoryAway(where=self.where, reason=reason)
+
+    def _lost(self, reason: str) -> MemoryAway:
+        """Redis was there and is not any more."""
+        if self._reason is None:
+            _log.warning("long-term memory is away: %s", reason)
+            self._announce(reason)
+        return self._gone(reason)
+
+    def _announce(self, reason: str | None) -> None:
+        with self._change:
+            self._reason = reason if not self._closed.is_set() else "it is closed"
+            self._change.notify_all()
+
+    def _keep(self) -> None:
+        """Reach Redis whenever it is away, until the link is closed."""
+        tries = 0
+        while not self._closed.is_set():
+            if self._reason is None:
+                with self._change:
+                    self._change.wait_for(lambda: self._reason is not None)
+                continue
+            if self._reach():
+                tries = 0
+                continue
+            self._closed.wait(PAUSES[min(tries, len(PAUSES) - 1)])
+            tries += 1
+
+    def _reach(self) -> bool:
+        try:
+            self._drop()
+            self._client = self._connect()
+            self._client.ping()
+            self._back(self._client)
+        except (*_FAILURES, GieokError) as error:
+            self._reason = str(error) or type(error).__name__
+            return False
+        except Exception as error:
+            _log.error("memory could not be taken up again: %s", trace(error))
+            self._reason = type(error).__name__
+            return False
+        self._announce(None)
+        return True
+
+    def _connect(self) -> Client:
+        where = self._address or Address("plain", f"unix://{self._embedded()}")
+        made = address.client(where)
+        made.ping()
+        return address.clustered(where, made) or made
+
+    def _embedded(self) -> str:
+        assert self._server is not None
+        return quote(str(self._server.ensure()))
+
+    def _drop(self) -> None:
+        if self._client is not None:
+            with contextlib.suppress(*_FAILURES):
+                self._client.close()
