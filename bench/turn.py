@@ -1,8 +1,8 @@
 """Engine cost per turn without the model: CPU and database bytes as a conversation grows.
 
-A scripted model answers at once and in one piece (600 characters, a tool call each fourth turn). ``cpu_ms``: process CPU of a turn with
-its side work, the median of seven turns up to N. ``bytes``: growth of all database files per turn, write-ahead logs
-folded in, over the 40 turns up to N (10 at turn 10).
+A scripted model answers at once and in one piece (600 characters, a tool call each fourth turn). ``cpu_ms``: process
+CPU of a turn with its side work, the median of seven turns up to N. ``bytes``: growth of all database files per turn,
+write-ahead logs folded in, over the 40 turns up to N (10 at turn 10).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from errors import EmptyMessage, GieokError, MessageTooLong, NothingToRetry, SessionBusy, Unexpected, trace
 from graph import ahead, repair
@@ -133,13 +133,14 @@ class _Run:
         else:
             start = repair.entry(engine, session, self.number, text)
         with translated("the checkpoints"):
-            yield from engine.graph.stream(
+            events = engine.graph.stream(
                 start,
                 config(session.id),
                 context=self.context,
                 stream_mode=["custom", "values"],
                 durability="sync",
             )
+            yield from cast(Iterator[tuple[str, Any]], events)
 
     def _context(self) -> TurnContext:
         background = self.engine.background
