@@ -82,10 +82,10 @@ def doctor(
     try:
         set_up = settings.current()
         language = chosen(lang, set_up.language)
-        findings = doctor_door.examine(set_up, language)
+        findings = doctor_door.examine(set_up, language, Words(language).error)
     except BadSetting as error:
         language = chosen(lang, "auto")
-        findings = [Finding("settings", "problem", *Words(language).error(error.code, error.text(), error.values))]
+        findings = [doctor_door.failure("settings", error, Words(language).error)]
     fine = doctor_door.can_chat(findings)
     if as_json:
         plain = {"can_chat": fine, "findings": [finding.plain() for finding in findings]}

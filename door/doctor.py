@@ -13,20 +13,26 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import psutil
 
-from door.phrase import Language, phrase
-from errors import GieokError
+from door.phrase import ErrorText, Language, phrase
+from errors import GieokError, KeyRejected, ModelUnreachable
+from model import catalogue, resolve, weights
+from model.endpoint import Found
 from model.machine import machine
+from model.probe import Refused, listed
 from model.source import amount
 from settings import Settings, variable
 
 Mark = Literal["ok", "info", "warn", "problem"]
 FREE_SPACE = 500_000_000  # bytes: sessions, logs and a database that grows
 MEMORY = 2_000_000_000  # bytes that the embedded default takes with its context
+ANSWER_SECONDS = 5.0  # for a hosted server to list its models
 _ROOT = Path(__file__).parent.parent
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
@@ -57,11 +63,32 @@ class Look:
     def __call__(self, key: str, **values: object) -> str:
         return phrase(self.language, key, **values)
 
+    @cached_property
+    def endpoint(self) -> Found | None:
+        """The hosted or local server that would be used; None for the embedded model, which is not started."""
+        chosen, given = self.settings, bool(self.settings.openai_api_key or self.settings.openai_base_url)
+        if chosen.provider == "hosted" or (chosen.provider == "auto" and given):
+            return resolve.find(chosen)
+        if chosen.provider == "embedded":
+            return None
+        try:
+            return resolve.find(chosen.model_copy(update={"provider": "local"}))
+        except ModelUnreachable:
+            if chosen.provider == "local":
+                raise
+            return None
 
-def examine(settings: Settings, language: Language) -> list[Finding]:
-    """Every check's finding. An error that a check meets is its finding."""
+
+def examine(settings: Settings, language: Language, error_text: ErrorText) -> list[Finding]:
+    """Every check's finding. An error that a check meets is its finding, put into words by ``error_text``."""
     look = Look(settings, language)
-    return [_safe(name, check, look) for name, check in CHECKS.items()]
+    return [_safe(name, check, look, error_text) for name, check in CHECKS.items()]
+
+
+def failure(name: str, error: GieokError, error_text: ErrorText) -> Finding:
+    """An error as a finding."""
+    said, do = error_text(error.code, error.text(), error.values)
+    return Finding(name, "problem", said, do, {"code": error.code})
 
 
 def can_chat(findings: list[Finding]) -> bool:
@@ -74,11 +101,11 @@ def free_port(wanted: int) -> int:
     return next(port for port in range(wanted, 65536) if _is_free(port))
 
 
-def _safe(name: str, check: Callable[[Look], Finding], look: Look) -> Finding:
+def _safe(name: str, check: Callable[[Look], Finding], look: Look, error_text: ErrorText) -> Finding:
     try:
         return check(look)
     except GieokError as error:
-        return Finding(name, "problem", error.text(), data={"code": error.code})
+        return failure(name, error, error_text)
 
 
 def _python(look: Look) -> Finding:
@@ -116,6 +143,59 @@ def _settings(look: Look) -> Finding:
     return Finding("settings", "ok", look("settings.found", count=len(changed), names=names), "", {"changed": changed})
 
 
+def _model(look: Look) -> Finding:
+    found = look.endpoint
+    if found is None:
+        name = str(look.settings.embedded_path or look.settings.embedded_model)
+        return Finding("model", "ok", look("model.embedded", name=name), "", {"kind": "embedded", "name": name})
+    if found.kind == "hosted":
+        _ask(found)
+    url = _address(found.url)
+    data: dict[str, object] = {"kind": found.kind, "name": found.chat_model, "url": url}
+    return Finding("model", "ok", look(f"model.{found.kind}", name=found.chat_model, url=url), "", data)
+
+
+def _address(url: str) -> str:
+    """The address without a name, a password or a query: some servers take their key there."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _ask(found: Found) -> None:
+    """Whether the server answers and takes the key. A server that lists no models may still chat."""
+    try:
+        listed(found.url, found.key, ANSWER_SECONDS)
+    except Refused as error:
+        if error.status is None:
+            raise ModelUnreachable(url=found.url) from error
+        if error.status in (401, 403):
+            raise KeyRejected(url=found.url, status=error.status) from error
+
+
+def _weights(look: Look) -> Finding:
+    chosen = look.settings
+    if look.endpoint is not None:
+        return Finding("weights", "info", look("weights.unneeded"), "", {"needed": False})
+    if chosen.embedded_path is not None:
+        path = weights.ensure(chosen)
+        size = path.stat().st_size
+        said = look("weights.own", size=amount(size), path=path)
+        return Finding("weights", "ok", said, "", {"needed": True, "present": True, "path": str(path), "bytes": size})
+    entry = catalogue.find(chosen.embedded_model)
+    path = chosen.data_dir / "weights" / entry.file
+    ready, present = weights.ready(chosen), path.exists()
+    data: dict[str, object] = {
+        "needed": True,
+        "present": present,
+        "verified": ready,
+        "path": str(path),
+        "bytes": entry.size,
+    }
+    key = "weights.verified" if ready else "weights.unverified" if present else "weights.missing"
+    said = look(key, size=amount(entry.size), path=path)
+    return Finding("weights", "ok" if ready else "warn", said, "" if ready or present else look("weights.do"), data)
+
+
 def _store(look: Look) -> Finding:
     from sqlalchemy.engine import make_url
 
@@ -138,12 +218,22 @@ def _store(look: Look) -> Finding:
 
 def _disk(look: Look) -> Finding:
     folder = _nearest(look.settings.data_dir)
-    free = shutil.disk_usage(folder).free
-    data: dict[str, object] = {"data_dir": str(look.settings.data_dir), "free_bytes": free}
+    free, needed = shutil.disk_usage(folder).free, FREE_SPACE + _to_fetch(look)
+    data: dict[str, object] = {"data_dir": str(look.settings.data_dir), "free_bytes": free, "needed_bytes": needed}
     said = look("disk.found", free=amount(free), where=look.settings.data_dir)
-    if free < FREE_SPACE:
-        return Finding("disk", "problem", said, look("disk.do", needed=amount(FREE_SPACE)), data)
+    if free < needed:
+        return Finding("disk", "problem", said, look("disk.do", needed=amount(needed - free)), data)
     return Finding("disk", "ok", said, "", data)
+
+
+def _to_fetch(look: Look) -> int:
+    """Bytes of weights that are still to come; what keeps the model from being found is told elsewhere."""
+    try:
+        if look.endpoint is not None or weights.ready(look.settings):
+            return 0
+        return catalogue.find(look.settings.embedded_model).size
+    except GieokError:
+        return 0
 
 
 def _port(look: Look) -> Finding:
@@ -198,6 +288,8 @@ CHECKS: dict[str, Callable[[Look], Finding]] = {
     "machine": _machine,
     "packages": _packages,
     "settings": _settings,
+    "model": _model,
+    "weights": _weights,
     "store": _store,
     "disk": _disk,
     "port": _port,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import locale
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 Language = Literal["ko", "en"]
+ErrorText = Callable[[str, str, Mapping[str, Any]], tuple[str, str]]
+"""Code, message and values of an error to what failed and what to do, in the user's language."""
 
 # key: (Korean, English)
 PHRASES: dict[str, tuple[str, str]] = {
@@ -34,6 +37,10 @@ PHRASES: dict[str, tuple[str, str]] = {
     "model.embedded": ("내장 모델 {name}", "embedded model {name}"),
     "weights.unneeded": ("필요 없음", "not needed"),
     "weights.verified": ("확인됨, {size} ({path})", "verified, {size} ({path})"),
+    "weights.unverified": (
+        "있음, 시작할 때 확인함, {size} ({path})",
+        "here, to be verified at the start, {size} ({path})",
+    ),
     "weights.own": ("사용자 파일, {size} ({path})", "your own file, {size} ({path})"),
     "weights.missing": ("아직 없음, {size}를 내려받아야 함", "not here yet, {size} to fetch"),
     "store.found": ("세션 {sessions}개, {size} ({where})", "{sessions} sessions, {size} ({where})"),

@@ -13,14 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from door.phrase import Language, phrase
+from door.phrase import ErrorText, Language, phrase
 from errors import GieokError
 from graph.agent import Agent
 from graph.event import Done, Event, Failed, SummaryMade, Token, ToolFinished
 from store import Session
-
-ErrorText = Callable[[str, str, Mapping[str, Any]], tuple[str, str]]
-"""Code, message and values of an error to what failed and what to do, in the user's language."""
 
 
 class Leave(Exception):

@@ -1,0 +1,138 @@
+"""The doctor: what it finds, what it advises, and that it changes and tells nothing it should not."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from door import doctor
+from door.doctor import Finding, can_chat, examine, free_port
+from door.phrase import phrase
+from settings import Settings, load
+from store import Store
+from tests.stub.upstream import Upstream
+
+Found = dict[str, Finding]
+
+
+def english(code: str, message: str, values: Any) -> tuple[str, str]:
+    return f"{code}: {message}", "do something"
+
+
+@pytest.fixture
+def look(tmp_path: Path) -> Callable[..., Found]:
+    """The findings by name, for settings on a fresh data folder."""
+
+    def examined(**settings: Any) -> Found:
+        chosen: Settings = load(**{"data_dir": tmp_path / "data", **settings})
+        return {finding.name: finding for finding in examine(chosen, "en", english)}
+
+    return examined
+
+
+def test_a_fresh_machine_can_chat_after_fetching_the_weights(look: Callable[..., Found]) -> None:
+    found = look()
+    assert found["model"].data["kind"] == "embedded"
+    assert found["weights"].mark == "warn"
+    assert "make run" in found["weights"].do
+    assert can_chat(list(found.values()))
+
+
+def test_looking_leaves_nothing_behind(look: Callable[..., Found], tmp_path: Path) -> None:
+    look()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hosted_model_is_named_and_its_key_is_not(look: Callable[..., Found]) -> None:
+    with Upstream() as upstream:
+        address = upstream.url.replace("http://", "http://user:sk-secret@")
+        found = look(openai_api_key="sk-secret", openai_base_url=address, chat_model="big")
+    assert found["model"].mark == "ok"
+    assert found["model"].data == {"kind": "hosted", "name": "big", "url": upstream.url}
+    assert found["weights"].mark == "info"
+    assert "sk-secret" not in json.dumps([finding.plain() for finding in found.values()])
+
+
+def test_a_rejected_key_stands_in_the_way(look: Callable[..., Found]) -> None:
+    with Upstream(key="right") as upstream:
+        found = look(openai_api_key="wrong", openai_base_url=upstream.url, chat_model="big")
+    assert found["model"].mark == "problem"
+    assert found["model"].data["code"] == "key_rejected"
+    assert not can_chat(list(found.values()))
+
+
+def test_a_local_server_is_found(look: Callable[..., Found]) -> None:
+    with Upstream(models=("qwen",)) as upstream:
+        found = look(local_servers=(upstream.url,))
+    assert found["model"].data == {"kind": "local", "name": "qwen", "url": upstream.url}
+
+
+def test_a_local_server_that_is_asked_for_and_away_is_a_problem(look: Callable[..., Found]) -> None:
+    found = look(provider="local", local_servers=("http://127.0.0.1:9/v1",))
+    assert found["model"].data["code"] == "model_unreachable"
+    assert found["weights"].mark == "problem"
+
+
+def test_a_file_of_ones_own_must_be_a_gguf(look: Callable[..., Found], tmp_path: Path) -> None:
+    path = tmp_path / "own.gguf"
+    path.write_bytes(b"GGUF1234")
+    assert look(embedded_path=path)["weights"].data["bytes"] == 8
+    path.write_bytes(b"<html>")
+    assert look(embedded_path=path)["weights"].mark == "problem"
+
+
+def test_the_store_counts_its_sessions(look: Callable[..., Found], tmp_path: Path) -> None:
+    store = Store(load(data_dir=tmp_path / "data").database)
+    store.accept_turn(store.create_session("ko", 0.3).id, "안녕")
+    store.close()
+    assert look()["store"].data["sessions"] == 1
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem(
+    look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere
+    found = look()["store"]
+    assert found.mark == "problem"
+    assert "GIEOK_DATA_DIR" in found.do
+
+
+def test_too_little_space_for_the_weights_is_a_problem(
+    look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1_000_000_000}))
+    found = look()["disk"]
+    assert found.mark == "problem"
+    assert "617 MB" in found.do
+
+
+def test_missing_and_differing_packages_are_told_apart(
+    look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = {"streamlit": "0.1", "faiss-cpu": None}
+    real = doctor._version
+    monkeypatch.setattr(doctor, "_version", lambda name: versions.get(name, real(name)))
+    found = look()["packages"]
+    assert found.mark == "problem"
+    assert found.data["missing"] == ["faiss-cpu"]
+    assert found.data["differing"] == ["streamlit 0.1"]
+
+
+def test_a_taken_port_is_stepped_over() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert free_port(port) > port
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_every_finding_has_words_in_both_languages(language: Any, tmp_path: Path) -> None:
+    for finding in examine(load(data_dir=tmp_path), language, english):
+        assert finding.found
+        assert phrase(language, finding.name)
