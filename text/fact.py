@@ -46,11 +46,12 @@ class Fact:
 @lru_cache(maxsize=512)
 def facts(text: str) -> tuple[Fact, ...]:
     """The facts of a text in reading order, each value once, where it first stands."""
-    kept: list[Fact] = []
+    kept: dict[object, list[Fact]] = {}
     for fact in sorted(_find(text, loose=False), key=lambda each: each.start):
-        if not any(_covers(known, fact) for known in kept):
-            kept = [known for known in kept if not _covers(fact, known)] + [fact]
-    return tuple(kept)
+        known = kept.setdefault(_bucket(fact), [])
+        if not any(_covers(each, fact) for each in known):
+            known[:] = [each for each in known if not _covers(fact, each)] + [fact]
+    return tuple(sorted((fact for known in kept.values() for fact in known), key=lambda each: each.start))
 
 
 def lost(original: str, summary: str) -> tuple[str, ...]:
@@ -69,10 +70,14 @@ def kept(original: str, summary: str) -> tuple[str, ...]:
 
 def holds(text: str, fact: Fact) -> bool:
     """Whether a text holds a fact's value."""
-    value = fact.value
-    if isinstance(value, str):
-        return _folded_holds(fact.kind, value, text)
-    return any(_same(value, other.value) for other in _loose(text))
+    if isinstance(fact.value, str):
+        return _folded_holds(fact.kind, fact.value, text)
+    return any(_same(fact.value, other) for other in _loose(text).get(_bucket(fact), ()))
+
+
+def _bucket(fact: Fact) -> object:
+    """What two facts must share to be one: numbers their value, others their kind."""
+    return fact.value.value if isinstance(fact.value, number.Number) else fact.kind
 
 
 def _same(value: _Value, other: _Value) -> bool:
@@ -113,36 +118,37 @@ def _word_in(value: str, folded: str) -> bool:
     return re.search(rf"(?<![a-z0-9]){re.escape(value)}(?![a-z0-9])", folded) is not None
 
 
+@lru_cache(maxsize=1024)
 def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 @lru_cache(maxsize=2048)
-def _loose(text: str) -> tuple[Fact, ...]:
-    """Everything in a summary that may stand for a fact, generously."""
-    found = list(_find(text, loose=True))
-    days = [fact.value for fact in found if isinstance(fact.value, when.Day)]
-    extra = [
-        Fact("number", "", 0, 0, number.Number(0, 0, Decimal(value), unit))
-        for day in days
-        for value, unit in ((day.year, ""), (day.month, "month"), (day.day, "day"))
-        if value is not None
-    ]
-    perhaps = [Fact("date", "", day.start, day.end, day) for day in when.short(_narrow(text))]
-    return (*found, *extra, *perhaps)
+def _loose(text: str) -> dict[object, list[_Value]]:
+    """Everything in a summary that may stand for a fact, generously, by bucket."""
+    found = [*_find(text, loose=True)]
+    for day in [fact.value for fact in found if isinstance(fact.value, when.Day)]:
+        for value, unit in ((day.year, ""), (day.month, "month"), (day.day, "day")):
+            if value is not None:
+                found.append(Fact("number", "", 0, 0, number.Number(0, 0, Decimal(value), unit)))
+    found += [Fact("date", "", day.start, day.end, day) for day in when.short(_narrow(text))]
+    index: dict[object, list[_Value]] = {}
+    for fact in found:
+        index.setdefault(_bucket(fact), []).append(fact.value)
+    return index
 
 
 def _find(text: str, *, loose: bool) -> Iterator[Fact]:
-    """All finds; what an earlier kind took is blanked for the later ones. Offsets hold where NFKC keeps the length."""
+    """All finds; what an earlier kind took is blanked for the later ones."""
     left = _narrow(text)
     for kind, finder in _finders(loose):
-        taken: list[tuple[int, int]] = []
-        for start, end, value in finder(left):
-            if not any(start < stop and begin < end for begin, stop in taken):
-                taken.append((start, end))
+        letters, last = list(left), 0
+        for start, end, value in sorted(finder(left), key=lambda each: (each[0], -each[1])):
+            if start >= last:
                 yield Fact(kind, text[start:end].strip(), start, end, value)
-        for start, end in taken:
-            left = left[:start] + "\x1f" * (end - start) + left[end:]
+                letters[start:end] = "\x1f" * (end - start)
+                last = end
+        left = "".join(letters)
 
 
 def _narrow(text: str) -> str:

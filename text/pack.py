@@ -15,6 +15,9 @@ from text import fact, sentence
 MODEL, SOURCE = 0, 1
 """Where a note is from: written by the model, or a sentence of the original."""
 
+_SENTENCES, _SWAPPED = 300, 40
+"""Bounds that keep packing quick for very long originals: sentences looked at, notes up to which some are swapped."""
+
 _CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣][고며서])\s+|(?<=지만|는데|니까|으면)\s+|\s+[—–]\s+")
 _END = re.compile(r"[.!?。…)\]\"'”’」』》]$")
 
@@ -53,12 +56,14 @@ def pack(notes: Sequence[Note], wanted: Sequence[fact.Fact], space: Room) -> str
     Notes of the model come first; sentences of the original fill in for missing facts, then for missing length.
     ``''`` when not even one note fits.
     """
+    notes = _salient(notes)
     choice = _Choice(wanted, space)
     for note in _distinct(note for note in notes if note.origin == MODEL):
         choice.add(note)
     choice.shrink()
     choice.fill([note for note in notes if note not in choice.notes], facts_only=True)
-    choice.swap(notes)
+    if len(choice.notes) <= _SWAPPED:
+        choice.swap(notes)
     choice.fill(notes, facts_only=False)
     return choice.text
 
@@ -146,9 +151,12 @@ class _Choice:
             if len(self.missing()) >= missing:
                 self.notes = before
 
-    def _worth(self, note: Note) -> tuple[float, int]:
-        others = frozenset[int]().union(*(self.held(each) for each in self.notes if each is not note))
-        return len(self.held(note) - others) / (len(note.text) + 1), note.position
+    def _worth(self, note: Note) -> tuple[float, float]:
+        """Facts that no other chosen note holds, for the length; then what is new beside the others."""
+        others = [each for each in self.notes if each is not note]
+        alone = self.held(note).difference(*(self.held(each) for each in others))
+        new = 1 - _shared(note.text, join(each.text for each in others))
+        return len(alone) / (len(note.text) + 1), new * len(note.text)
 
     def _best(self, notes: Sequence[Note], facts_only: bool) -> Note | None:
         missing, free = self.missing(), self._space.most - len(self.text)
@@ -160,18 +168,35 @@ class _Choice:
         gains = {note: self._gain(note, missing) for note in fitting}
         return max(fitting, key=lambda note: gains[note], default=None)
 
-    def _gain(self, note: Note, missing: frozenset[int]) -> tuple[float, int, int]:
+    def _gain(self, note: Note, missing: frozenset[int]) -> tuple[float, float, int]:
+        """Missing facts for the length, notes of the model before sentences; then what says most that is new."""
         gain = len(self.held(note) & missing) / (len(note.text) + 8)
-        return gain * (1.3 if note.origin == MODEL else 1.0), -note.origin, len(note.text)
+        new = 1 - _shared(note.text, self.text)
+        return gain * (1.3 if note.origin == MODEL else 1.0), round(new, 1) - note.origin, len(note.text)
 
     def _repeats(self, note: Note) -> bool:
         return any(alike(note.text, each.text) for each in self.notes)
 
 
+def _salient(notes: Sequence[Note]) -> list[Note]:
+    """All notes of the model, and of too many sentences those with the most facts for their length."""
+    written = [note for note in notes if note.origin == MODEL]
+    source = [note for note in notes if note.origin == SOURCE]
+    if len(source) > _SENTENCES:
+        source = sorted(source, key=lambda note: -len(fact.facts(note.text)) / (len(note.text) + 8))[:_SENTENCES]
+    return written + source
+
+
 def alike(one: str, other: str) -> bool:
-    """Whether the shorter of two texts is mostly in the other, by letter pairs."""
-    short, long = sorted((_pairs(one), _pairs(other)), key=len)
-    return not short or len(short & long) / len(short) > 0.75
+    """Whether the shorter of two texts is mostly in the other."""
+    short, long = sorted((one, other), key=len)
+    return _shared(short, long) > 0.75
+
+
+def _shared(text: str, other: str) -> float:
+    """The share of a text's letter pairs that another has too; 1 for a text without any."""
+    pairs = _pairs(text)
+    return len(pairs & _pairs(other)) / len(pairs) if pairs else 1.0
 
 
 @lru_cache(maxsize=8192)
