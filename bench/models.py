@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from model import resolve
 from model.client import chat
 from model.modelset import ModelSet
 from settings import Settings, current
@@ -26,8 +27,6 @@ def models(args: argparse.Namespace) -> ModelSet:
     settings = current()
     if args.url:
         return _running(args.url, args.context, settings)
-    from model import resolve
-
     return resolve.models(settings)
 
 
