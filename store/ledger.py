@@ -29,16 +29,24 @@ class Ledger:
 
         ``fields``: record, ahead, origin, model, prompt_tokens, answer_tokens, seconds, kept, lost, error.
         """
-        row = {"origin": "auto", "ahead": False, **fields}
-        row |= {"session_id": session_id, "first_turn": turns[0], "turns": turns, "rate": rate, "status": status}
+        row = {"origin": "auto", "ahead": False, **fields, "created": time.time()}
+        row |= {"session_id": session_id, "first_turn": turns[0], "turns": turns, "rate": rate}
+        chunk = (_TABLE.c.session_id == session_id, _TABLE.c.first_turn == turns[0])
+        newest = select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*chunk).scalar_subquery()
         with self._transaction() as connection:
-            chunk = (_TABLE.c.session_id == session_id, _TABLE.c.first_turn == turns[0])
-            newest = connection.execute(select(func.max(_TABLE.c.version)).where(*chunk)).scalar() or 0
-            if status in ("ready", "active"):
+            if status == "ready" and self._counts(connection, chunk):
+                status = "superseded"  # it came late: another version is in the context already
+            elif status in ("ready", "active"):
                 stale = update(_TABLE).where(*chunk, _TABLE.c.status.in_(("ready", "active", "failed")))
                 connection.execute(stale.values(status="superseded"))
-            added = connection.execute(insert(_TABLE).values(version=newest + 1, created=time.time(), **row))
+            added = connection.execute(insert(_TABLE).values(version=newest, status=status, **row))
         return int(added.inserted_primary_key[0])  # type: ignore[index]
+
+    @staticmethod
+    def _counts(connection: Connection, chunk: tuple[Any, ...]) -> bool:
+        """Whether a version of this chunk is in the context, or was."""
+        known = select(_TABLE.c.id).where(*chunk, _TABLE.c.status.in_(("active", "retired")))
+        return connection.execute(known.limit(1)).first() is not None
 
     def fail(self, session_id: str, turns: list[int], rate: float, error: dict[str, Any], ahead: bool = False) -> None:
         """Notes a failed attempt; one row per chunk says the latest failure, so retries do not pile up."""

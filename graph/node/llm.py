@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, Remov
 from langgraph.runtime import Runtime
 
 from errors import EmptyAnswer
+from graph.call import calls_of, storable
 from graph.context import FROZEN_TOKENS, Prompt, block, build
 from graph.event import ContextBuilt, Token
 from graph.runtime import TurnContext, context, emit
@@ -72,19 +73,22 @@ def _decided(messages: list[AnyMessage], tools: Sequence[Any], language: str, tu
     earlier = messages[: -len(current(messages))]
     made = decide.decision(turn.models, tools, str(question.text), earlier, language=language, stop=turn.stop)
     turn.notes.add(made, turn.models.name)
-    return AIMessage("", tool_calls=made.tool_calls) if made.tool_calls else None
+    return AIMessage("", tool_calls=storable(made.tool_calls)) if made.tool_calls else None
 
 
 def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[TurnContext]) -> AIMessage:
     turn = context(runtime)
     model = decide.prepare(turn.models, tools)
-    return respond(model, prompt, runtime)
+    return respond(model, prompt, runtime, callable_tools=bool(tools))
 
 
-def respond(model: Model, prompt: list[AnyMessage], runtime: Runtime[TurnContext]) -> AIMessage:
+def respond(
+    model: Model, prompt: list[AnyMessage], runtime: Runtime[TurnContext], *, callable_tools: bool = False
+) -> AIMessage:
     """Streams one model call as ``Token`` events; stops between any two tokens when asked to.
 
-    Raises ``EmptyAnswer`` when neither text nor a tool call came.
+    Tool calls of a model that was offered no tools are ignored. Raises ``EmptyAnswer`` when neither text nor a tool
+    call came.
     """
     turn = context(runtime)
     whole: AIMessageChunk | None = None
@@ -98,9 +102,10 @@ def respond(model: Model, prompt: list[AnyMessage], runtime: Runtime[TurnContext
     text = clean(str(whole.text)) if whole is not None else ""
     if turn.stop.is_set():
         return stopped(text)
-    if whole is None or not (text.strip() or whole.tool_calls):
+    calls = calls_of(whole) if whole is not None and callable_tools else []
+    if not (text.strip() or calls):
         raise EmptyAnswer
-    return AIMessage(text, tool_calls=whole.tool_calls, response_metadata={"model": turn.models.name})
+    return AIMessage(text, tool_calls=calls, response_metadata={"model": turn.models.name})
 
 
 def _covered(state: ChatState) -> list[RemoveMessage]:

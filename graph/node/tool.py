@@ -11,12 +11,14 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
+from graph.call import MALFORMED
 from graph.event import ToolFinished, ToolStarted
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
 from text.clean import clean
 
 RESULT_CHARS = 20_000
+SHOWN_CHARS = 200
 
 
 def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
@@ -45,8 +47,12 @@ def _result(call: ToolCall, tools: Sequence[BaseTool]) -> tuple[str, bool]:
     if tool is None:
         known = ", ".join(each.name for each in tools) or "none"
         return f"There is no tool {call['name']!r}. Available tools: {known}.", False
+    if MALFORMED in call["args"]:
+        written = str(call["args"][MALFORMED])[:SHOWN_CHARS]
+        return f"The arguments of {tool.name} are not a JSON object: {written!r}. Correct them and call again.", False
     try:
-        return str(tool.invoke(call["args"])), True
+        answer = tool.invoke({**call, "type": "tool_call"})
+        return (str(answer.text), answer.status != "error") if isinstance(answer, ToolMessage) else (str(answer), True)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         return f"The arguments of {tool.name} are not valid: {problems}. Correct them and call again.", False

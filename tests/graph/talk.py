@@ -38,7 +38,11 @@ def answering(messages: list[BaseMessage]) -> str:
     """Answers the last question about its own topic, whatever it is."""
     asked = next(str(each.text) for each in reversed(messages) if each.type == "human")
     named = topics(asked)
-    return f"{named[-1]} 이야기는 아주 길어서 오늘은 앞부분만 말씀드리고 나머지는 다음에 이어 가겠습니다" if named else "네, 알겠습니다"
+    return (
+        f"{named[-1]} 이야기는 아주 길어서 오늘은 앞부분만 말씀드리고 나머지는 다음에 이어 가겠습니다"
+        if named
+        else "네, 알겠습니다"
+    )
 
 
 def summarising(messages: list[BaseMessage]) -> str:
@@ -107,7 +111,9 @@ def summarised(prompt: Sequence[BaseMessage]) -> list[tuple[int, int]]:
 
 def raw(prompt: Sequence[BaseMessage]) -> list[str]:
     """The topics whose questions stand raw in a real prompt."""
-    return [topics(str(message.text))[-1] for message in prompt if message.type == "human" and topics(str(message.text))]
+    return [
+        topics(str(message.text))[-1] for message in prompt if message.type == "human" and topics(str(message.text))
+    ]
 
 
 def plain(prompt: Sequence[BaseMessage]) -> list[tuple[str, str]]:

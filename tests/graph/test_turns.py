@@ -87,9 +87,7 @@ def test_turn_numbers_come_from_the_messages() -> None:
     assert [turn.number for turn in split(questions, 9)] == [5, 9]
 
 
-@pytest.mark.parametrize(
-    ("tail", "rounds"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (6, 2)]
-)
+@pytest.mark.parametrize(("tail", "rounds"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (6, 2)])
 def test_the_current_turn_starts_at_the_last_question(tail: int, rounds: int) -> None:
     messages = [*with_tools(1), *with_tools(2)[:tail]]
     begins = 6 if tail else 0

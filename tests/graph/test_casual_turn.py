@@ -1,0 +1,67 @@
+"""The casual fast path through the whole agent (context-managing.md «Turn N의 생명주기» [2])."""
+
+from __future__ import annotations
+
+from graph.event import ContextBuilt, SummaryMade
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import done, only, prompts, question, raw, say, scripted, summarised, summary_calls, talk, topic
+from tests.graph.test_conversation import NewSession
+
+
+def test_a_greeting_is_one_short_call_without_tools_and_still_a_turn(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 6))
+    calls, summaries = len(prompts(bot)), summary_calls(bot)
+    end = done(say(bot, own, "고마워!"))
+    assert (end.turn, end.usage.calls) == (6, 1)
+    assert len(prompts(bot)) == calls + 1
+    assert summary_calls(bot) == summaries
+    prompt = prompts(bot)[-1]
+    assert [message.type for message in prompt] == ["system", "human"]
+    assert str(prompt[1].text) == "고마워!"
+    assert "요약" not in str(prompt[0].text)
+    assert not any(tool in str(prompt[0].text) for tool in ("calculate", "current_time"))
+    assert "tools" not in scripted(bot.models().chat).bound[-1]
+    assert bot.state(own)["turn_count"] == bot.store.session(own).turn_count == 6
+
+
+def test_other_turns_have_the_tools(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent()
+    talk(bot, session(bot), [1])
+    bound = scripted(bot.models().chat).bound[-1]["tools"]
+    assert [each["function"]["name"] for each in bound] == ["current_time", "calculate"]
+
+
+def test_a_model_that_decides_is_not_asked_for_a_decision_on_a_greeting(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(decide=[])  # runs dry at once
+    end = done(say(bot, session(bot), "안녕하세요"))
+    assert end.usage.calls == 1
+
+
+def test_a_greeting_at_turn_four_leaves_the_summary_to_turn_five(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 4))
+    greeted = say(bot, own, "고마워")
+    assert not only(greeted, SummaryMade)
+    assert bot.state(own)["summary_history"] == []
+    events = say(bot, own, question(5))
+    assert [made.turns for made in only(events, SummaryMade)] == [(1, 2, 3)]
+    prompt = prompts(bot)[-1]
+    assert summarised(prompt) == [(1, 3)]
+    assert raw(prompt) == [topic(5)]
+    assert any(str(message.text) == "고마워" for message in prompt)
+    talk(bot, own, [6])
+    assert [made.turns for made in only(say(bot, own, question(7)), SummaryMade)] == [(4, 5, 6)]
+
+
+def test_the_report_of_a_greeting_says_that_the_conversation_was_left_out(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    bot = agent()
+    own = session(bot)
+    talk(bot, own, range(1, 3))
+    report = only(say(bot, own, "고마워"), ContextBuilt)[-1].report
+    assert [(each.what, each.reason) for each in report.left_out] == [("1-2", "casual")]
+    assert report.full_tokens > report.total_tokens

@@ -1,0 +1,211 @@
+"""Tools within a turn: steps, the limit, and failures that the model can act on (design §2, issue 2 §3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.tools import BaseTool, tool
+from langgraph.runtime import Runtime
+
+from graph.event import ToolFinished, ToolStarted
+from graph.node.tool import RESULT_CHARS, tool_node
+from graph.runtime import TurnContext
+from graph.state import ChatState
+from graph.turns import question as asked
+from model import scripted
+from settings import load
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import answer, calling, done, failed, only, plain, prompts, question, say, summary_calls, talk
+from tests.graph.test_conversation import NewSession
+
+
+@tool
+def long_letter(size: int) -> str:
+    """Writes a letter."""
+    return "가" * size
+
+
+@tool
+def broken(reason: str) -> str:
+    """Fails."""
+    raise RuntimeError(reason)
+
+
+TOOLS: list[BaseTool] = [long_letter, broken]
+
+
+def run_tool(message: AIMessage) -> tuple[ToolMessage, ToolFinished]:
+    """One call through tool_node."""
+    events: list[Any] = []
+    context = TurnContext(scripted.models(), load(), tools=TOOLS)
+    state = ChatState(
+        messages=[asked("q", 1, "s"), message], session_id="s", summary_history=[], turn_count=1, compression_rate=0.3
+    )
+    update = tool_node(state, Runtime(context=context, stream_writer=events.append))
+    assert [type(event) for event in events] == [ToolStarted, ToolFinished]
+    return update["messages"][0], events[1]
+
+
+def test_a_turn_with_a_tool_shows_its_steps_and_keeps_them(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([calling("calculate", expression="12*12"), "144입니다"])
+    own = session(bot)
+    events = say(bot, own, "12 곱하기 12는?")
+    assert done(events).answer == "144입니다"
+    (started,), (finished,) = only(events, ToolStarted), only(events, ToolFinished)
+    assert (started.name, started.arguments) == ("calculate", {"expression": "12*12"})
+    assert (finished.call, finished.ok) == (started.call, True)
+    assert "144" in finished.result
+    turn = bot.store.turn(own, 1)
+    assert turn is not None
+    assert [step["name"] for step in turn.steps] == ["calculate"]
+    assert [each["type"] for each in turn.messages or []] == ["human", "ai", "tool", "ai"]
+    assert [message.type for message in prompts(bot)[-1]] == ["system", "human", "ai", "tool"]
+
+
+def test_the_second_call_of_a_turn_continues_the_first(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([calling("calculate", expression="1+1"), "2입니다", "그렇습니다"])
+    own = session(bot)
+    say(bot, own, "1 더하기 1은?")
+    say(bot, own, "정말 그런지 설명해 줘")
+    first, second, third = map(plain, prompts(bot))
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+
+
+def test_a_decision_is_asked_for_once_a_turn(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(["144입니다"], decide=['{"calculate": {"expression": "12*12"}}'])
+    own = session(bot)
+    events = say(bot, own, "12 곱하기 12는?")
+    assert [each.name for each in only(events, ToolStarted)] == ["calculate"]
+    assert done(events).usage.calls == 2
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_at_the_limit_the_model_answers_without_tools(agent: OpenAgent, session: NewSession, limit: int) -> None:
+    calls = [calling("calculate", f"c{n}", expression=f"{n}+1") for n in range(limit)]
+    bot = agent([*calls, "끝"], tool_limit=limit)
+    assert done(say(bot, session(bot), "계속 계산해 봐")).answer == "끝"
+    bound = bot.models().chat.bound  # type: ignore[attr-defined]
+    assert ["tools" in each for each in bound] == [True] * limit + [False]
+
+
+def test_a_model_that_calls_tools_past_the_limit_does_not_run_for_ever(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(lambda _: calling("calculate", f"c{len(prompts(bot))}", expression="1+1"), tool_limit=2)
+    own = session(bot)
+    end = failed(say(bot, own, "계속 계산해 봐"))
+    assert end.code == "empty_answer"
+    assert len(prompts(bot)) == 3
+
+
+def test_tools_asked_for_past_the_limit_beside_an_answer_are_ignored(agent: OpenAgent, session: NewSession) -> None:
+    both = AIMessage("답은 둘", tool_calls=calling("calculate", expression="1+1").tool_calls)
+    bot = agent([both], tool_limit=0)
+    assert done(say(bot, session(bot), "계산해 봐")).answer == "답은 둘"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (calling("broken", reason="no disk"), ["broken", "no disk"]),
+        (calling("unheard_of"), ["unheard_of", "long_letter", "broken"]),
+        (calling("long_letter"), ["size"]),
+        (calling("long_letter", size="many"), ["size"]),
+        (calling("long_letter", size=[1]), ["size"]),
+        (calling("broken", reason="bad \ud800 and \x00"), ["bad \ufffd and "]),
+    ],
+)
+def test_a_failure_is_text_that_the_model_can_act_on(call: AIMessage, words: list[str]) -> None:
+    message, event = run_tool(call)
+    assert (message.status, event.ok) == ("error", False)
+    assert message.tool_call_id == call.tool_calls[0]["id"]
+    assert all(word in str(message.text) for word in words)
+    assert message.text == event.result
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [({"expression": "1/0"}, "0"), ({"expression": "drop table"}, ""), ({}, "expression")]
+)
+def test_the_tools_own_errors_are_marked_as_failures(
+    agent: OpenAgent, session: NewSession, arguments: dict[str, Any], said: str
+) -> None:
+    bot = agent([calling("calculate", **arguments), "안 되네요"])
+    own = session(bot)
+    events = say(bot, own, "계산해 봐")
+    (finished,) = only(events, ToolFinished)
+    assert not finished.ok
+    assert said in finished.result
+    assert done(events).answer == "안 되네요"
+    result = prompts(bot)[-1][-1]
+    assert isinstance(result, ToolMessage)
+    assert result.status == "error"
+
+
+def test_a_long_result_is_cut_with_a_note() -> None:
+    message, event = run_tool(calling("long_letter", size=RESULT_CHARS + 5000))
+    assert event.ok
+    assert str(message.text).startswith("가" * RESULT_CHARS)
+    assert str(message.text)[RESULT_CHARS:] == "\n… (5,000 more characters were left out)"
+
+
+def test_a_result_of_just_the_limit_is_whole() -> None:
+    message, _ = run_tool(calling("long_letter", size=RESULT_CHARS))
+    assert message.text == "가" * RESULT_CHARS
+
+
+class Garbled(BaseChatModel):
+    """Calls a tool with arguments that are no JSON and an empty id, then answers."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "garbled"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _stream(self, messages: list[BaseMessage], *_: Any, **kwargs: Any) -> Any:
+        if isinstance(messages[-1], ToolMessage):
+            text = AIMessageChunk(content=str(messages[-1].text), chunk_position="last")
+            yield ChatGenerationChunk(message=text)
+            return
+        call = tool_call_chunk(name="calculate", args="1 + 1 <", id="", index=0)
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[call], chunk_position="last"))
+
+    def _generate(self, *_: Any, **kwargs: Any) -> ChatResult:
+        raise NotImplementedError
+
+
+def test_arguments_that_are_no_json_go_back_to_the_model(agent: OpenAgent, session: NewSession) -> None:
+    from dataclasses import replace
+
+    own_models = replace(scripted.models(), chat=Garbled())
+    bot = agent(resolve=lambda: own_models)
+    events = say(bot, session(bot), "1 더하기 1은?")
+    (finished,) = only(events, ToolFinished)
+    assert not finished.ok
+    assert finished.call
+    assert "JSON" in done(events).answer
+
+
+def test_arguments_with_lone_surrogates_do_not_crash_the_turn(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([calling("calculate", expression="\ud800\x001+1", more={"\udfff": ["\ud801"]}), "둘"])
+    own = session(bot)
+    assert done(say(bot, own, "계산해 봐")).answer == "둘"
+    str(bot.state(own)["messages"]).encode()
+
+
+def test_a_tool_turn_is_summarised_whole(agent: OpenAgent, session: NewSession) -> None:
+    texts = iter([calling("calculate", expression="12*12"), answer(1), answer(2), answer(3), answer(4)])
+    bot = agent(lambda _: next(texts), ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 5))
+    (record,) = bot.state(own)["summary_history"]
+    assert summary_calls(bot) >= 1
+    turn = bot.store.turn(own, 1)
+    assert turn is not None
+    whole = sum(len(question(n)) + len(answer(n)) for n in (1, 2, 3)) + len(turn.steps[0]["result"])
+    assert record["original_chars"] == whole
