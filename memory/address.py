@@ -100,12 +100,13 @@ def clustered(address: Address, plain: Client) -> Client | None:
 
 
 def _sentinel(address: Address, common: dict[str, Any]) -> Client:
-    watchers = Sentinel(list(address.hosts), sentinel_kwargs={**common, "socket_timeout": 0.5}, **common)
-    return watchers.master_for(address.service, db=address.database, **dict(address.options))
+    hosts = list(address.hosts)
+    watchers = Sentinel(hosts, sentinel_kwargs=dict(common), **common)  # type: ignore[no-untyped-call]
+    return watchers.master_for(address.service, db=address.database, **dict(address.options))  # type: ignore[no-untyped-call]
 
 
 def _cluster(address: Address, common: dict[str, Any]) -> Client:
-    nodes = [ClusterNode(host, port) for host, port in address.hosts]
+    nodes = [ClusterNode(host, port) for host, port in address.hosts]  # type: ignore[no-untyped-call]
     del common["retry"]
     return RedisCluster(startup_nodes=nodes, cluster_error_retry_attempts=2, **common, **dict(address.options))
 

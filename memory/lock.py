@@ -1,0 +1,92 @@
+"""Who folds a memory: one holder at a time among all processes, with a fencing token (design §6).
+
+The lock is a lease, renewed while its holder lives. A holder that was killed on this machine is found out at once, one
+on another machine when its lease ends. That a holder whose lease ended writes nothing is not the lease's work but the
+token's: each holder gets a higher one, and the store refuses an older one's fold.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from errors import MemoryAway
+from memory.address import Client
+from memory.key import Scope
+from memory.link import Link
+
+LEASE_SECONDS = 30.0
+
+_TAKE = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[3] then return {0, holder} end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+local now = redis.call('TIME')
+local token = math.max(now[1] * 1000000 + now[2], tonumber(redis.call('HGET', KEYS[2], 'token') or '0') + 1)
+redis.call('HSET', KEYS[2], 'token', string.format('%.0f', token))
+return {token, ''}
+"""
+_RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
+_LEAVE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+
+
+class Held(Exception):
+    """Somebody else is folding this memory."""
+
+
+@contextmanager
+def hold(link: Link, scope: Scope, lease: float = LEASE_SECONDS) -> Iterator[int]:
+    """Hold the memory for a fold; gives the fencing token. Raises ``Held`` at once, or ``MemoryAway``."""
+    owner, key = f"{_machine()} {os.getpid()} {uuid.uuid4().hex}", scope.key("lock")
+    token = link.run(lambda client: _take(client, scope, owner, lease))
+    done = threading.Event()
+    renewal = threading.Thread(target=_renew, args=(link, key, owner, lease, done), name="memory-lock", daemon=True)
+    renewal.start()
+    try:
+        yield token
+    finally:
+        done.set()
+        with suppress(MemoryAway):
+            link.run(lambda client: client.eval(_LEAVE, 1, key, owner))
+
+
+def _take(client: Client, scope: Scope, owner: str, lease: float) -> int:
+    """The token; a dead holder is pushed aside, and only that one."""
+    dead = ""
+    for _ in range(3):
+        keys = (scope.key("lock"), scope.key("meta"))
+        token, holder = client.eval(_TAKE, 2, *keys, owner, int(lease * 1000), dead)
+        if token:
+            return int(token)
+        dead = holder.decode()
+        if not _dead(dead):
+            break
+    raise Held
+
+
+def _renew(link: Link, key: str, owner: str, lease: float, done: threading.Event) -> None:
+    while not done.wait(lease / 3):
+        with suppress(MemoryAway):
+            link.run(lambda client: client.eval(_RENEW, 1, key, owner, int(lease * 1000)))
+
+
+def _dead(holder: str) -> bool:
+    """Whether the holder was a process of this machine and is gone."""
+    machine, number, _ = holder.split(" ", 2)
+    if machine != _machine() or int(number) == os.getpid():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _machine() -> str:
+    """What tells this machine, container and boot from another."""
+    return f"{os.uname().nodename.replace(' ', '_')}-{uuid.getnode():x}"

@@ -1,0 +1,258 @@
+"""One memory in Redis: read in one round trip, changed atomically (copilot-rag.md §3.3, design §6).
+
+``short`` is a list of JSON turns, ``memory`` a JSON object, ``entities`` the specified JSON array. Every change is one
+Lua script in one slot: it is taken only when nothing else changed since the reading (``revision``) and, for a fold,
+when no younger holder of the lock exists (``token``). Revisions and tokens start from the server's clock, so that they
+also differ after an erasure. Every use renews the time to live of all keys.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Protocol, TypeVar
+
+from memory.address import Client
+from memory.key import Scope
+from memory.state import Entity, Rejection, State, Turn, Version, note
+
+KEPT_VERSIONS = 20
+"""Versions in Redis; all of them are in the archive."""
+TRIES = 50
+
+_RENEW = """
+local function renew(ttl)
+  for _, key in ipairs(KEYS) do
+    if tonumber(ttl) > 0 then redis.call('PEXPIRE', key, ttl) else redis.call('PERSIST', key) end
+  end
+end
+"""
+_READ = (
+    _RENEW
+    + """
+renew(ARGV[1])
+local meta = redis.call('HMGET', KEYS[5], 'revision', 'token', 'data')
+local versions = ARGV[2] == '1' and redis.call('LRANGE', KEYS[4], 0, -1) or {}
+return {redis.call('LRANGE', KEYS[1], 0, -1), redis.call('GET', KEYS[2]) or '', redis.call('GET', KEYS[3]) or '',
+        versions, meta[1] or '0', meta[2] or '0', meta[3] or ''}
+"""
+)
+_WRITE = (
+    _RENEW
+    + """
+local known = redis.call('HMGET', KEYS[5], 'revision', 'token')
+if (known[1] or '0') ~= ARGV[1] then return -1 end
+if ARGV[2] ~= '' and (known[2] or '0') ~= ARGV[2] then return -2 end
+local revision = tonumber(ARGV[1]) + 1
+if ARGV[1] == '0' then
+  local now = redis.call('TIME')
+  revision = now[1] * 1000000 + now[2]
+end
+local at = 4
+while ARGV[at] do
+  local command, key, value = ARGV[at], KEYS[tonumber(ARGV[at + 1])], ARGV[at + 2]
+  if command == 'LTRIM' then redis.call('LTRIM', key, -tonumber(value), -1)
+  elseif command == 'HSET' then redis.call('HSET', key, 'data', value)
+  elseif command == 'DEL' then redis.call('DEL', key)
+  else redis.call(command, key, value) end
+  at = at + 3
+end
+redis.call('HSET', KEYS[5], 'revision', string.format('%.0f', revision))
+renew(ARGV[3])
+return revision
+"""
+)
+_SHORT, _MEMORY, _ENTITIES, _VERSIONS, _META = "12345"
+_KEPT = ("folded", "pins", "forgotten", "rejection", "user", "start", "created")
+
+_T = TypeVar("_T")
+
+
+class Runs(Protocol):
+    """``Link.quick`` or ``Link.run``."""
+
+    def __call__(self, work: Callable[[Client], _T]) -> _T: ...
+
+
+class Stale(Exception):
+    """Somebody else holds the fold's lock by now: what was made under the older token must not be written."""
+
+
+class Conflict(Exception):
+    """The memory changed between reading and writing, again and again."""
+
+
+class RedisStore:
+    """Memories in Redis. ``ttl``: milliseconds without use until the keys go; 0: they stay."""
+
+    def __init__(self, ttl: int) -> None:
+        self._ttl = ttl
+
+    def read(self, client: Client, scope: Scope) -> State:
+        """The whole state in one round trip; a revision of 0 when there is none."""
+        return self._read(client, scope, versions=False)[0]
+
+    def read_all(self, client: Client, scope: Scope) -> tuple[State, tuple[Version, ...]]:
+        """The state and the versions that Redis keeps, oldest first."""
+        return self._read(client, scope, versions=True)
+
+    def change(
+        self,
+        client: Client,
+        scope: Scope,
+        new: Callable[[State], State],
+        version: Version | None = None,
+        token: int | None = None,
+    ) -> State:
+        """Replace the state by ``new(state)``, atomically; ``version`` is added to the versions in the same step.
+
+        ``new`` may be called again when the memory changed meanwhile, and may return the state as it is: then nothing
+        is written. Raises ``Stale``.
+        """
+        for _ in range(TRIES):
+            before = self.read(client, scope)
+            after = new(before)
+            if after == before and version is None:
+                return before
+            after = after if before.revision else replace(after, created=time.time())
+            revision = self._write(client, scope, before, after, version, token)
+            if revision > 0:
+                return replace(after, revision=revision)
+        raise Conflict(scope.tag)
+
+    def append_turn(self, client: Client, scope: Scope, turn: Turn, user: str = "") -> State:
+        """Note one turn (``state.note``)."""
+        return self.change(client, scope, lambda state: note(replace(state, user=state.user or user), turn))
+
+    def swap(self, client: Client, scope: Scope, version: Version, new: Callable[[State], State], token: int) -> State:
+        """Replace the memory by a new version under the fold's lock. Raises ``Stale``."""
+        return self.change(client, scope, new, version, token)
+
+    def restore(self, client: Client, scope: Scope, state: State, versions: Sequence[Version]) -> bool:
+        """Write a state from the archive where Redis has none; False when it has."""
+        before = State()
+        after = replace(state, revision=0, token=0)
+        done = self._write(client, scope, before, after, None, None, [*versions][-KEPT_VERSIONS:])
+        return done > 0
+
+    def erase(self, client: Client, scope: Scope) -> None:
+        """Remove every key of this memory."""
+        client.delete(*scope.keys, scope.key("lock"))
+
+    def ttl(self, client: Client, scope: Scope) -> float | None:
+        """Seconds until the memory leaves Redis; None when it stays or is not there."""
+        left = int(client.pttl(scope.key("meta")))
+        return left / 1000 if left >= 0 else None
+
+    def tags(self, client: Client) -> list[str]:
+        """The tags of all memories in Redis."""
+        found = client.scan_iter(match="chat:{*}:meta", count=1000)
+        return [key.decode("utf-8", "surrogatepass")[6:-6] for key in found]
+
+    def _read(self, client: Client, scope: Scope, versions: bool) -> tuple[State, tuple[Version, ...]]:
+        answer = client.eval(_READ, len(scope.keys), *scope.keys, self._ttl, "1" if versions else "0")
+        short, memory, entities, listed, revision, token, data = answer
+        kept = json.loads(data or b"{}")
+        held = json.loads(memory or b"{}")
+        state = State(
+            revision=int(revision),
+            token=int(token),
+            text=held.get("memory", ""),
+            version=held.get("version", 0),
+            updated=held.get("updated", 0.0),
+            entities=tuple(Entity(**each) for each in json.loads(entities or b"[]")),
+            short=tuple(_turn(json.loads(each)) for each in short),
+            **plain_kept(kept),
+        )
+        return state, tuple(plain_version(json.loads(each)) for each in listed)
+
+    def _write(
+        self,
+        client: Client,
+        scope: Scope,
+        before: State,
+        after: State,
+        version: Version | None,
+        token: int | None,
+        versions: Sequence[Version] = (),
+    ) -> int:
+        operations = _operations(before, after, [*versions, *([version] if version else [])])
+        flat = [part for operation in operations for part in operation]
+        head = [str(before.revision), "" if token is None else str(token), self._ttl]
+        revision = int(client.eval(_WRITE, len(scope.keys), *scope.keys, *head, *flat))
+        if revision == -2:
+            raise Stale
+        return revision
+
+
+def _operations(before: State, after: State, versions: Sequence[Version]) -> list[tuple[str, str, str]]:
+    """The least that makes the one state the other."""
+    found = _short_operations(before.short, after.short)
+    if (before.text, before.version) != (after.text, after.version):
+        found.append(("SET", _MEMORY, _json(memory_json(after))))
+    if before.entities != after.entities:
+        found.append(("SET", _ENTITIES, _json([asdict(each) for each in after.entities])))
+    for version in versions:
+        found.append(("RPUSH", _VERSIONS, _json(asdict(version))))
+    if versions:
+        found.append(("LTRIM", _VERSIONS, str(KEPT_VERSIONS)))
+    return [*found, ("HSET", _META, _json(kept_json(after)))]
+
+
+def _short_operations(before: Sequence[Turn], after: Sequence[Turn]) -> list[tuple[str, str, str]]:
+    """Usually the new turn comes to the end and an old one leaves the beginning; else all are written anew."""
+    if tuple(before) == tuple(after):
+        return []
+    if not after:
+        return [("DEL", _SHORT, "")]
+    same = next(n for n in range(len(before), -1, -1) if tuple(before[len(before) - n :]) == tuple(after[:n]))
+    new = [("RPUSH", _SHORT, _json(turn_json(turn))) for turn in after[same:]]
+    return [*new, ("LTRIM", _SHORT, str(len(after)))]
+
+
+def turn_json(turn: Turn) -> dict[str, Any]:
+    """A turn as ``short`` holds it."""
+    made: dict[str, Any] = {"turn": turn.number, "question": turn.question, "answer": turn.answer}
+    return {**made, "tools": turn.tools} if turn.tools else made
+
+
+def memory_json(state: State) -> dict[str, Any]:
+    """The memory as its key holds it."""
+    return {"memory": state.text, "version": state.version, "updated": state.updated}
+
+
+def kept_json(state: State) -> dict[str, Any]:
+    """What is kept beside the specified keys."""
+    return {name: value for name, value in asdict(state).items() if name in _KEPT and value}
+
+
+def plain_kept(kept: dict[str, Any]) -> dict[str, Any]:
+    """The reverse of ``kept_json``; unknown names of a later release are left out."""
+    found: dict[str, Any] = {name: value for name, value in kept.items() if name in _KEPT}
+    for name in ("folded", "forgotten"):
+        found[name] = tuple((each[0], each[1]) for each in kept.get(name, ()))
+    found["pins"] = tuple(kept.get("pins", ()))
+    found["rejection"] = Rejection(**kept["rejection"]) if kept.get("rejection") else None
+    return found
+
+
+def plain_version(kept: dict[str, Any]) -> Version:
+    """The reverse of ``asdict``."""
+    lists = {
+        "turns": tuple(Turn(**each) for each in kept.get("turns", ())),
+        "before": tuple(Entity(**each) for each in kept.get("before", ())),
+        "after": tuple(Entity(**each) for each in kept.get("after", ())),
+        "kept": tuple(kept.get("kept", ())),
+        "lost": tuple(kept.get("lost", ())),
+    }
+    return Version(**{**kept, **lists})
+
+
+def _turn(kept: dict[str, Any]) -> Turn:
+    return Turn(kept["turn"], kept["question"], kept["answer"], kept.get("tools", ""))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
