@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from component.failure import draw_error
 from component.live import Live
 from component.markdown import plain, short
 from component.page import MARK
+from component.stage import stage
 from component.turn import draw_question, draw_turn
 from component.view import DRAFT, View, told
 from store import Turn
@@ -21,26 +21,48 @@ SAMPLES = ("sample.1", "sample.2", "sample.3")
 
 def draw_chat(view: View) -> tuple[list[Turn], Live | None]:
     """Draws the conversation. Returns the turns that it shows and the place of the running answer, if one runs."""
-    job = view.job
-    turns = _turns(view)
-    with st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=True):
-        error = told()
-        if error:
-            draw_error(view.words, error)
-        if not turns and not job and not view.jobs.refused(view.session_id):
+    job, refused = view.job, view.jobs.refused(view.session_id)
+    turns = [turn for turn in _turns(view) if job is None or turn.number < job.turn]
+    inviting = not turns and not job and not refused
+    again = job.turn if job and job.again else None
+    live = None
+    with (
+        st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=True),
+        stage("talk", (view.session_id, inviting, again)),
+    ):
+        if inviting:
             _draw_invitation(view)
-            return turns, None
+        else:
+            live = _draw_turns(view, turns)
+        _draw_notices(view)
+    return turns, live
+
+
+def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
+    job = view.job
+    with st.container(key="turns"):
         _draw_earlier(view, turns)
-        kept = [turn for turn in turns if job is None or turn.number < job.turn]
-        for turn in kept:
-            draw_turn(view, turn, last=job is None and turn is kept[-1])
-        live = None
-        if job:
-            draw_question(view, job.question, str(job.turn))
-            live = Live(view.words, job)
-        _draw_refused(view)
-        _draw_queue(view)
-    return kept, live
+        for turn in turns:
+            draw_turn(view, turn, last=job is None and turn is turns[-1])
+        if job is None:
+            return None
+        draw_question(view, job.question, str(job.turn))
+        return Live(view.words, job)
+
+
+def _draw_notices(view: View) -> None:
+    """What stands below the last turn: a message that was not sent, an error to tell, messages that wait."""
+    if view.jobs.refused(view.session_id):
+        with st.container(key="refused"):
+            _draw_refused(view)
+    else:
+        st.empty()
+    error = told()
+    if error:
+        draw_error(view.words, error)
+    else:
+        st.empty()
+    _draw_queue(view)
 
 
 def _turns(view: View) -> list[Turn]:
@@ -52,6 +74,7 @@ def _turns(view: View) -> list[Turn]:
 
 def _draw_earlier(view: View, turns: list[Turn]) -> None:
     if not turns or turns[0].number <= 1:
+        st.empty()
         return
     with st.container(key="earlier", horizontal_alignment="center"):
         label = view.words("chat.earlier", count=min(WINDOW, turns[0].number - 1))
@@ -66,7 +89,7 @@ def _widen(view: View) -> None:
 def _draw_invitation(view: View) -> None:
     words = view.words
     with st.container(key="invitation", horizontal_alignment="center", gap="small"):
-        st.html(f'<div class="gieok-hero" aria-hidden="true">{Path(MARK).read_text("utf-8")}</div>')
+        st.image(MARK, width=56)
         st.markdown(f"## {words('empty.title')}", anchors=False, text_alignment="center")
         st.markdown(words("empty.text"), text_alignment="center")
         with st.container(key="samples", gap="small"):
@@ -114,15 +137,13 @@ def _to_draft(view: View) -> None:
 
 def _draw_queue(view: View) -> None:
     """The messages that wait for the running answer; after a failure they wait for the user."""
-    words, session = view.words, view.session_id
-    for index, text in enumerate(view.jobs.queued(session)):
-        if session is None:
-            return
+    waiting = view.jobs.queued(view.session_id)
+    for index, text in enumerate(waiting):
         with st.container(key=f"queued-{index}", horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
-            st.caption(f":material/schedule: {words('chat.queued')} · {plain(short(text, 60))}", width="content")
-            st.button(
-                words("chat.withdraw"),
-                key=f"withdraw-{index}",
-                type="tertiary",
-                on_click=partial(view.jobs.withdraw, session, index),
-            )
+            label = f":material/schedule: {view.words('chat.queued')} · {plain(short(text, 60))}"
+            st.caption(label, width="content")
+            withdraw = partial(view.jobs.withdraw, view.session_id or "", index)
+            st.button(view.words("chat.withdraw"), key=f"withdraw-{index}", type="tertiary", on_click=withdraw)
+    for _ in range(int(st.session_state.get("waiting", 0)) - len(waiting)):
+        st.empty()
+    st.session_state["waiting"] = len(waiting)

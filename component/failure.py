@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import streamlit as st
 from component.catalogue import Words
 from component.markdown import plain
 from errors import GieokError
+
+_ADDRESS = re.compile(r"(\b[a-z]+://[\w.:/%?=&@\[\]-]*[\w/])", re.ASCII)
 
 
 def draw_error(words: Words, error: GieokError) -> None:
@@ -25,7 +28,13 @@ def draw_turn_error(words: Words, error: dict[str, Any]) -> None:
 def draw_box(words: Words, code: str, message: str, values: dict[str, Any]) -> None:
     """What failed in bold, below it what to do."""
     said, hint = words.error(code, message, values)
-    st.error(f"**{plain(said)}**" + (f"  \n{plain(hint)}" if hint else ""), icon=":material/error:")
+    st.error(f"**{_readable(said)}**" + (f"  \n{_readable(hint)}" if hint else ""), icon=":material/error:")
+
+
+def _readable(text: str) -> str:
+    """Plain text with addresses set as code: Markdown would make links of them, Korean particles included."""
+    parts = _ADDRESS.split(text)
+    return "".join(f"`{part}`" if index % 2 else plain(part) for index, part in enumerate(parts))
 
 
 def retry_button(label: str, key: str, action: Callable[[], None]) -> None:

@@ -21,7 +21,8 @@ def draw_header(view: View) -> None:
         st.markdown(f"**{words('app.name')}**", width="content")
         st.markdown(f":gray[{plain(short(title, 60))}]", width="stretch")
         state = view.readiness.status.state
-        st.badge(words(f"model.{state}"), color=_COLOURS.get(state, "orange"), icon=_icon(state))
+        with st.container(key=f"chip-{state}", width="content"):
+            st.badge(words(f"model.{state}"), color=_COLOURS.get(state, "orange"), icon=_icon(state))
         with st.container(key="open-panel", width="content"):
             st.button(
                 words("panel.open"),

@@ -11,10 +11,10 @@ from component.catalogue import Words
 from component.job import Job, Progress, Step
 from component.markdown import boundary, fixed
 from component.pace import Pace
+from component.page import MARK
 from component.readiness import Status
 from component.step import draw_step
 
-ASSISTANT = ":material/auto_awesome:"
 
 
 class Live:
@@ -27,7 +27,7 @@ class Live:
         self._cut = 0
         self._drawn = ""
         self._said = ""
-        with st.container(key="live"), st.chat_message("assistant", avatar=ASSISTANT):
+        with st.container(key="live"), st.chat_message("assistant", avatar=MARK):
             self._step_box = st.container(key="live-steps", gap=None)
             self._body = st.container(key="live-answer")
             self._note = st.empty()

@@ -15,6 +15,7 @@ _WORD = re.compile(r"\w")
 _SINGLE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
 _PICTURE = re.compile(r"!\[([^\]\n]*)\](?=[(\[])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$&])")
+_ESCAPED = r"\\\1"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BREAK = "&#8203;"
 
@@ -27,7 +28,9 @@ def fixed(text: str) -> str:
 
 def plain(text: str) -> str:
     """``text`` for a place that reads Markdown (labels, captions), so that it shows as it is, on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(shown(text).split()))
+    words = " ".join(shown(text).split())
+    lead, trail = text[:1].isspace() and words, text[-1:].isspace() and words
+    return f"{' ' if lead else ''}{_SPECIAL.sub(_ESCAPED, words)}{' ' if trail else ''}"
 
 
 def shown(text: str) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component.catalogue import Words
-from component.failure import draw_error, retry_button
+from component.failure import retry_button
 from component.markdown import plain
 from component.readiness import Fetched, Readiness, Status
 
@@ -30,7 +30,9 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
             st.markdown(f":green[:material/check_circle:] **{plain(status.models.name)}**")
             st.caption(words(f"model.kind.{status.models.kind}"))
         elif status.state == "failed" and status.error is not None:
-            draw_error(words, status.error)
+            said, hint = words.error(status.error.code, status.error.text(), status.error.values)
+            st.markdown(f":red[:material/error: {plain(said)}]")
+            st.caption(plain(hint))
         elif status.state == "fetching" and status.fetched is not None:
             _draw_fetched(words, status.fetched)
         else:

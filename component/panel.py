@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component.prompt_bar import draw_prompt
+from component.stage import stage
 from component.summary import draw_summaries
 from component.total import draw_due, draw_totals, totals
 from component.view import View
@@ -41,9 +42,10 @@ class Panel:
 
 def draw_panel(view: View, turns: Sequence[Turn]) -> Panel:
     """Draws the whole panel where it is called."""
-    panel = _draw(view)
-    job = view.job
-    panel.show_prompt((job.progress.report if job else None) or last_report(turns))
+    with stage("context", view.session_id):
+        panel = _draw(view)
+        job = view.job
+        panel.show_prompt((job.progress.report if job else None) or last_report(turns))
     return panel
 
 
@@ -53,7 +55,7 @@ def draw_drawer(view: View) -> None:
 
     @st.dialog(view.words("panel.title"), position="right", width="medium")
     def drawer() -> None:
-        draw_panel(view, turns)
+        _draw(view).show_prompt(last_report(turns))
 
     drawer()
 

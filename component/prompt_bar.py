@@ -18,9 +18,9 @@ def draw_prompt(words: Words, report: dict[str, Any] | None) -> None:
     parts = [part for part in report["parts"] if part["tokens"] > 0]
     total, full = int(report["total_tokens"]), int(report["full_tokens"])
     about = "" if report.get("exact", True) else "≈ "
-    st.html(_bar(words, parts, max(total, full), total) + _legend(words, parts))
     st.markdown(words("prompt.total", about=about, tokens=total))
     st.caption(_against(words, total, full))
+    st.html(_bar(words, parts, max(total, full), total) + _legend(words, parts))
 
 
 def _against(words: Words, total: int, full: int) -> str:

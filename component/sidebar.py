@@ -15,6 +15,7 @@ from errors import GieokError
 
 PAGE = 30
 TITLE_CHARS = 34
+_MARKS = (("0.1", "short"), ("0.3", "balanced"), ("0.5", "detailed"))
 
 
 def draw_sidebar(view: View) -> DeltaGenerator:
@@ -82,7 +83,7 @@ def _draw_rate(view: View) -> None:
         on_change=_set_rate,
         args=(view, key),
     )
-    marks = "".join(f"<span>{words('rate.' + name)}</span>" for name in ("short", "balanced", "detailed"))
+    marks = "".join(f"<span>{rate}<br>{words('rate.' + name)}</span>" for rate, name in _MARKS)
     st.html(f'<div class="gieok-marks" aria-hidden="true">{marks}</div>')
 
 

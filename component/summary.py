@@ -11,6 +11,7 @@ from component.markdown import plain, short, shown
 from store import Summary
 
 LOST_SHOWN = 6
+FACT_CHARS = 40
 
 
 def draw_summaries(words: Words, summaries: Sequence[Summary], earlier: int) -> None:
@@ -35,12 +36,17 @@ def _draw_card(words: Words, summary: Summary) -> None:
     st.caption(words("summary.length", original=record["original_chars"], summary=record["summary_chars"]))
     st.text(shown(str(record["summary"])), width="stretch")
     if summary.lost:
-        lost = ", ".join(summary.lost[:LOST_SHOWN]) + (" …" if len(summary.lost) > LOST_SHOWN else "")
-        st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=short(lost, 200)))}]")
+        st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=_lost(words, summary.lost)))}]")
     if summary.status == "ready":
         st.caption(f":material/bolt: {words('summary.ahead')}")
     elif summary.status == "retired":
         st.caption(f":material/inventory_2: {words('summary.retired')}")
+
+
+def _lost(words: Words, facts: Sequence[str]) -> str:
+    named = ", ".join(short(fact, FACT_CHARS) for fact in facts[:LOST_SHOWN])
+    more = len(facts) - LOST_SHOWN
+    return words("summary.lost.more", facts=named, count=more) if more > 0 else named
 
 
 def _draw_failed(words: Words, summary: Summary) -> None:

@@ -7,8 +7,8 @@ from functools import partial
 import streamlit as st
 
 from component.failure import draw_turn_error, retry_button
-from component.live import ASSISTANT
 from component.markdown import fixed, plain, shown
+from component.page import MARK
 from component.step import draw_step, of_turn
 from component.view import View
 from errors import Interrupted
@@ -28,7 +28,7 @@ def draw_question(view: View, text: str, key: str) -> None:
 def draw_turn(view: View, turn: Turn, last: bool) -> None:
     """A whole turn; ``last``: it may be tried again."""
     draw_question(view, turn.question, str(turn.number))
-    with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=ASSISTANT):
+    with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=MARK):
         steps = of_turn(turn.steps)
         if steps:
             with st.container(key=f"steps-{turn.number}", gap=None):
