@@ -1,4 +1,8 @@
-"""What the documents say about settings, commands and releases is what the code has."""
+"""What the documents say about settings, commands and releases is what the code has.
+
+``python -m tests.test_docs`` writes the settings into .env.example and both READMEs; a new one is left to be
+described in Korean.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +35,15 @@ def shown(field: str) -> str:
     return ",".join(default) if isinstance(default, tuple) else str(default)
 
 
-def rows(field: str) -> str:
-    """The field's row in README.md."""
+def row(field: str, description: str | None = None) -> str:
+    """The field's row in a README."""
     default = f"`{shown(field)}`" if shown(field) else "–"
-    return f"| `{settings.variable(field)}` | {default} | {FIELDS[field].description} |"
+    return f"| `{settings.variable(field)}` | {default} | {description or FIELDS[field].description} |"
+
+
+def example(field: str) -> str:
+    """The field's lines in .env.example."""
+    return f"# {FIELDS[field].description}\n# {settings.variable(field)}={shown(field)}\n"
 
 
 def table(readme: str) -> list[str]:
@@ -45,13 +54,13 @@ def table(readme: str) -> list[str]:
 
 
 def test_the_english_table_has_every_setting_with_its_default_and_description() -> None:
-    expected = "\n".join(map(rows, FIELDS))
+    expected = "\n".join(map(row, FIELDS))
     assert "\n".join(table("README.md")) == expected, f"the table should be:\n{expected}"
 
 
 def test_the_korean_table_has_every_setting_with_its_default() -> None:
     cells = [line.split(" | ")[:2] for line in table("README.ko.md")]
-    assert cells == [rows(field).split(" | ")[:2] for field in FIELDS]
+    assert cells == [row(field).split(" | ")[:2] for field in FIELDS]
 
 
 def test_every_description_in_the_korean_table_is_korean() -> None:
@@ -65,7 +74,7 @@ def test_the_example_lists_every_setting_with_its_default() -> None:
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_the_example_says_what_a_setting_does(field: str) -> None:
-    assert f"# {FIELDS[field].description}\n# {settings.variable(field)}=" in read(".env.example")
+    assert example(field) in read(".env.example")
 
 
 def test_the_example_changes_nothing_as_it_stands() -> None:
@@ -92,3 +101,19 @@ def test_a_link_inside_the_repository_leads_somewhere(document: str) -> None:
 
 def test_the_changelog_has_a_section_for_what_is_not_released() -> None:
     assert re.search(r"^## Unreleased\n\n- ", read("CHANGELOG.md"), re.MULTILINE)
+
+
+def write() -> None:
+    """Brings the documents up to date with the settings; Korean descriptions are kept."""
+    heading = read(".env.example").split("\n\n")[0]
+    (ROOT / ".env.example").write_text("\n".join([heading + "\n", *map(example, FIELDS)]), "utf-8")
+    korean = {line.split("`")[1]: line.split(" | ", 2)[2].removesuffix(" |") for line in table("README.ko.md")}
+    for name in READMES:
+        known = korean if name == "README.ko.md" else {}
+        rows = [row(field, known.get(settings.variable(field))) for field in FIELDS]
+        before, after = read(name).split("|---|---|---|\n" + "\n".join(table(name)))
+        (ROOT / name).write_text("|---|---|---|\n".join([before, "\n".join(rows) + after]), "utf-8")
+
+
+if __name__ == "__main__":
+    write()
