@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
+import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from string import Template
@@ -117,6 +119,14 @@ def test_every_folder_of_the_product_is_looked_at() -> None:
         "model",
         "prompt",
     }
+
+
+def test_every_package_that_is_imported_is_named_in_the_requirements() -> None:
+    required = {line.lower() for line in (ROOT / "requirements.in").read_text("utf-8").splitlines()}
+    sources = importlib.metadata.packages_distributions()
+    imported = {name for path in modules() for _, name in _imported(ast.parse((ROOT / path).read_text("utf-8")))}
+    foreign = imported - set(DEPTH) - sys.stdlib_module_names
+    assert [name for name in sorted(foreign) if not required & {each.lower() for each in sources.get(name, ())}] == []
 
 
 def test_no_folder_shadows_an_sdk() -> None:
