@@ -82,7 +82,8 @@ class Transport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request under the current call."""
-        if call := current.get():
+        call = current.get()
+        if call:
             call.check()
             request.extensions = {**request.extensions, "trace": _tracer(call)}
         try:
@@ -91,6 +92,10 @@ class Transport(httpx2.BaseTransport):
             raise ModelUnreachable(url=self._url) from error
         except httpx2.TimeoutException as error:
             raise ModelTimeout(url=self._url, seconds=self._seconds) from error
+        except httpx2.HTTPError:
+            if call:
+                call.check()
+            raise
 
     def close(self) -> None:
         """Close the connections that are left."""

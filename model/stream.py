@@ -20,7 +20,7 @@ from langsmith.run_helpers import tracing_context
 from errors import EmptyAnswer
 from model.cut import Call, Cut, current
 
-POLL_SECONDS = 0.02
+POLL_SECONDS = 0.05
 
 Model = Runnable[LanguageModelInput, AIMessage]
 """A chat model, also one with tools or a format bound to it."""
@@ -39,10 +39,11 @@ def stream(
     aborted. ``bind`` goes to the model (``response_format=…``, ``extra_body=…``). Errors are those of errors.py when
     the model is ``client.chat``'s.
     """
+    if stop is not None and stop.is_set():
+        return
     call, arrived = Call(), queue.SimpleQueue[AIMessageChunk | BaseException | None]()
-    context = copy_context()
-    work = (context.run, _read, call, arrived, model, messages, bind)
-    threading.Thread(target=work[0], args=work[1:], name="model-stream", daemon=True).start()
+    work = (_read, call, arrived, model, messages, bind)
+    threading.Thread(target=copy_context().run, args=work, name="model-stream", daemon=True).start()
     try:
         while (item := _next(arrived, stop)) is not None:
             if isinstance(item, BaseException):
@@ -59,9 +60,9 @@ def complete(
     whole: AIMessageChunk | None = None
     for chunk in stream(model, messages, stop=stop, **bind):
         whole = chunk if whole is None else whole + chunk
-    if whole is None or whole.chunk_position != "last":
-        if stop is not None and stop.is_set():
-            raise Stopped
+    if stop is not None and stop.is_set() and (whole is None or whole.chunk_position != "last"):
+        raise Stopped
+    if whole is None:
         raise EmptyAnswer
     return message(whole)
 

@@ -95,6 +95,7 @@ def test_a_stop_that_is_already_set_gives_nothing(upstream: Upstream, connect: C
     stop.set()
     upstream.always = reply.said("unwanted")
     assert list(stream.stream(connect(), QUESTION, stop=stop)) == []
+    assert upstream.requests == []
 
 
 def test_chunks_arrive_one_by_one(upstream: Upstream, connect: Connect) -> None:

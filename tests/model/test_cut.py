@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from model import cut
+
+
+@pytest.fixture
+def _proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "inside.example")
+
+
+@pytest.mark.usefixtures("_proxies")
+@pytest.mark.parametrize(
+    ("url", "proxy"),
+    [
+        ("https://api.openai.com/v1", "http://proxy.example:3128"),
+        ("https://inside.example/v1", None),
+        ("http://api.openai.com/v1", None),
+        ("https://localhost:8080/v1", None),
+        ("https://127.0.0.1:8080/v1", None),
+        ("https://[::1]:8080/v1", None),
+    ],
+)
+def test_the_systems_proxy_is_used_beyond_this_machine_only(url: str, proxy: str | None) -> None:
+    assert cut._proxy(url) == proxy
+
+
+def test_a_connection_that_comes_after_the_cut_is_shut_down() -> None:
+    call, (ours, theirs) = cut.Call(), socket.socketpair()
+    with ours, theirs:
+        call.cut()
+        call.hold(ours)
+        assert theirs.recv(1) == b""
+
+
+def test_a_wait_ends_with_the_cut() -> None:
+    call = cut.Call()
+    call.cut()
+    with pytest.raises(cut.Cut):
+        call.wait(60)
