@@ -97,7 +97,7 @@ class Background:
 
     def _take(self) -> tuple[Hashable, Work] | None:
         with self._change:
-            self._change.wait_for(lambda: self._closed or bool(self._waiting) and not self._held())
+            self._change.wait_for(lambda: self._closed or (bool(self._waiting) and not self._held()))
             if self._closed:
                 return None
             key = next(iter(self._waiting))

@@ -20,6 +20,7 @@ from model.modelset import ModelSet
 from settings import Settings
 from store import Session, Store
 from store.checkpoint import Checkpoints
+from store.database import translated
 from store.lock import SessionLock
 
 
@@ -43,7 +44,8 @@ class Engine:
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """LangGraph's view of the session: state values and the nodes that are still to run."""
-        return self.graph.get_state(config(session_id))
+        with translated("the checkpoints"):
+            return self.graph.get_state(config(session_id))
 
     def state(self, session_id: str) -> ChatState:
         """The session's state; empty before its first turn."""

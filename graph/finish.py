@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from langchain_core.messages import AnyMessage, messages_to_dict
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, messages_to_dict
 
 from errors import GieokError
+from graph.event import ToolFinished
 from graph.runtime import Notes
 from graph.turns import split
 from store import Finished
@@ -23,12 +24,12 @@ def finished(
     tokens: int = 0,
 ) -> Finished:
     """The row of an answered turn; ``messages`` are the state's, ``tokens`` what the turn adds to full history."""
-    answer = messages[-1]
+    answer, own = messages[-1], turn_messages(messages, number)
     return Finished(
         status="stopped" if answer.response_metadata.get("stopped") else "done",
         answer=str(answer.text),
-        messages=messages_to_dict(turn_messages(messages, number)),
-        steps=steps(notes),
+        messages=messages_to_dict(own),
+        steps=steps(notes, own),
         report=notes.report.plain() if notes.report else None,
         usage=asdict(notes.usage()),
         seconds=seconds,
@@ -49,9 +50,23 @@ def turn_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessag
     return [message for turn in split(messages, number) if turn.number == number for message in turn.messages]
 
 
-def steps(notes: Notes) -> list[dict[str, Any]]:
-    """Tool calls with their results, as plain data for display."""
-    return [{**asdict(started), **asdict(done)} for started, done in notes.steps]
+def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, Any]]:
+    """Tool calls with their results, as plain data for display; ``messages``: for those of an earlier attempt."""
+    noted = [{**asdict(started), **asdict(done)} for started, done in notes.steps]
+    asked = {
+        str(call["id"]): call["args"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    }
+    known = {step["call"] for step in noted}
+    earlier = [
+        asdict(ToolFinished(each.tool_call_id, each.name, str(each.text), each.status != "error", 0.0))
+        | {"arguments": asked.get(each.tool_call_id, {})}
+        for each in messages
+        if isinstance(each, ToolMessage) and each.name and each.tool_call_id not in known
+    ]
+    return [*earlier, *noted]
 
 
 def plain_error(error: GieokError) -> dict[str, Any]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, messages_from_dict
 
 from errors import Interrupted
 from graph.engine import Engine
 from graph.finish import finished, plain_error
 from graph.runtime import Notes
-from graph.state import ChatState
-from graph.turns import closing, is_answer, no_answer, question, split, unanswered
+from graph.state import ChatState, SummaryRecord
+from graph.turns import closing, covered, is_answer, no_answer, question, split, unanswered
 from store import Finished, Session, Turn
 from text.clean import clean
 
@@ -38,9 +37,23 @@ def close(engine: Engine, session: Session) -> None:
 
 
 def entry(engine: Engine, session: Session, number: int, text: str) -> dict[str, Any]:
-    """The graph's input for a new turn: what closes the turns before it, then the question."""
+    """The graph's input for a new turn: what closes the turns before it, then the question.
+
+    Where the state is behind the record (a power cut, a lost file), the record fills it up.
+    """
     state = engine.state(session.id)
-    return _input(session, number, text, [*_closed(engine, session, number, state)], fresh=not state)
+    records = state["summary_history"] if state else _records(engine, session)
+    counted = min(state["turn_count"], number - 1) if state else covered(records)
+    missing = engine.store.turns_between(session.id, counted + 1, number - 1) if counted < number - 1 else []
+    told = [message for turn in missing for message in _told(turn)]
+    return {
+        "messages": [*_closed(state, number, counted), *told, question(clean(text), number, session.id)],
+        "session_id": session.id,
+        "turn_count": number,
+        "compression_rate": session.compression_rate,
+        "language": session.language,
+        **({} if state else {"summary_history": records}),
+    }
 
 
 def reentry(engine: Engine, session: Session, last: Turn) -> dict[str, Any] | None:
@@ -51,31 +64,23 @@ def reentry(engine: Engine, session: Session, last: Turn) -> dict[str, Any] | No
     return entry(engine, session, last.number, last.question)
 
 
-def _input(session: Session, number: int, text: str, opened: Sequence[AnyMessage], *, fresh: bool) -> dict[str, Any]:
-    return {
-        "messages": [*opened, question(clean(text), number, session.id)],
-        "session_id": session.id,
-        "turn_count": number,
-        "compression_rate": session.compression_rate,
-        "language": session.language,
-        **({"summary_history": []} if fresh else {}),
-    }
+def _records(engine: Engine, session: Session) -> list[SummaryRecord]:
+    """The summaries that are in the context, by the ledger."""
+    rows = engine.store.ledger.summaries(session.id)
+    return [cast(SummaryRecord, row.record) for row in rows if row.status == "active" and row.record]
 
 
-def _closed(engine: Engine, session: Session, number: int, state: ChatState) -> list[AnyMessage]:
-    """Closes the state's last turn, and adds the turns that never reached the state."""
-    counted = min(state.get("turn_count", 0), number - 1)
-    messages = [
-        message
-        for turn in split(state.get("messages", []), state.get("turn_count", 0))
-        if turn.number < number
-        for message in turn.messages
-    ]
-    missing = engine.store.turns_between(session.id, counted + 1, number - 1) if counted < number - 1 else []
-    added: list[AnyMessage] = []
-    for turn in missing:
-        added += [question(clean(turn.question), turn.number, session.id), no_answer(turn.number)]
-    return [*closing(messages, counted), *added]
+def _told(turn: Turn) -> list[AnyMessage]:
+    """A turn as its row tells it; one without an answer is closed."""
+    if turn.messages:
+        return cast(list[AnyMessage], messages_from_dict(turn.messages))
+    return [question(clean(turn.question), turn.number, turn.session_id), no_answer(turn.number)]
+
+
+def _closed(state: ChatState, number: int, counted: int) -> list[AnyMessage]:
+    """What closes the last turn of the state before turn ``number``."""
+    turns = split(state.get("messages", []), state.get("turn_count", 0))
+    return closing([message for turn in turns if turn.number < number for message in turn.messages], counted)
 
 
 def _answered(state: ChatState, number: int) -> bool:

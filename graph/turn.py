@@ -20,9 +20,9 @@ from graph.context import raw_tokens
 from graph.engine import Engine, config
 from graph.event import Done, Event, Failed
 from graph.finish import failed, finished, turn_messages
-from graph.runtime import TurnContext
+from graph.runtime import Notes, TurnContext
 from graph.state import ChatState
-from store import Session
+from store import Session, Turn
 from store.database import translated
 from text.clean import clean
 from text.language import detect
@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 
 
 def run(engine: Engine, session_id: str, text: str, stop: threading.Event | None = None) -> Iterator[Event]:
-    """One turn. Before the first event it raises ``CallerError``: empty, too long, busy, unknown session."""
+    """One turn. Before the first event it raises ``CallerError`` (empty, too long, busy, unknown session) or, when the
+    question cannot be kept, ``OperatorError``."""
     _check(text, engine.settings.message_limit)
     with _held(engine, session_id) as session:
         repair.close(engine, session)
@@ -44,11 +45,13 @@ def run(engine: Engine, session_id: str, text: str, stop: threading.Event | None
 def retry(engine: Engine, session_id: str, stop: threading.Event | None = None) -> Iterator[Event]:
     """The last turn again, when it failed or was cut off, from the node where it ended; else ``NothingToRetry``."""
     with _held(engine, session_id) as session:
-        last = repair.complete(engine, session)
+        last = engine.store.turn(session_id, session.turn_count)
         if last is None or last.status not in ("failed", "running"):
             raise NothingToRetry(session=session_id)
-        engine.store.restart_turn(session_id, last.number)
-        ended = yield from _Run(engine, session, last.number, stop or threading.Event()).drive(None)
+        ended = _known(repair.complete(engine, session))
+        if ended is None:
+            engine.store.restart_turn(session_id, last.number)
+            ended = yield from _Run(engine, session, last.number, stop or threading.Event()).drive(None)
     yield ended
 
 
@@ -59,6 +62,13 @@ def reconcile(engine: Engine, session_id: str) -> None:
             repair.complete(engine, engine.store.session(session_id))
     except SessionBusy:
         return
+
+
+def _known(turn: Turn | None) -> Done | Failed | None:
+    """The end of a turn whose answer was there and only missing from its row."""
+    if turn is None or turn.status not in ("done", "stopped"):
+        return None
+    return Done(turn.number, turn.answer or "", turn.status == "stopped")
 
 
 def _check(text: str, limit: int) -> None:
@@ -101,12 +111,9 @@ class _Run:
         """Passes the graph's events on and returns how the turn ended; ``text`` is None for the same turn again."""
         try:
             yield from self._events(text)
-        except GieokError as error:
-            return self._failed(error)
         except Exception as error:
-            log.error("turn %d failed: %s", self.number, trace(error))
-            return self._failed(Unexpected(kind=type(error).__name__))
-        return self._finished()
+            return self._failed(self._ours(error))
+        return self._ended()
 
     def _events(self, text: str | None) -> Iterator[Event]:
         self.context = self._context()
@@ -119,10 +126,17 @@ class _Run:
                     self.state = item
         except GeneratorExit:  # the caller went away: stop, let the graph come to its end, keep the partial answer
             self.stop.set()
+            self._unheard(stream)
+            raise
+
+    def _unheard(self, stream: Iterator[tuple[str, Any]]) -> None:
+        try:
             for mode, item in stream:
                 self.state = item if mode == "values" else self.state
-            self._finished()
-            raise
+        except Exception as error:
+            self._failed(self._ours(error))
+        else:
+            self._ended()
 
     def _stream(self, text: str | None) -> Iterator[tuple[str, Any]]:
         engine, session = self.engine, self.session
@@ -155,31 +169,49 @@ class _Run:
             history_tokens=self.session.history_tokens,
         )
 
-    def _finished(self) -> Done | Failed:
-        """Writes the answer's row, leaves one checkpoint, plans the next summary."""
-        assert self.context is not None and self.state is not None
-        notes, messages, seconds = self.context.notes, self.state["messages"], time.monotonic() - self.began
+    def _ended(self) -> Done | Failed:
+        """Writes the answer's row, leaves one checkpoint, plans the next summary.
+
+        The answer is in the checkpoint by now: when its row cannot be written, it is completed later.
+        """
+        try:
+            ended = self._finished()
+        except Exception as error:
+            ours = self._ours(error)
+            return Failed(self.number, ours.code, str(ours), True, ours.values)
+        self._tidy()
+        return ended
+
+    def _finished(self) -> Done:
+        assert self.context is not None
+        state = self.state or self.engine.state(self.session.id)
+        notes, messages, seconds = self.context.notes, state["messages"], time.monotonic() - self.began
         first = notes.first_token - self.began if notes.first_token else None
         tokens = raw_tokens(turn_messages(messages, self.number), self.context.models.count)
         end = finished(messages, self.number, notes, seconds, first, tokens)
-        try:
-            self.engine.store.finish_turn(self.session.id, self.number, end)
-            self.engine.checkpoints.prune(self.session.id)
-            if self.engine.settings.ahead:
-                ahead.plan(self.engine, self.session.id, self.state)
-        except GieokError as error:  # the answer is in the checkpoint; the row is completed when there is room again
-            return Failed(self.number, error.code, str(error), True, error.values)
+        self.engine.store.finish_turn(self.session.id, self.number, end)
         return Done(self.number, end.answer or "", end.status == "stopped", notes.usage(), seconds, first)
 
-    def _failed(self, error: GieokError) -> Failed:
-        if self.context is not None:
-            end = failed(error, self.context.notes, time.monotonic() - self.began)
-        else:
-            from graph.runtime import Notes
-
-            end = failed(error, Notes(), time.monotonic() - self.began)
+    def _tidy(self) -> None:
+        """What the next turn would do as well, if it fails now."""
         try:
+            self.engine.checkpoints.prune(self.session.id)
+            if self.engine.settings.ahead:
+                ahead.plan(self.engine, self.session.id, self.state or self.engine.state(self.session.id))
+        except GieokError as error:
+            log.warning("after turn %d: %s", self.number, error.code)
+
+    def _failed(self, error: GieokError) -> Failed:
+        notes = self.context.notes if self.context is not None else Notes()
+        try:
+            end = failed(error, notes, time.monotonic() - self.began)
             self.engine.store.finish_turn(self.session.id, self.number, end)
         except GieokError:
             log.error("the failed turn %d could not be written: it stays open and is found again", self.number)
         return Failed(self.number, error.code, str(error), error.retryable, error.values)
+
+    def _ours(self, error: Exception) -> GieokError:
+        if isinstance(error, GieokError):
+            return error
+        log.error("turn %d failed: %s", self.number, trace(error))
+        return Unexpected(kind=type(error).__name__)

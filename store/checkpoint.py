@@ -19,7 +19,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from errors import MissingExtra
 from store.database import BUSY_SECONDS, translated
 
-_OLDER = "DELETE FROM {table} WHERE thread_id = ? AND checkpoint_id < (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"
+_OLDER = """DELETE FROM {table} WHERE thread_id = ?
+    AND checkpoint_id < (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"""
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,11 @@ def _sqlite(path: Path) -> Checkpoints:
         connection = sqlite3.connect(path, check_same_thread=False, timeout=BUSY_SECONDS)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")  # survives kill -9; after a power cut the record rebuilds it
-    saver = SqliteSaver(connection, serde=_serializer())
-    saver.setup()
+        saver = SqliteSaver(connection, serde=_serializer())
+        saver.setup()
 
     def prune(thread_id: str) -> None:
-        with saver.lock, connection:
+        with translated(str(path)), saver.lock, connection:
             for table in ("writes", "checkpoints"):
                 connection.execute(_OLDER.format(table=table), (thread_id, thread_id))
 

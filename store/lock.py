@@ -1,7 +1,8 @@
 """One session, one turn at a time: LangGraph has no guard, and two runs at once silently lose a turn (design §3).
 
 SQLite: a thread lock within the process and ``flock`` between processes; the kernel releases it on kill -9.
-PostgreSQL: an advisory lock, so that machines that share the database share the lock. (Linux and macOS; on Windows use WSL.)
+PostgreSQL: an advisory lock, so that machines that share the database share the lock.
+(Linux and macOS; on Windows use WSL.)
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import text
+from sqlalchemy import URL, create_engine, text
+from sqlalchemy.pool import NullPool
 
 from errors import SessionBusy
 from store.database import translated
@@ -35,7 +37,7 @@ class FileLock:
 
     @contextmanager
     def hold(self, session_id: str) -> Iterator[None]:
-        path = self._folder / f"{hashlib.sha256(session_id.encode()).hexdigest()[:32]}.lock"
+        path = self._folder / f"{_digest(session_id).hex()[:32]}.lock"
         with translated(str(path)):
             self._folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -54,30 +56,31 @@ class FileLock:
 
 
 class AdvisoryLock:
-    """Advisory locks of a PostgreSQL database, one connection per held session."""
+    """Advisory locks of a PostgreSQL database: a connection of its own for each held session, outside the store's pool.
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
+    The server releases the lock when the connection ends, however it ends.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def hold(self, session_id: str) -> Iterator[None]:
-        key = int.from_bytes(hashlib.sha256(session_id.encode()).digest()[:8], "big", signed=True)
-        with self._engine.connect() as connection:
-            if not self._ask(connection, "SELECT pg_try_advisory_lock(:key)", key):
-                raise SessionBusy(session=session_id)
-            try:
-                yield
-            finally:
-                self._ask(connection, "SELECT pg_advisory_unlock(:key)", key)
-
-    @staticmethod
-    def _ask(connection: Any, statement: str, key: int) -> bool:
+        key = int.from_bytes(_digest(session_id)[:8], "big", signed=True)
         with translated("DATABASE_URL"):
-            answer = connection.execute(text(statement), {"key": key}).scalar()
-            connection.commit()
-        return bool(answer)
+            connection = self._engine.connect()
+        with connection:
+            with translated("DATABASE_URL"):
+                free = connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar()
+            if not free:
+                raise SessionBusy(session=session_id)
+            yield
+
+
+def _digest(session_id: str) -> bytes:
+    return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).digest()
 
 
 def session_lock(engine: Any, data_dir: Path) -> SessionLock:
     """The lock that fits the store: advisory on PostgreSQL, files otherwise."""
-    return AdvisoryLock(engine) if engine.dialect.name == "postgresql" else FileLock(data_dir / "lock")
+    return AdvisoryLock(engine.url) if engine.dialect.name == "postgresql" else FileLock(data_dir / "lock")

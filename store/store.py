@@ -19,6 +19,7 @@ from store import schema
 from store.database import connect, translated
 from store.ledger import Ledger
 from store.record import Finished, Session, Turn
+from text.clean import clean
 from text.language import Language
 
 TITLE_CHARS = 60
@@ -67,6 +68,8 @@ class Store:
 
     def session(self, session_id: str) -> Session:
         """The session, or ``SessionUnknown``."""
+        if clean(session_id) != session_id:  # no database takes it
+            raise SessionUnknown(session=session_id)
         with self.transaction() as connection:
             row = connection.execute(select(schema.session).where(schema.session.c.id == session_id)).one_or_none()
         if row is None:
@@ -76,7 +79,7 @@ class Store:
     def sessions(self, limit: int = 50, offset: int = 0) -> list[Session]:
         """Sessions with at least one turn, last used first."""
         wanted = select(schema.session).where(schema.session.c.turn_count > 0)
-        wanted = wanted.order_by(schema.session.c.updated.desc()).limit(limit).offset(offset)
+        wanted = wanted.order_by(schema.session.c.updated.desc(), schema.session.c.id).limit(limit).offset(offset)
         with self.transaction() as connection:
             return [Session(**row._mapping) for row in connection.execute(wanted)]
 
@@ -89,7 +92,7 @@ class Store:
         self._change(session_id, language=language)
 
     def rename_session(self, session_id: str, title: str) -> None:
-        self._change(session_id, title=title.strip()[:TITLE_CHARS])
+        self._change(session_id, title=clean(title).strip()[:TITLE_CHARS])
 
     def delete_session(self, session_id: str) -> None:
         """Removes the session with its turns and summaries."""
@@ -180,7 +183,7 @@ class Store:
 
     @staticmethod
     def _title(connection: Connection, session_id: str, question: str) -> None:
-        first_line = " ".join(question.split())[:TITLE_CHARS]
+        first_line = " ".join(clean(question).split())[:TITLE_CHARS]
         connection.execute(update(schema.session).where(schema.session.c.id == session_id).values(title=first_line))
 
 

@@ -12,13 +12,13 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from errors import GieokError
+from graph.chunk import chunk_messages, ledger_fields
 from graph.context import over_budget
 from graph.event import SummaryMade, SummaryStarted
 from graph.finish import plain_error
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState, SummaryRecord
-from graph.summary import Made, make
-from graph.chunk import chunk_messages, ledger_fields
+from graph.summary import make
 from graph.turns import due_chunks, turn_number
 from model.stream import Stopped
 from store import Summary

@@ -1,0 +1,398 @@
+"""Turns and summaries that fail: nothing is lost, and the order stays (design §2, §3, §5)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+from sqlalchemy import event
+
+from errors import (
+    ContextTooLong,
+    DiskFull,
+    EmptyMessage,
+    KeyRejected,
+    MessageTooLong,
+    ModelOverloaded,
+    NothingToRetry,
+    SessionUnknown,
+    StoreUnavailable,
+)
+from graph.agent import Agent
+from graph.event import SummaryMade
+from model import scripted
+from model.modelset import ModelSet
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import (
+    answer,
+    answering,
+    done,
+    failed,
+    only,
+    prompts,
+    question,
+    raw,
+    say,
+    summarised,
+    summarising,
+    talk,
+    topic,
+)
+from tests.graph.test_conversation import NewSession
+
+OVERLOADED = ModelOverloaded(url="http://model")
+
+
+def failing(times: int, error: Any, then: Callable[[list[BaseMessage]], str]) -> Callable[[list[BaseMessage]], Any]:
+    """A model that gives ``error`` (an exception or a text) so often, then answers."""
+    left = [times]
+
+    def reply(messages: list[BaseMessage]) -> Any:
+        left[0] -= 1
+        return error if left[0] >= 0 else then(messages)
+
+    return reply
+
+
+# --- summaries ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [(OVERLOADED, "model_overloaded"), ("", "empty_answer"), ("가" * 5000, "summary_rejected"), (" \n", "")],
+)
+def test_a_summary_that_fails_leaves_its_turns_raw_and_is_tried_again(
+    agent: OpenAgent, session: NewSession, wrong: Any, code: str
+) -> None:
+    bad = [True]
+    bot = agent(utility=lambda messages: wrong if bad[0] else summarising(messages), ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 4))
+    events = say(bot, own, question(4))
+    (made,) = only(events, SummaryMade)
+    assert done(events).answer == answer(4)
+    assert (made.turns, made.record) == ((1, 2, 3), None)
+    assert made.error
+    assert raw(prompts(bot)[-1]) == [topic(n) for n in (1, 2, 3, 4)]
+    assert bot.state(own)["summary_history"] == []
+    talk(bot, own, [5, 6, 7])
+    (row,) = bot.store.ledger.summaries(own)
+    assert (row.status, row.turns) == ("failed", [1, 2, 3])
+    assert row.error is not None
+    assert row.error["code"] in (code, "summary_rejected")
+    assert raw(prompts(bot)[-1]) == [topic(n) for n in range(1, 8)]
+    bad[0] = False
+    made_up = only(say(bot, own, question(8)), SummaryMade)
+    assert [each.turns for each in made_up] == [(1, 2, 3), (4, 5, 6)]
+    assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6)]
+    assert raw(prompts(bot)[-1]) == [topic(7), topic(8)]
+    assert [row.status for row in bot.store.ledger.summaries(own)] == ["active", "active"]
+
+
+def test_a_failed_summary_made_ahead_is_made_in_its_turn(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(utility=failing(1, OVERLOADED, summarising))
+    own = session(bot)
+    talk(bot, own, range(1, 4))
+    assert bot.background.idle(5)
+    assert [row.status for row in bot.store.ledger.summaries(own)] == ["failed"]
+    talk(bot, own, [4])
+    assert summarised(prompts(bot)[-1]) == [(1, 3)]
+    assert [row.status for row in bot.store.ledger.summaries(own)] == ["active"]
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "retryable"),
+    [
+        ("", "empty_answer", True),
+        (" \n ", "empty_answer", True),
+        ("\x00", "empty_answer", True),
+        (OVERLOADED, "model_overloaded", True),
+        (KeyRejected(url="http://model", status=401), "key_rejected", False),
+        (ValueError("secret words"), "unexpected", True),
+    ],
+)
+@pytest.mark.parametrize("greeting", [False, True])
+def test_a_turn_without_an_answer_keeps_its_question_and_can_be_retried(
+    agent: OpenAgent, session: NewSession, wrong: Any, code: str, retryable: bool, greeting: bool
+) -> None:
+    bot = agent(failing(1, wrong, answering))
+    own = session(bot)
+    text = "안녕하세요" if greeting else question(1)
+    end = failed(say(bot, own, text))
+    assert (end.turn, end.code, end.retryable) == (1, code, retryable)
+    assert "secret" not in end.message
+    turn = bot.store.turn(own, 1)
+    assert turn is not None
+    assert (turn.question, turn.status, turn.answer) == (text, "failed", None)
+    assert turn.error is not None
+    assert turn.error["code"] == code
+    again = done(list(bot.retry(own)))
+    assert (again.turn, again.answer) == (1, answering(prompts(bot)[-1]))
+    assert [turn.status for turn in bot.store.turns(own)] == ["done"]
+    assert bot.store.session(own).turn_count == bot.state(own)["turn_count"] == 1
+    with pytest.raises(NothingToRetry):
+        list(bot.retry(own))
+
+
+def test_the_next_message_does_not_merge_into_a_failed_turn(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(failing(1, OVERLOADED, answering))
+    own = session(bot)
+    failed(say(bot, own, question(1)))
+    assert done(say(bot, own, question(2))).turn == 2
+    prompt = prompts(bot)[-1]
+    assert [message.type for message in prompt] == ["system", "human", "ai", "human"]
+    assert raw(prompt) == [topic(1), topic(2)]
+    assert [turn.status for turn in bot.store.turns(own)] == ["failed", "done"]
+
+
+def test_a_retry_goes_on_where_the_turn_ended(agent: OpenAgent, session: NewSession) -> None:
+    """The summary of turn 4 is there already; only the answer is asked for again."""
+    calls: list[int] = []
+
+    def reply(messages: list[BaseMessage]) -> Any:
+        calls.append(1)
+        return OVERLOADED if len(calls) in (4, 5) else answering(messages)
+
+    bot = agent(reply, ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 4))
+    assert only(say(bot, own, question(4)), SummaryMade)
+    events = list(bot.retry(own))
+    assert not only(events, SummaryMade)
+    failed(events)
+    events = list(bot.retry(own))
+    assert not only(events, SummaryMade)
+    assert done(events).turn == 4
+    assert summarised(prompts(bot)[-1]) == [(1, 3)]
+    assert raw(prompts(bot)[-1]) == [topic(4)]
+
+
+def test_failed_turns_are_summarised_in_order(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(lambda messages: OVERLOADED if topic(2) in str(messages[-1].text) else answering(messages))
+    own = session(bot)
+    for number in range(1, 8):
+        say(bot, own, question(number))
+        bot.background.idle(5)
+    assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6)]
+    assert bot.state(own)["summary_history"][0]["original_chars"] == sum(
+        len(question(n)) + (len(answer(n)) if n != 2 else 0) for n in (1, 2, 3)
+    )
+
+
+def test_models_that_cannot_be_had_fail_the_turn_and_not_the_session(agent: OpenAgent, session: NewSession) -> None:
+    chosen = scripted.models(answering, summarising)
+    missing: list[Exception] = [KeyRejected(url="http://model", status=401), OSError("no route")]
+
+    def resolve() -> ModelSet:
+        if missing:
+            raise missing.pop(0)
+        return chosen
+
+    bot = agent(resolve=resolve)
+    own = session(bot)
+    assert failed(say(bot, own, question(1))).code == "key_rejected"
+    failed(list(bot.retry(own)))
+    assert done(list(bot.retry(own))).answer == answer(1)
+    assert [turn.question for turn in bot.store.turns(own)] == [question(1)]
+
+
+def test_turns_that_never_reached_the_graph_are_in_the_next_prompt(agent: OpenAgent, session: NewSession) -> None:
+    chosen = scripted.models(answering, summarising)
+    down = [True]
+
+    def resolve() -> ModelSet:
+        if down[0]:
+            raise OVERLOADED
+        return chosen
+
+    bot = agent(resolve=resolve)
+    own = session(bot)
+    failed(say(bot, own, question(1)))
+    failed(say(bot, own, question(2)))
+    down[0] = False
+    talk(bot, own, [3])
+    assert raw(prompts(bot)[-1]) == [topic(1), topic(2), topic(3)]
+    talk(bot, own, [4])
+    assert summarised(prompts(bot)[-1]) == [(1, 3)]
+
+
+def test_a_question_that_is_too_long_for_the_model_says_so(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(context_size=1000)
+    own = session(bot)
+    talk(bot, own, [1])
+    end = failed(say(bot, own, "가" * 20_000))
+    assert (end.code, end.retryable) == (ContextTooLong.code, False)
+    assert not only(say(bot, own, question(3)), SummaryMade)
+    assert bot.store.session(own).turn_count == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "error"), [("", EmptyMessage), (" \n", EmptyMessage), ("\x00", EmptyMessage), ("x" * 21, MessageTooLong)]
+)
+def test_a_message_that_is_refused_is_no_turn(
+    agent: OpenAgent, session: NewSession, text: str, error: type[Exception]
+) -> None:
+    bot = agent(message_limit=20)
+    own = session(bot)
+    with pytest.raises(error):
+        say(bot, own, text)
+    assert bot.store.session(own).turn_count == 0
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "\ud800", "a\x00b", "../../etc/passwd", "한글 🙂", "x" * 5000])
+def test_an_unknown_session_is_said_to_be_unknown(agent: OpenAgent, name: str) -> None:
+    bot = agent()
+    for call in (lambda: say(bot, name, "안녕"), lambda: list(bot.retry(name)), lambda: bot.store.session(name)):
+        with pytest.raises(SessionUnknown):
+            call()
+
+
+# --- the store ----------------------------------------------------------------------------------
+
+
+def _break(bot: Agent, statement: str, times: list[int]) -> None:
+    """Makes statements that begin so fail like a full disk, as often as ``times`` says."""
+
+    @event.listens_for(bot.store.engine, "before_cursor_execute")
+    def full(_c: Any, _cursor: Any, sql: str, *_: Any) -> None:
+        if sql.startswith(statement) and times[0] > 0:
+            times[0] -= 1
+            raise sqlite3.OperationalError("database or disk is full")
+
+
+def test_a_full_disk_when_the_question_comes_takes_nothing(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent()
+    own = session(bot)
+    _break(bot, "INSERT INTO turn", [1])
+    with pytest.raises(DiskFull):
+        say(bot, own, question(1))
+    assert bot.store.session(own).turn_count == 0
+    talk(bot, own, [1, 2])
+
+
+def test_a_full_disk_when_the_answer_comes_keeps_it_in_the_state(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent()
+    own = session(bot)
+    talk(bot, own, [1])
+    _break(bot, "UPDATE turn", [1])
+    end = failed(say(bot, own, question(2)))
+    assert (end.code, end.retryable) == ("disk_full", True)
+    calls = len(prompts(bot))
+    assert done(list(bot.retry(own))).answer == answer(2)
+    assert len(prompts(bot)) == calls
+    assert [turn.status for turn in bot.store.turns(own)] == ["done", "done"]
+    talk(bot, own, [3])
+    assert raw(prompts(bot)[-1]) == [topic(1), topic(2), topic(3)]
+
+
+def test_old_checkpoints_that_cannot_be_deleted_do_not_fail_the_turn(agent: OpenAgent, session: NewSession) -> None:
+    def prune(_: str) -> None:
+        raise StoreUnavailable(where="x", reason="locked")
+
+    kept = agent()
+    bot = replace(kept, checkpoints=replace(kept.checkpoints, prune=prune))
+    own = session(bot)
+    talk(bot, own, [1, 2])
+    assert [turn.status for turn in bot.store.turns(own)] == ["done", "done"]
+
+
+def test_full_checkpoints_fail_the_turn_clearly_and_lose_nothing(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent()
+    own = session(bot)
+    talk(bot, own, [1])
+    connection = bot.checkpoints.saver.conn  # type: ignore[attr-defined]
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count={pages}")
+    end = failed(say(bot, own, "가" * 100_000))
+    assert end.code == "disk_full"
+    connection.execute("PRAGMA max_page_count=1000000")
+    assert done(list(bot.retry(own))).turn == 2
+    turns = bot.store.turns(own)
+    assert [(turn.status, len(turn.question)) for turn in turns] == [("done", len(question(1))), ("done", 100_000)]
+
+
+PROGRAM = """
+import resource, sys, signal
+from pathlib import Path
+from graph.agent import open_agent
+from model import scripted
+from settings import load
+from tests.graph.talk import answering, summarising, question
+from errors import GieokError
+from graph.event import Done, Failed
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+agent = open_agent(load(data_dir=Path(sys.argv[1])), lambda: scripted.models(answering, summarising))
+own = agent.store.create_session("ko", 0.3).id
+list(agent.run(own, question(1)))
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+try:
+    print(list(agent.run(own, question(2)))[-1].code)
+except GieokError as error:
+    print(error.code)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+events = list(agent.run(own, question(3)))
+assert isinstance(events[-1], Done), events[-1]
+print(events[-1].turn, [turn.question for turn in agent.store.turns(own)] == [question(n) for n in (1, 3)])
+"""
+
+
+def test_files_that_cannot_grow_give_an_error_of_ours_and_the_session_goes_on(tmp_path: Path) -> None:
+    run = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    said = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert said.stdout.splitlines() in (["disk_full", "2 True"], ["store_unavailable", "2 True"]), said.stderr
+
+
+def test_a_folder_that_is_a_file_is_an_error_that_names_it(agent: OpenAgent, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreUnavailable, match="file"):
+        agent(data_dir=tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["gieok.db", "checkpoint.db"])
+def test_a_database_that_is_none_is_an_error_that_names_it(agent: OpenAgent, tmp_path: Path, name: str) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / name).write_text("this is not a database at all, but text " * 100)
+    with pytest.raises(StoreUnavailable, match=name):
+        agent()
+
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from errors import GieokError
+from graph.agent import open_agent
+from settings import load
+import langgraph.checkpoint.sqlite, sqlalchemy.dialects.sqlite.pysqlite
+settings = load(data_dir=Path(sys.argv[1]))
+os.setresuid(65534, 65534, 65534)
+try:
+    open_agent(settings)
+except GieokError as error:
+    print(error.code)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+@pytest.mark.parametrize("opened_before", [False, True])
+def test_a_read_only_folder_is_an_error_of_ours(agent: OpenAgent, tmp_path: Path, opened_before: bool) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(exist_ok=True)
+    if opened_before:
+        agent().close()
+    for part in (folder, *folder.parents):
+        if part.is_relative_to(Path("/tmp")) and part != Path("/tmp"):
+            part.chmod(part.stat().st_mode | 0o055)
+    run = [sys.executable, "-c", READ_ONLY, str(folder)]
+    said = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert said.stdout.strip() == "store_unavailable", said.stderr
