@@ -35,7 +35,8 @@ class ScriptedModel(BaseChatModel):
     ``answers``: each a text, an ``AIMessage`` (with tool calls), an exception to raise, or a function of the messages
     that gives one of these; or one such function for all calls. ``delay``: seconds before each word. ``gate``: an event
     that is waited for before each word but the first, so that a test can hold an answer in its middle. ``piece``:
-    what one chunk holds, as a regular expression. ``calls`` and ``bound`` record the messages and the bound arguments (tools, response_format) of every call.
+    what one chunk holds, as a regular expression. ``calls`` and ``bound`` record the messages and the bound arguments
+    (tools, response_format) of every call.
 
     Raises ``ScriptExhausted`` when it is called more often than the script has answers.
     """
