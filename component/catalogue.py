@@ -28,6 +28,9 @@ class Words:
         """The sentence of ``key`` with its values; an unknown key raises ``KeyError``."""
         return _catalogue(self.language)[key].format(**values)
 
+    def __contains__(self, key: str) -> bool:
+        return key in _catalogue(self.language)
+
     def error(self, code: str, message: str, values: Mapping[str, Any]) -> tuple[str, str]:
         """What failed and what to do, in this language; ``message`` stands in when the code or a value is unknown."""
         catalogue = _catalogue(self.language)

@@ -6,7 +6,9 @@ from functools import partial
 
 import streamlit as st
 
+from component import resource
 from component.failure import draw_error
+from component.job import Refused
 from component.live import Live
 from component.markdown import plain, short
 from component.page import MARK
@@ -52,9 +54,10 @@ def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
 
 def _draw_notices(view: View) -> None:
     """What stands below the last turn: a message that was not sent, an error to tell, messages that wait."""
-    if view.jobs.refused(view.session_id):
+    refused = view.jobs.refused(view.session_id)
+    if refused and view.session_id:
         with st.container(key="refused"):
-            _draw_refused(view)
+            _draw_refused(view, view.session_id, refused)
     else:
         st.empty()
     error = told()
@@ -66,10 +69,15 @@ def _draw_notices(view: View) -> None:
 
 
 def _turns(view: View) -> list[Turn]:
+    """The last turns; an answer that was cut off while it was being written down is completed first."""
     if view.session_id is None:
         return []
     size = int(st.session_state.get(f"window-{view.session_id}", WINDOW))
-    return view.store.turns(view.session_id, limit=size)
+    turns = view.store.turns(view.session_id, limit=size)
+    if turns and turns[-1].status == "running" and view.job is None:
+        resource.agent().reconcile(view.session_id)
+        turns = view.store.turns(view.session_id, limit=size)
+    return turns
 
 
 def _draw_earlier(view: View, turns: list[Turn]) -> None:
@@ -104,12 +112,9 @@ def _draw_invitation(view: View) -> None:
         st.caption(words("empty.privacy"), text_alignment="center")
 
 
-def _draw_refused(view: View) -> None:
+def _draw_refused(view: View, session: str, refused: Refused) -> None:
     """A message that was not sent: why, and the ways on."""
-    refused = view.jobs.refused(view.session_id)
-    if refused is None or view.session_id is None:
-        return
-    words, session = view.words, view.session_id
+    words = view.words
     if not refused.again:
         draw_question(view, refused.text, "refused")
     if refused.error:
@@ -117,33 +122,49 @@ def _draw_refused(view: View) -> None:
     else:
         st.info(words("chat.not_sent"), icon=":material/info:")
     with st.container(horizontal=True, key="refused-actions"):
-        if not refused.again:
-            st.button(words("chat.to_draft"), key="to-draft", icon=":material/edit:", on_click=partial(_to_draft, view))
-            st.button(
-                words("chat.send_again"),
-                key="send-again",
-                icon=":material/refresh:",
-                on_click=partial(view.jobs.send, session, refused.text),
-            )
-        else:
-            st.button(words("chat.dismiss"), key="dismiss", on_click=partial(view.jobs.dismiss, session))
+        if refused.again:
+            st.button(words("chat.dismiss"), key="dismiss", on_click=_dismiss, args=(view, session))
+            return
+        edit, resend = words("chat.to_draft"), words("chat.send_again")
+        st.button(edit, key="to-draft", icon=":material/edit:", on_click=_to_draft, args=(view, session))
+        send = partial(view.jobs.send, session, refused.text)
+        st.button(resend, key="send-again", icon=":material/refresh:", on_click=send)
 
 
-def _to_draft(view: View) -> None:
-    refused = view.jobs.dismiss(view.session_id) if view.session_id else None
+def _dismiss(view: View, session: str) -> None:
+    view.jobs.dismiss(session)
+
+
+def _to_draft(view: View, session: str) -> None:
+    refused = view.jobs.dismiss(session)
     if refused:
         st.session_state[DRAFT] = refused.text
 
 
 def _draw_queue(view: View) -> None:
     """The messages that wait for the running answer; after a failure they wait for the user."""
-    waiting = view.jobs.queued(view.session_id)
+    words, session = view.words, view.session_id or ""
+    waiting = view.jobs.queued(session)
     for index, text in enumerate(waiting):
-        with st.container(key=f"queued-{index}", horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
-            label = f":material/schedule: {view.words('chat.queued')} · {plain(short(text, 60))}"
+        with st.container(
+            key=f"queued-{index}", horizontal=True, vertical_alignment="center", horizontal_alignment="right"
+        ):
+            label = f":material/schedule: {words('chat.queued')} · {plain(short(text, 60))}"
             st.caption(label, width="content")
-            withdraw = partial(view.jobs.withdraw, view.session_id or "", index)
-            st.button(view.words("chat.withdraw"), key=f"withdraw-{index}", type="tertiary", on_click=withdraw)
+            if view.job is None:
+                st.button(words("chat.send_now"), key=f"send-{index}", on_click=_send_now, args=(view, session, index))
+            cancel = words("chat.withdraw")
+            st.button(cancel, key=f"withdraw-{index}", type="tertiary", on_click=_withdraw, args=(view, session, index))
     for _ in range(int(st.session_state.get("waiting", 0)) - len(waiting)):
         st.empty()
     st.session_state["waiting"] = len(waiting)
+
+
+def _send_now(view: View, session: str, index: int) -> None:
+    text = view.jobs.withdraw(session, index)
+    if text:
+        view.send(text)
+
+
+def _withdraw(view: View, session: str, index: int) -> None:
+    view.jobs.withdraw(session, index)

@@ -24,7 +24,7 @@ AHEAD_SECONDS = 90.0
 
 
 def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, turns: list[Turn]) -> None:
-    """Follows the answer, else the model's loading, else a summary that is being made ahead; then runs the page anew."""
+    """Follows the answer, else the model's loading, else a summary that is made ahead; then runs the page anew."""
     if live is not None:
         _follow_answer(view, live, panel, model)
     elif not view.readiness.settled:

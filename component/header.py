@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Literal
 
 import streamlit as st
 
 from component.markdown import plain, short
 from component.panel import draw_drawer
+from component.readiness import State
 from component.view import View
-
-_COLOURS = {"ready": "green", "failed": "red"}
 
 
 def draw_header(view: View) -> None:
@@ -22,19 +21,25 @@ def draw_header(view: View) -> None:
         st.markdown(f":gray[{plain(short(title, 60))}]", width="stretch")
         state = view.readiness.status.state
         with st.container(key=f"chip-{state}", width="content"):
-            st.badge(words(f"model.{state}"), color=_COLOURS.get(state, "orange"), icon=_icon(state))
+            st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
         with st.container(key="open-panel", width="content"):
             st.button(
                 words("panel.open"),
                 key="open-panel-button",
                 icon=":material/right_panel_open:",
-                on_click=partial(_ask_drawer),
+                on_click=_ask_drawer,
             )
     if st.session_state.pop("drawer", False):
         draw_drawer(view)
 
 
-def _icon(state: str) -> str:
+def _colour(state: State) -> Literal["green", "red", "orange"]:
+    if state == "ready":
+        return "green"
+    return "red" if state == "failed" else "orange"
+
+
+def _icon(state: State) -> str:
     return {"ready": ":material/check_circle:", "failed": ":material/error:"}.get(state, ":material/hourglass_top:")
 
 

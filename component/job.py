@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from component.readiness import Readiness
-from errors import GieokError
+from errors import GieokError, Unexpected, trace
 from graph.event import (
     ContextBuilt,
     Done,
@@ -145,18 +146,19 @@ class Jobs:
             if session not in self._running:
                 self._start(Job(session, question, self._turn_count(session), again=True))
 
-    def withdraw(self, session: str, index: int) -> None:
+    def withdraw(self, session: str, index: int) -> str | None:
         """Takes a queued message back."""
         with self._lock:
             waiting = self._queued.get(session, [])
-            if index < len(waiting):
-                del waiting[index]
+            return waiting.pop(index) if index < len(waiting) else None
 
     def dismiss(self, session: str) -> Refused | None:
         """Forgets the refused message and hands it out."""
-        return self._refused.pop(session, None)
+        with self._lock:
+            return self._refused.pop(session, None)
 
     def _start(self, job: Job) -> None:
+        job.started = time.monotonic()
         self._running[job.session] = job
         threading.Thread(target=self._work, args=(job,), name=f"turn-{job.session}", daemon=True).start()
 
@@ -167,8 +169,8 @@ class Jobs:
         except GieokError as error:
             self._refuse(job, error)
         except Exception as error:
-            log.exception("turn %d of session %s ended unexpectedly", job.turn, job.session)
-            self._refuse(job, GieokError(reason=str(error)))
+            log.error("turn %d ended unexpectedly: %s", job.turn, trace(error))
+            self._refuse(job, Unexpected(kind=type(error).__name__))
         finally:
             self._end(job)
 

@@ -16,7 +16,6 @@ from component.readiness import Status
 from component.step import draw_step
 
 
-
 class Live:
     """The place of a running answer. Draw it where the answer belongs, then ``update`` it while the job runs."""
 

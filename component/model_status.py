@@ -8,7 +8,8 @@ from streamlit.delta_generator import DeltaGenerator
 from component.catalogue import Words
 from component.failure import retry_button
 from component.markdown import plain
-from component.readiness import Fetched, Readiness, Status
+from component.readiness import Readiness, Status
+from model.weights import Progress
 
 MEGABYTE = 1_000_000
 
@@ -40,9 +41,10 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
             st.caption(words("model.wait"))
 
 
-def _draw_fetched(words: Words, fetched: Fetched) -> None:
+def _draw_fetched(words: Words, fetched: Progress) -> None:
     share = min(1.0, fetched.done / fetched.total) if fetched.total else 0.0
-    st.progress(share, text=words("model.fetched", percent=int(100 * share)))
+    key = {"verify": "model.verifying", "wait": "model.elsewhere"}.get(fetched.source, "model.fetched")
+    st.progress(share, text=words(key, percent=int(100 * share)))
     facts = words("model.amount", done=fetched.done / MEGABYTE, total=fetched.total / MEGABYTE)
     if fetched.speed:
         facts += " · " + words("model.speed", speed=fetched.speed / MEGABYTE)

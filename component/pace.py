@@ -21,7 +21,7 @@ class Pace:
     _last: float = field(default=float("-inf"))
 
     def allows(self, tail: str, answer_bytes: int) -> bool:
-        """Whether the unfinished paragraph ``tail`` of an answer of ``answer_bytes`` may be sent now; counts it if so."""
+        """Whether the unfinished paragraph ``tail`` of an answer so long may be sent now; counts it if so."""
         cost = FRAME_BYTES + len(tail.encode("utf-8", "replace"))
         late = self.clock() - self._last >= FRAME_SECONDS
         if not late or self.sent + cost > ALLOWANCE + PER_ANSWER_BYTE * answer_bytes:

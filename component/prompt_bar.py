@@ -30,7 +30,9 @@ def _against(words: Words, total: int, full: int) -> str:
 
 
 def _bar(words: Words, parts: list[dict[str, Any]], scale: int, total: int) -> str:
-    spans = "".join(f'<span class="part-{escape(part["name"])}" style="flex:{int(part["tokens"])}"></span>' for part in parts)
+    spans = "".join(
+        f'<span class="part-{escape(part["name"])}" style="flex:{int(part["tokens"])}"></span>' for part in parts
+    )
     rest = f'<span class="part-rest" style="flex:{scale - total}"></span>' if scale > total else ""
     name = escape(words("prompt.title"), quote=True)
     return f'<div class="gieok-bar" role="img" aria-label="{name}">{spans}{rest}</div>'

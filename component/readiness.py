@@ -6,31 +6,17 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from errors import GieokError
+from errors import GieokError, Unexpected, trace
 from model.modelset import ModelSet
+from model.weights import Progress
 
 log = logging.getLogger(__name__)
 State = Literal["looking", "fetching", "loading", "ready", "failed"]
 
 
-class Fetched(Protocol):
-    """How far a download is (``model.weights.Progress``): bytes, where from, bytes per second, seconds left."""
-
-    @property
-    def done(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def speed(self) -> float: ...
-    @property
-    def left(self) -> float | None: ...
-
-
-Resolve = Callable[[Callable[[Fetched], None]], ModelSet]
+Resolve = Callable[[Callable[[Progress], None]], ModelSet]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +25,7 @@ class Status:
 
     state: State
     models: ModelSet | None = None
-    fetched: Fetched | None = None
+    fetched: Progress | None = None
     error: GieokError | None = None
 
 
@@ -87,8 +73,7 @@ class Readiness:
         """The models, waited for. Raises ``OperatorError`` and its like when they cannot be had."""
         self.wait(threading.Event())
         found = self._status.models
-        if found is None:
-            raise GieokError(reason="no model")
+        assert found is not None  # settled without an error
         return found
 
     def _run(self) -> None:
@@ -97,10 +82,10 @@ class Readiness:
         except GieokError as error:
             self._set(Status("failed", error=error))
         except Exception as error:
-            log.exception("the model could not be made ready")
-            self._set(Status("failed", error=GieokError(reason=str(error))))
+            log.error("the model could not be made ready: %s", trace(error))
+            self._set(Status("failed", error=Unexpected(kind=type(error).__name__)))
 
-    def _fetched(self, progress: Fetched) -> None:
+    def _fetched(self, progress: Progress) -> None:
         whole = progress.total > 0 and progress.done >= progress.total
         self._set(Status("loading" if whole else "fetching", fetched=progress))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,13 +18,17 @@ RESULT_CHARS = 4000
 
 def draw_step(words: Words, step: Step) -> None:
     """The step with what it was asked and what it gave, folded."""
-    running = step.result is None
-    state = "running" if running else ("complete" if step.ok else "error")
-    with st.status(label(words, step), state=state, type="step"):
+    with st.status(label(words, step), state=_state(step), type="step"):
         if step.arguments:
             _field(words("step.arguments"), json.dumps(step.arguments, ensure_ascii=False, indent=1))
         if step.result:
             _field(words("step.result"), step.result)
+
+
+def _state(step: Step) -> Literal["running", "complete", "error"]:
+    if step.result is None:
+        return "running"
+    return "complete" if step.ok else "error"
 
 
 def label(words: Words, step: Step) -> str:
@@ -34,7 +38,7 @@ def label(words: Words, step: Step) -> str:
         said = words(key, first=step.turns[0], last=step.turns[-1])
     else:
         given = ", ".join(str(value) for value in step.arguments.values())
-        name = words(f"tool.{step.name}") if f"tool.{step.name}" in words.keys() else step.name
+        name = words(f"tool.{step.name}") if f"tool.{step.name}" in words else step.name
         said = f"{name}: {given}" if given else name
     said = plain(short(said, LABEL_CHARS))
     if step.result is None:

@@ -23,7 +23,7 @@ class Totals:
 
     @property
     def saved_percent(self) -> int:
-        """How much shorter the summaries are than what they replace (context-managing.md «요약 통계»: 2400 → 720 is 70)."""
+        """How much shorter the summaries are than their turns: 2400 → 720 is 70 (context-managing.md «UI 표시»)."""
         return round(100 * (1 - self.summary / self.original)) if self.original else 0
 
 
