@@ -7,6 +7,7 @@ The folder ``data_dir/embedded/<configuration>`` holds what they agree by: ``sta
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import hashlib
@@ -197,6 +198,13 @@ def _spawn(plan: _Plan) -> subprocess.Popen[bytes]:
         )  # fmt: skip
     _started[:] = [child for child in _started if child.poll() is None] + [process]
     return process
+
+
+@atexit.register
+def _leave() -> None:
+    """A server outlives the process that started it: spare it ``Popen``'s warning about a child that still runs."""
+    for child in _started:
+        child.returncode = child.poll() or 0
 
 
 def _reason(code: int, path: Path) -> str:

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 CACHE_MIB = 512
-LINGER = 3.0
+LINGER = 2.0
 _LOOK = 0.5
 
 
@@ -73,12 +73,22 @@ def _before(path: Path) -> tuple[int, str]:
     try:
         state = json.loads(path.read_text())
         port, key = int(urlsplit(state["url"]).port or 0), str(state["key"])
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((HOST, port))
     except (OSError, ValueError, KeyError):
         return 0, secrets.token_urlsafe(32)
-    return port, key
+    return (port, key) if _free(port) else (0, secrets.token_urlsafe(32))
+
+
+def _free(port: int) -> bool:
+    """Whether nobody listens there, and it can be had although connections of the dead server still fade out."""
+    with socket.socket() as probe, socket.socket() as bound:
+        if probe.connect_ex((HOST, port)) == 0:
+            return False
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        try:
+            bound.bind((HOST, port))
+        except OSError:
+            return False
+    return True
 
 
 def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.Server, str]:
@@ -102,6 +112,7 @@ def parameters(weights: str, name: str, slots: int, context: int, threads: int) 
     params.model.path = weights
     params.model_alias = {name}
     params.hostnames = [HOST]
+    params.reuse_port = True
     params.ui = False
     params.n_ctx = context
     params.n_parallel = slots

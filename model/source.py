@@ -28,6 +28,7 @@ HUB = "https://huggingface.co"
 CHUNK = 1 << 20
 _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 _ATTEMPTS = 4
+PAUSE = 0.25  # seconds before a second attempt, doubled for each further one
 _LOST = (httpx2.TransportError, httpx2.DecodingError)
 
 
@@ -87,7 +88,7 @@ def huggingface(fetch: Fetch) -> None:
             failures = 1 if fetch.have() > before else failures + 1
             if failures >= _ATTEMPTS:
                 raise SourceFailed(f"{type(error).__name__}: {error}") from error
-            fetch.cancel.wait(0.2 * 2**failures)
+            fetch.cancel.wait(PAUSE * 2 ** (failures - 1))
 
 
 def _download(url: str, fetch: Fetch) -> None:
@@ -101,7 +102,7 @@ def _download(url: str, fetch: Fetch) -> None:
         if length != fetch.weights.size - done:
             raise SourceFailed(f"its file has {done + length} bytes instead of {fetch.weights.size}")
         with fetch.part.open("ab" if done else "wb") as file:
-            for chunk in answer.iter_bytes(CHUNK):
+            for chunk in answer.iter_raw():
                 file.write(chunk)
                 done += len(chunk)
                 fetch.check(done)

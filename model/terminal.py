@@ -7,8 +7,8 @@ from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, Transf
 from rich.progress import Progress as Bar
 
 from errors import GieokError
-from model import resolve, weights
-from settings import load
+from model import weights
+from settings import Settings, load
 
 _STEP = {
     "huggingface": "From Hugging Face",
@@ -23,26 +23,32 @@ def fetch() -> int:
     console = Console(stderr=True)
     try:
         settings = load()
-        if not resolve.needs_weights(settings):
+        if weights.ready(settings) or not _needed(settings):
             return 0
-        path = _with_bar(settings.embedded_model, console)
+        path = _with_bar(settings, console)
     except GieokError as error:
-        console.print(f"[red]{error.code}[/red]: {error}", markup=True, soft_wrap=True)
+        console.print(str(error), style="red", markup=False, soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         console.print("Stopped. What has arrived is kept; the next start goes on from there.")
         return 1
-    console.print(f"The weights are ready: {path}", soft_wrap=True)
+    console.print(f"The weights are ready: {path}", markup=False, soft_wrap=True)
     return 0
 
 
-def _with_bar(name: str, console: Console) -> str:
+def _needed(settings: Settings) -> bool:
+    from model import resolve  # here, because it takes a second, and weights that are there are the usual case
+
+    return resolve.needs_weights(settings)
+
+
+def _with_bar(settings: Settings, console: Console) -> str:
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    console.print(f"Fetching the weights of {name} (once).")
+    console.print(f"Fetching the weights of {settings.embedded_model} (once).")
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("Looking", total=None)
 
         def show(step: weights.Progress) -> None:
             bar.update(task, description=_STEP[step.source], completed=step.done, total=step.total)
 
-        return str(weights.ensure(load(), show))
+        return str(weights.ensure(settings, show))

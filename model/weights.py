@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from errors import BadSetting, DiskFull, WeightsCancelled, WeightsCorrupt, WeightsMissing
-from model.catalogue import Weights, find
+from model.catalogue import CATALOGUE, Weights, find
 from model.lock import exclusive
 from model.source import CHUNK, SOURCES, Fetch, SourceFailed, amount, need_space
 from settings import Settings, variable
@@ -71,7 +71,9 @@ def ready(settings: Settings) -> bool:
     """Whether ``ensure`` would return without fetching; reads no file contents but the magic."""
     if settings.embedded_path is not None:
         return True
-    weights = find(settings.embedded_model)
+    weights = CATALOGUE.get(settings.embedded_model)
+    if weights is None:
+        return False
     return _Place(settings.data_dir / "weights" / weights.file, weights, _silent, threading.Event()).known()
 
 
@@ -176,9 +178,10 @@ def _fetch(place: _Place, sources: tuple[str, ...]) -> None:
             return
         except SourceFailed as error:
             tried.append(f"{name}: {error}")
+            log.info("no weights from %s: %s", name, error)
         except WeightsCorrupt as error:
             corrupt = error
-        log.warning("weights from %s: %s", name, corrupt if corrupt else tried[-1])
+            log.warning("wrong weights from %s: %s", name, error)
     raise corrupt or WeightsMissing(name=place.weights.name, tried="; ".join(tried) or "no source is set")
 
 

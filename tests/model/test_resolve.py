@@ -1,0 +1,227 @@
+"""Which model is taken: hosted with a key, else the first local server with a chat model, else the embedded one."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+import settings
+from errors import BadSetting, KeyRejected, ModelUnreachable
+from model import embedded, resolve, weights
+from model.embedded import Embedded
+
+Start = Callable[..., str]
+CLOSED = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts servers that answer GET with the given pages by path; others are 404. Returns their address with /v1."""
+    running: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+
+    def make(pages: dict[str, Any], key: str = "", wait: threading.Event | None = None) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if wait is not None:
+                    wait.wait(10)
+                refused = bool(key) and self.headers["Authorization"] != f"Bearer {key}"
+                self.send_response(401 if refused else 200 if self.path in pages else 404)
+                self.end_headers()
+                self.wfile.write(json.dumps({} if refused else pages.get(self.path, {})).encode())
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        running.append((server, thread))
+        return f"http://127.0.0.1:{server.server_port}/v1"
+
+    yield make
+    for server, thread in running:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def offering(*names: str, **more: object) -> dict[str, Any]:
+    return {"/v1/models": {"object": "list", "data": [{"id": name, **more} for name in names]}}
+
+
+def no_weights(*_: object) -> Path:
+    raise AssertionError("the embedded model was taken")
+
+
+@pytest.fixture
+def not_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "ensure", no_weights)
+
+
+# --- hosted -------------------------------------------------------------------------------------
+
+
+def test_a_key_alone_means_openai_without_asking_anybody() -> None:
+    found = resolve.find(settings.load(openai_api_key="sk-1"))
+    assert (found.kind, found.url, found.key) == ("hosted", resolve.OPENAI, "sk-1")
+    assert (found.chat_model, found.utility_model) == ("gpt-5-mini", "gpt-5-mini")
+    assert (found.native_tools, found.context_size) == (True, 128_000)
+    assert "sk-1" not in repr(found)
+
+
+def test_a_base_url_without_a_key_is_hosted_and_asked_for_model_and_context(start: Start) -> None:
+    url = start(offering("text-embedding-x", "big-chat", max_model_len=40_000))
+    found = resolve.find(settings.load(openai_base_url=url + "/"))
+    assert (found.kind, found.url, found.key, found.chat_model) == ("hosted", url, "", "big-chat")
+    assert found.context_size == 40_000
+    assert found.label == f"big-chat ({url[7:-3]})"
+
+
+def test_settings_go_before_what_the_server_says(start: Start) -> None:
+    url = start(offering("a", "b", max_model_len=40_000))
+    given = settings.load(openai_base_url=url, chat_model="c", utility_model="d", native_tools=False, context_size=5000)
+    found = resolve.find(given)
+    assert (found.chat_model, found.utility_model, found.native_tools, found.context_size) == ("c", "d", False, 5000)
+
+
+def test_a_rejected_key_is_told(start: Start) -> None:
+    with pytest.raises(KeyRejected):
+        resolve.find(settings.load(openai_base_url=start(offering("a"), key="right"), openai_api_key="wrong"))
+
+
+def test_a_hosted_server_that_is_away_is_told() -> None:
+    with pytest.raises(ModelUnreachable, match="127"):
+        resolve.find(settings.load(openai_base_url=CLOSED))
+
+
+def test_a_server_that_lists_nothing_needs_a_model_name(start: Start) -> None:
+    url = start({})
+    with pytest.raises(BadSetting, match="CHAT_MODEL"):
+        resolve.find(settings.load(openai_base_url=url))
+    assert resolve.find(settings.load(openai_base_url=url, chat_model="mine")).chat_model == "mine"
+
+
+def test_hosted_without_key_or_address_is_a_bad_setting() -> None:
+    with pytest.raises(BadSetting, match="OPENAI_API_KEY"):
+        resolve.find(settings.load(provider="hosted"))
+
+
+# --- local --------------------------------------------------------------------------------------
+
+
+def test_the_first_server_in_order_with_a_chat_model_is_taken(start: Start, not_embedded: None) -> None:
+    only_embeddings = start(offering("nomic-embed-text", "BAAI/bge-m3"))
+    good, later = start(offering("nomic-embed-text", "llama3.2:3b")), start(offering("other"))
+    found = resolve.find(settings.load(local_servers=(CLOSED, only_embeddings, good, later)))
+    assert (found.kind, found.url, found.chat_model, found.native_tools) == ("local", good, "llama3.2:3b", True)
+
+
+def test_a_server_with_the_chosen_model_goes_before_others(start: Start, not_embedded: None) -> None:
+    first, second = start(offering("a")), start(offering("b", "c"))
+    found = resolve.find(settings.load(local_servers=(first, second), chat_model="c"))
+    assert (found.url, found.chat_model) == (second, "c")
+
+
+def test_servers_are_asked_at_once_and_a_silent_one_costs_one_timeout(start: Start, not_embedded: None) -> None:
+    answer = threading.Event()
+    silent = [start(offering("slow"), wait=answer) for _ in range(4)]
+    good = start(offering("a", meta={"n_ctx": 4096}))
+    try:
+        found = resolve.find(settings.load(local_servers=(*silent, good), local_timeout=0.4))
+    finally:
+        answer.set()
+    assert (found.url, found.context_size) == (good, 4096)
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        {"/props": {"default_generation_settings": {"n_ctx": 8192}}},
+        {"/api/v0/models": {"data": [{"id": "x"}, {"id": "a", "loaded_context_length": 8192}]}},
+        {"/api/ps": {"models": [{"name": "a", "context_length": 8192}]}},
+    ],
+    ids=["llama.cpp", "LM Studio", "Ollama"],
+)
+def test_the_context_size_is_found_where_each_server_keeps_it(start: Start, pages: dict[str, Any]) -> None:
+    url = start(offering("a") | pages)
+    assert resolve.find(settings.load(local_servers=(url,))).context_size == 8192
+
+
+@pytest.mark.parametrize("page", [[], "no", {"data": None}, {"data": [1, {"name": "x"}]}])
+def test_something_else_on_that_port_is_no_model_server(start: Start, page: object) -> None:
+    given = settings.load(local_servers=(start({"/v1/models": page}),), provider="local")
+    with pytest.raises(ModelUnreachable):
+        resolve.find(given)
+
+
+# --- embedded -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def running(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Embedded:
+    """An embedded server that needs no weights: a stub stands where it would listen."""
+    server = Embedded(start({"/props": {"default_generation_settings": {"n_ctx": 24_576}}}, key="k"), "k", 1, tmp_path)
+    monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path)
+    monkeypatch.setattr(embedded, "connect", lambda *_: server)
+    return server
+
+
+def test_without_key_and_local_server_it_is_the_embedded_one(running: Embedded) -> None:
+    found = resolve.find(settings.load())
+    assert (found.kind, found.url, found.key) == ("embedded", running.url, "k")
+    assert (found.native_tools, found.context_size) == (False, 24_576)
+    assert found.chat_model == "qwen2.5-coder-1.5b-instruct-q4_k_m"
+
+
+def test_embedded_on_demand_passes_local_servers_over(start: Start, running: Embedded) -> None:
+    given = settings.load(provider="embedded", local_servers=(start(offering("a")),), openai_api_key="sk-1")
+    assert resolve.find(given).kind == "embedded"
+
+
+def body(model: object) -> dict[str, Any]:
+    assert isinstance(model, ChatOpenAI)
+    return dict(model.extra_body or {})
+
+
+def test_each_embedded_role_has_a_slot_of_its_own(running: Embedded) -> None:
+    made = resolve.models(settings.load(answer_tokens=77))
+    slots = [body(model)["id_slot"] for model in (made.chat, made.decide, made.utility)]
+    assert slots == [0, 1, 2]
+    assert all(body(model)["cache_prompt"] for model in (made.chat, made.decide, made.utility))
+    assert isinstance(made.chat, ChatOpenAI)
+    assert isinstance(made.utility, ChatOpenAI)
+    assert (made.chat.max_tokens, made.chat.temperature) == (77, 0.3)
+    assert (made.utility.max_tokens, made.utility.temperature) == (None, 0.0)
+    assert made.constrained
+
+
+def test_hosted_models_decide_by_themselves_and_get_nothing_but_openai_fields() -> None:
+    made = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1", utility_model="gpt-4.1-nano"))
+    assert made.decide is None
+    assert not made.constrained
+    assert body(made.chat) == body(made.utility) == {}
+    assert isinstance(made.chat, ChatOpenAI)
+    assert isinstance(made.utility, ChatOpenAI)
+    assert (made.chat.model_name, made.utility.model_name) == ("gpt-4.1", "gpt-4.1-nano")
+    assert (made.chat.temperature, made.utility.temperature, made.chat.max_tokens) == (None, 0.0, None)
+
+
+# --- weights ------------------------------------------------------------------------------------
+
+
+def test_weights_are_needed_only_when_nothing_else_answers(start: Start, tmp_path: Path) -> None:
+    local = (start(offering("a")),)
+    assert resolve.needs_weights(settings.load())
+    assert resolve.needs_weights(settings.load(provider="embedded", local_servers=local))
+    assert not resolve.needs_weights(settings.load(local_servers=local))
+    assert not resolve.needs_weights(settings.load(provider="local"))
+    assert not resolve.needs_weights(settings.load(openai_api_key="sk-1"))
+    assert not resolve.needs_weights(settings.load(embedded_path=tmp_path / "own.gguf"))
