@@ -1,0 +1,390 @@
+"""M_i = LLM(M_{i-1}, new turns): the new memory and its entities, judged before they count (copilot-rag.md §3.4, §3.5).
+
+Knows neither Redis nor the database. A model that writes well rewrites the whole memory. One that needs help writes
+short notes of the new turns in a constrained shape, and code does the rest: old sentences are copied word for word,
+changed values put in their place, an earlier topic shortened to one line. One sentence per line, oldest first.
+What tools said never enters; what the caller recalled for the model is not in the turns it hands over.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import prompt
+from errors import FoldRejected
+from memory import change
+from memory.ask import Talk, bare, fenced, notes_shape, pairs_shape, read_notes, read_pairs
+from memory.change import Change
+from memory.state import KEY_CHARS, VALUE_CHARS, Entity, Turn, put, same_key
+from model.modelset import ModelSet
+from text import fact, pack, sentence
+from text.clean import clean
+from text.language import Language, detect
+
+MOST_SENTENCES = 20
+ENOUGH = 0.6
+"""Share of the user's facts in the new turns that must survive, besides everything that is pinned."""
+NOTE = {"ko": 60, "en": 120}
+"""Most characters of a note, by language."""
+NOTES, PAIRS = 6, 6
+LINE_CHARS = 160
+"""Room for an earlier topic."""
+SPEECH = {"ko": (500, 160), "en": (900, 300)}
+"""Characters of a question and an answer that a small model is given; of longer ones head and tail."""
+
+_LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A memory that may replace the old one. ``kept``, ``lost``: facts of the new turns as they were written."""
+
+    text: str
+    entities: tuple[Entity, ...]
+    kept: tuple[str, ...]
+    lost: tuple[str, ...]
+    seconds: float
+    prompt_tokens: int
+    answer_tokens: int
+    calls: int
+    model: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a fold is made from. ``forgotten``: (what, newest turn then), as in ``State``."""
+
+    text: str
+    entities: tuple[Entity, ...]
+    turns: tuple[Turn, ...]
+    pins: tuple[str, ...] = ()
+    forgotten: tuple[tuple[str, int], ...] = ()
+    default: Language = "ko"
+
+    @cached_property
+    def language(self) -> Language:
+        """The language that the user speaks."""
+        return detect(" ".join(turn.question for turn in self.turns), self.default)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The sentences of the memory so far."""
+        return sentence.split(self.text)
+
+    @cached_property
+    def said(self) -> list[str]:
+        """What the user stated in the new turns, sentence by sentence."""
+        return [each for turn in self.turns for each in change.statements(clean(turn.question))]
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """Changes of values that the user said."""
+        known = [f"{each.key} {each.value}" for each in self.entities]
+        return change.said([*known, *self.lines], self.said)
+
+    @cached_property
+    def wanted(self) -> tuple[fact.Fact, ...]:
+        """Numbers, names, dates … of what the user stated, without values that were replaced since."""
+        found = fact.facts("\n".join(self.said))
+        return tuple(each for each in found if not change.outdated(each.text, self.changes))
+
+    @cached_property
+    def everything(self) -> str:
+        """All that a memory may state."""
+        spoken = [part for turn in self.turns for part in (turn.question, turn.answer)]
+        known = [f"{each.key}: {each.value}" for each in self.entities]
+        return "\n".join([self.text, *self.pins, *known, *spoken])
+
+    def turn_of(self, value: str) -> int | None:
+        """The newest turn that holds this value word for word."""
+        plain = _plain(value)
+        found = (turn.number for turn in reversed(self.turns) if plain in _plain(turn.question + "\n" + turn.answer))
+        return next(found, None)
+
+    def is_forgotten(self, text: str) -> bool:
+        """Whether the user had this forgotten and has not said it again."""
+        last = self.turns[-1].number if self.turns else 0
+        return any(number >= last and alike(what, text) for what, number in self.forgotten)
+
+    def rejected(self, reason: str) -> FoldRejected:
+        """The error that keeps the old memory."""
+        return FoldRejected(first=self.turns[0].number, last=self.turns[-1].number, reason=reason)
+
+
+def make(
+    source: Source,
+    models: ModelSet,
+    room: int,
+    stop: threading.Event | None,
+    step: Callable[[str], None] = lambda _: None,
+) -> Folded:
+    """The next memory, of at most 20 sentences and ``room`` tokens, and the entities with it.
+
+    ``step`` is told how far it is (tests stop there). Raises ``FoldRejected`` when what must survive did not, also
+    after one repair; ``Stopped``; and the model's own errors.
+    """
+    begun, talk = time.monotonic(), Talk(models, stop, _opening(source, models))
+    written = _notes(source, talk, step) if models.constrained else _prose(source, talk, room, step)
+    entities = _entities(source, written.pairs)
+    changes = [*source.changes, *_entity_changes(source, entities)]
+    text = _settled(source, [change.apply(line, changes) for line in written.lines], entities, models, room)
+    _judge(source, text, entities)
+    held = _whole(text, entities)
+    return Folded(
+        text=text,
+        entities=entities,
+        kept=tuple(each.text for each in source.wanted if fact.holds(held, each)),
+        lost=tuple(each.text for each in source.wanted if not fact.holds(held, each)),
+        seconds=time.monotonic() - begun,
+        prompt_tokens=talk.prompt_tokens,
+        answer_tokens=talk.answer_tokens,
+        calls=talk.calls,
+        model=models.name,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What came of the model: the sentences of the new memory, oldest first, and the values it named."""
+
+    lines: list[str]
+    pairs: list[tuple[str, str]]
+
+
+# --- a model that writes well: the whole memory anew ---------------------------------------------
+
+
+def _prose(source: Source, talk: Talk, room: int, step: Callable[[str], None]) -> _Written:
+    keys = ", ".join(each.key for each in source.entities) or "–"
+    pins = "\n".join(f"- {each}" for each in source.pins)
+    request = {"sentences": MOST_SENTENCES, "tokens": room, "pins": pins, "keys": keys}
+    written = _read_text(talk.ask(prompt.render("memory_fold_text", source.language, **request)))
+    step("asked")
+    lost = _lost(source, written)
+    if not lost:
+        return written
+    missing = ", ".join(lost)
+    repaired = _read_text(talk.ask(prompt.render("memory_fold_text_repair", source.language, lost=missing)))
+    step("repaired")
+    return min((repaired, written), key=lambda each: len(_lost(source, each)))
+
+
+def _read_text(answer: str) -> _Written:
+    """Sentences, a line with dashes, then ``name: value`` lines."""
+    body, _, values = clean(answer).partition("\n---")
+    lines = [bare(line) for line in sentence.split(body)]
+    named = (bare(line).partition(":") for line in values.splitlines())
+    return _Written(
+        [line for line in lines if line], [(key.strip(), value.strip()) for key, _, value in named if value]
+    )
+
+
+def _lost(source: Source, written: _Written) -> list[str]:
+    held = _whole("\n".join(written.lines), _entities(source, written.pairs))
+    pins = [each for each in source.pins if not _has(held, each)]
+    return pins + [each.text for each in source.wanted if not fact.holds(held, each)]
+
+
+# --- a model that needs help: notes of the new turns, the rest by code ---------------------------
+
+
+def _notes(source: Source, talk: Talk, step: Callable[[str], None]) -> _Written:
+    usual = NOTE[source.language]
+    request = prompt.render("memory_fold_notes", source.language, count=NOTES, length=usual)
+    answer = talk.ask(request, **notes_shape(NOTES, usual))
+    step("asked")
+    said, new_topic = read_notes(answer)
+    notes = [note for each in said if (note := _note(source, each, usual))]
+    keys = ", ".join(each.key for each in source.entities[-12:]) or "–"
+    pairs = read_pairs(talk.ask(prompt.render("memory_entities", source.language, keys=keys), **pairs_shape(PAIRS)))
+    step("named")
+    notes += _repair(source, talk, notes, pairs, step)
+    fresh = sentence.split(_packed(source, notes))
+    old = [line for line in source.lines if not any(pack.alike(line, each) for each in fresh)]
+    return _Written([*(_one_line(source, old) if new_topic and notes else old), *fresh], pairs)
+
+
+def _repair(
+    source: Source, talk: Talk, notes: Sequence[pack.Note], pairs: list[tuple[str, str]], step: Callable[[str], None]
+) -> list[pack.Note]:
+    """One more request when much is missing; what is still missing is copied from what the user said."""
+    lost = _lost(source, _Written([*source.lines, *(note.text for note in notes)], pairs))
+    lost = [each for each in lost if each not in source.pins]
+    if len(lost) <= (1 - ENOUGH) * len(source.wanted):
+        return []
+    usual, count = NOTE[source.language], min(3, len(lost))
+    request = prompt.render("memory_fold_notes_repair", source.language, lost=", ".join(lost[:8]), count=count)
+    said, _ = read_notes(talk.ask(request, **notes_shape(count, usual)))
+    step("repaired")
+    return [note for each in said if (note := _note(source, each, usual))]
+
+
+def _packed(source: Source, notes: Sequence[pack.Note]) -> str:
+    """The notes, and the user's own sentences for facts that they lack."""
+    size = sum(len(note.text) + 1 for note in notes)
+    space = pack.Room(size, size + 6 * NOTE[source.language])
+    said = [note for note in _sentences(source) if not source.is_forgotten(note.text)]
+    old = [each for each in said if not _superseded(source, each.text)]
+    return pack.pack([*notes, *old], source.wanted, space)
+
+
+def _sentences(source: Source) -> list[pack.Note]:
+    """What the user stated, as notes that say so."""
+    label = _LABEL[source.language][0]
+    most = 2 * NOTE[source.language]
+    found = [pack.Note(f"{label}: {each}", at, pack.SOURCE) for at, each in enumerate(source.said)]
+    return [note for note in found if len(note.text) <= most]
+
+
+def _note(source: Source, said: str, length: int) -> pack.Note | None:
+    """A note with its place; None when it states what nobody said, what was replaced, or what is forgotten."""
+    said = pack.shorten(said, length - 1) if len(said) >= length else said
+    exact = [each for each in fact.facts(said) if each.kind != "name"]
+    invented = any(not fact.holds(source.everything, each) for each in exact)
+    if not said or invented or source.is_forgotten(said) or _superseded(source, said):
+        return None
+    return pack.Note(said, pack.place(said, [pack.Note(each, at) for at, each in enumerate(source.said)]))
+
+
+def _superseded(source: Source, text: str) -> bool:
+    """Whether it gives an old value without the new one."""
+    return any(change.outdated(each.text, source.changes) for each in fact.facts(text)) and not any(
+        each.new in text for each in source.changes
+    )
+
+
+def _one_line(source: Source, lines: Sequence[str]) -> list[str]:
+    """An earlier topic in one line: the sentences with the most facts that no entity holds (copilot-rag.md §3.5)."""
+    if len(lines) < 2:
+        return list(lines)
+    known = _whole("", source.entities)
+    facts = [each for each in fact.facts("\n".join(lines)) if not fact.holds(known, each)]
+    notes = [pack.Note(line, at) for at, line in enumerate(lines)]
+    joined = pack.pack(notes, facts, pack.Room(LINE_CHARS, LINE_CHARS)) or pack.shorten(lines[-1], LINE_CHARS)
+    return [" / ".join(sentence.split(joined))] if joined else []
+
+
+# --- what holds for both -------------------------------------------------------------------------
+
+
+def _opening(source: Source, models: ModelSet) -> tuple[str, str]:
+    """The system prompt, and memory and dialogue: the same for every request, so that a server reads it once."""
+    lines = "\n".join(source.lines) or "–"
+    user, ai = _LABEL[source.language]
+    room = _speech(source, models)
+    spoken = [
+        f"[{user}] {abridged(turn.question, room[0])}\n[{ai}] {abridged(turn.answer, room[1])}" for turn in source.turns
+    ]
+    dialogue = "\n".join(spoken)
+    frame = f"<memory>\n{fenced(lines)}\n</memory>\n<dialogue>\n{fenced(dialogue)}\n</dialogue>"
+    return prompt.render("memory_fold", source.language), frame
+
+
+def _speech(source: Source, models: ModelSet) -> tuple[int, int]:
+    if models.constrained:
+        return SPEECH[source.language]
+    each = models.context_size // 4 // max(1, len(source.turns))  # a token is at least a character
+    return each, each
+
+
+def _entities(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[Entity, ...]:
+    """The entities with the new ones: only values that somebody said, in the turn where they were said last."""
+    entities = source.entities
+    for key, value in pairs:
+        number = source.turn_of(value)
+        key, value = " ".join(key.split())[:KEY_CHARS], " ".join(value.split())
+        if not key or not value or len(value) > VALUE_CHARS or number is None:
+            continue
+        if source.is_forgotten(key) or change.outdated(value, source.changes) or _unchanged(entities, key, value):
+            continue
+        entities = put(entities, Entity(key, value, number))
+    return tuple(_current(source, each) for each in entities)
+
+
+def _unchanged(entities: Sequence[Entity], key: str, value: str) -> bool:
+    """Said again as it was: it keeps its place and its turn."""
+    return any(same_key(each.key) == same_key(key) and each.value == value for each in entities)
+
+
+def _current(source: Source, entity: Entity) -> Entity:
+    """An entity whose value the user said has changed."""
+    said = f"{entity.key} {entity.value}"
+    changed = change.apply(said, source.changes)
+    value = changed.removeprefix(f"{entity.key} ")
+    if changed == said or not changed.startswith(f"{entity.key} "):
+        return entity
+    return Entity(entity.key, value, source.turn_of(value) or source.turns[-1].number)
+
+
+def _entity_changes(source: Source, entities: Sequence[Entity]) -> list[Change]:
+    """Changes that show in entities with a new value."""
+    before = {same_key(each.key): each.value for each in source.entities}
+    pairs = ((before.get(same_key(each.key)), each) for each in entities)
+    return [
+        change.replaced(old, each.value, source.said) for old, each in pairs if old is not None and old != each.value
+    ]
+
+
+def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], models: ModelSet, room: int) -> str:
+    """At most 20 sentences and ``room`` tokens, pinned ones always: the oldest go first, the best known before."""
+    missing = [pin for pin in source.pins if models.constrained and not any(_has(line, pin) for line in lines)]
+    kept = [line for line in dict.fromkeys([*missing, *lines]) if not source.is_forgotten(line)]
+    known = _whole("", entities)
+    while len(kept) > MOST_SENTENCES or models.count("\n".join(kept)) > room:
+        loose = [line for line in kept if not any(_has(line, pin) for pin in source.pins)]
+        if not loose:
+            break
+        spare = [line for line in loose[: len(loose) // 2] if all(fact.holds(known, each) for each in fact.facts(line))]
+        kept.remove((spare or loose)[0])
+    return "\n".join(kept)
+
+
+def _judge(source: Source, text: str, entities: Sequence[Entity]) -> None:
+    """Raise ``FoldRejected`` for what must not replace the memory (issue «Judged write path»)."""
+    if not text.strip():
+        raise source.rejected("it is empty")
+    held = _whole(text, entities)
+    pins = [each for each in source.pins if not _has(held, each)]
+    if pins:
+        raise source.rejected(f"it lost what is pinned: {pins[0]}")
+    lost = [each.text for each in source.wanted if not fact.holds(held, each)]
+    if len(lost) > (1 - ENOUGH) * len(source.wanted) and len(lost) > 1:
+        raise source.rejected(f"it lost {len(lost)} of {len(source.wanted)} facts: {', '.join(lost[:5])}")
+
+
+def _has(text: str, pin: str) -> bool:
+    """Whether a pinned statement stands in a text: word for word, or all its facts when it has some."""
+    if _plain(pin) in _plain(text):
+        return True
+    facts = fact.facts(pin)
+    return bool(facts) and all(fact.holds(text, each) for each in facts)
+
+
+def _whole(text: str, entities: Sequence[Entity]) -> str:
+    return "\n".join([text, *(f"{each.key}: {each.value}" for each in entities)])
+
+
+def alike(what: str, text: str) -> bool:
+    """Whether a text is about what somebody wants forgotten or found."""
+    return _plain(what) in _plain(text) or (len(what) > 8 and pack.alike(what, text))
+
+
+def abridged(text: str, most: int) -> str:
+    """Head and tail of a text that is longer than ``most`` characters."""
+    text = " ".join(clean(text).split())
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
+
+
+def _plain(text: str) -> str:
+    return "".join(text.casefold().split())
+
+
+def cost(folded: Folded) -> dict[str, Any]:
+    """What a fold cost, for the version's record."""
+    names = ("seconds", "prompt_tokens", "answer_tokens", "calls", "model")
+    return {name: getattr(folded, name) for name in names}
