@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -58,6 +59,8 @@ def chat(
     lang: Asked = "auto",
 ) -> None:
     """Talk to the agent here; with input from a pipe, answer it and end."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  (arrow keys and history in input)
     from door.terminal import Terminal
     from graph.agent import open_agent
 

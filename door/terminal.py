@@ -33,6 +33,7 @@ class Terminal:
     side: Console
     language: Language
     error_text: ErrorText
+    ask: Callable[[str], str] = input
     session: Session = field(init=False)
 
     def talk(self, session_id: str | None) -> int:
@@ -43,7 +44,7 @@ class Terminal:
         self.note(self.say("chat.welcome", name=name))
         try:
             while True:
-                self._line(self.out.input("[bold]› [/]"))
+                self._line(self.ask("› "))
         except (EOFError, KeyboardInterrupt, Leave):
             self.out.print()
         return 0
@@ -59,7 +60,7 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """A line beside the conversation."""
-        self.side.print(escape(text), style="dim")
+        self.side.print(escape(text), style="dim", highlight=False)
 
     def show(self, event: Event) -> None:
         """One event of a turn as text."""
@@ -71,7 +72,7 @@ class Terminal:
             case SummaryMade(turns, record):
                 self._show_summary(turns, record)
             case Done():
-                self.out.print(f" {self.say('chat.stopped')}" if event.stopped else "", style="dim")
+                self.out.print(f" {self.say('chat.stopped')}" if event.stopped else "", style="dim", highlight=False)
             case Failed():
                 self._show_failure(event.code, event.message, event.values)
                 if event.retryable:
@@ -129,7 +130,7 @@ class Terminal:
 
     def _show_failure(self, code: str, message: str, values: Mapping[str, Any]) -> None:
         said, hint = self.error_text(code, message, values)
-        self.side.print(escape(f"{said} {hint}".strip()), style="red")
+        self.side.print(escape(f"{said} {hint}".strip()), style="red", highlight=False)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class Screen:
 
 
 @pytest.fixture
-def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Screen]]:
+def screen(tmp_path: Path) -> Iterator[Callable[..., Screen]]:
     opened = []
 
     def make(chat: Any = reply, **settings: Any) -> Screen:
@@ -51,9 +51,9 @@ def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
         agent = open_agent(load(data_dir=tmp_path, **settings), lambda: models)
         opened.append(agent)
         out, side, lines = io.StringIO(), io.StringIO(), list[str]()
-        consoles = [Console(file=file, width=200, force_terminal=False) for file in (out, side)]
-        monkeypatch.setattr(consoles[0], "input", lambda prompt: lines.pop(0) if lines else _end())
-        return Screen(Terminal(agent, consoles[0], consoles[1], "ko", Words("ko").error), out, side, lines)
+        answers, notes = (Console(file=file, width=200, force_terminal=False) for file in (out, side))
+        terminal = Terminal(agent, answers, notes, "ko", Words("ko").error, lambda _: lines.pop(0) if lines else _end())
+        return Screen(terminal, out, side, lines)
 
     yield make
     for agent in opened:
