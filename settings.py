@@ -113,7 +113,9 @@ class Settings(BaseSettings):
     )
     memory: bool = Field(True, description="Long-term memory: recursive summaries and entities in Redis.")
     memory_ttl: float = Field(
-        24.0, ge=0, description="Hours without use after which a session's memory leaves Redis for the archive. 0: never."
+        24.0,
+        ge=0,
+        description="Hours without use after which a session's memory leaves Redis for the archive. 0: never.",
     )
     memory_tool_only: bool = Field(
         False, description="Give the model its long-term memory only when it asks for it by tool."
