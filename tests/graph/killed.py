@@ -1,0 +1,46 @@
+"""What a process does that runs one turn and kills itself at a given place: SIGKILL, so nothing is tidied up."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from graph import repair
+from graph.agent import open_agent
+from graph.node import llm
+from model import scripted
+from settings import load
+from tests.graph.talk import answering, calling, summarising
+
+
+def die(*_: Any, **__: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(folder: str, session: str, place: str, text: str) -> None:
+    """Runs the turn; comes to its end only when the place is never reached."""
+    chat: Any = die if place in ("llm", "casual") else answering
+    if place in ("tool", "after_tool"):
+        chat = [calling("calculate", expression="6*7"), die]
+    utility = die if place == "summary" else summarising
+    models = scripted.models(chat, utility, die if place == "decide" else None)
+    agent = open_agent(load(data_dir=Path(folder), ahead=False), lambda: models)
+    if place == "before_graph":
+        repair.entry = die
+    if place == "tool":
+        agent = replace(agent, tools=[replace_tool(each) for each in agent.tools])
+    if place == "after_ledger":
+        llm._prompt = die
+    if place == "before_row":
+        object.__setattr__(agent.store, "finish_turn", die)
+    if place == "before_prune":
+        agent = replace(agent, checkpoints=replace(agent.checkpoints, prune=die))
+    for _ in agent.run(session, text):
+        pass
+
+
+def replace_tool(tool: Any) -> Any:
+    return tool.model_copy(update={"func": die})
