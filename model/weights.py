@@ -19,7 +19,7 @@ from pathlib import Path
 from errors import BadSetting, DiskFull, WeightsCancelled, WeightsCorrupt, WeightsMissing
 from model.catalogue import CATALOGUE, Weights, find
 from model.lock import exclusive
-from model.source import CHUNK, SOURCES, Fetch, SourceFailed, amount, need_space
+from model.source import CHUNK, SOURCES, Fetch, SourceFailed, amount, clear, need_space
 from settings import Settings, variable
 
 log = logging.getLogger(__name__)
@@ -208,7 +208,8 @@ def _attempt(place: _Place, source: str) -> None:
 
 
 def _start(place: _Place) -> bool:
-    """Check the space; True when an older part file is gone on with."""
+    """Tidy up, check the space; True when an older part file is gone on with."""
+    clear(place.part)
     have = place.part.stat().st_size if place.part.exists() else 0
     if have > place.weights.size:
         place.part.unlink()

