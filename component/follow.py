@@ -10,14 +10,14 @@ import time
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import settings
+from component import resource
 from component.live import Live
 from component.model_status import draw_status
 from component.panel import Panel
 from component.readiness import Status
 from component.view import View
 from graph.turns import CHUNK
-from store import Turn
+from store import Store, Turn
 
 BEAT = 0.1
 AHEAD_SECONDS = 90.0
@@ -72,28 +72,18 @@ def _show_model(view: View, model: DeltaGenerator, before: Status) -> Status:
 
 def _follow_ahead(view: View, turns: list[Turn]) -> bool:
     """Whether the summary that is made ahead after every third turn has arrived while waiting for it."""
-    if not _ahead_is_due(view, turns):
+    if view.session_id is None or not turns or turns[-1].number % CHUNK:
         return False
-    until = time.monotonic() + AHEAD_SECONDS
-    while time.monotonic() < until:
-        if _has_summary(view, turns[-1].number):
-            return True
+    background, until = resource.agent().background, time.monotonic() + AHEAD_SECONDS
+    had = _has_summary(view.store, view.session_id, turns[-1].number)
+    while not had and not background.idle(0) and time.monotonic() < until:
         _yield_to_clicks()
         time.sleep(3 * BEAT)
-    return False
+    return not had and _has_summary(view.store, view.session_id, turns[-1].number)
 
 
-def _ahead_is_due(view: View, turns: list[Turn]) -> bool:
-    if not turns or not settings.current().ahead or view.jobs.refused(view.session_id):
-        return False
-    last = turns[-1]
-    fresh = last.finished is not None and time.time() - last.finished < AHEAD_SECONDS
-    ended = last.status in ("done", "stopped")
-    return ended and fresh and last.number % CHUNK == 0 and not _has_summary(view, last.number)
-
-
-def _has_summary(view: View, last: int) -> bool:
-    newest = view.store.ledger.summaries(view.session_id or "", limit=1)
+def _has_summary(store: Store, session: str, last: int) -> bool:
+    newest = store.ledger.summaries(session, limit=1)
     return bool(newest) and newest[-1].turns[-1] >= last
 
 

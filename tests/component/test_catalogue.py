@@ -1,0 +1,108 @@
+"""The words of the interface are complete, in both languages, and every error can be told."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import errors
+from component.catalogue import LANGUAGES, Words, choose
+from graph.report import PartName
+from graph.tool import TOOLS
+
+ROOT = Path(__file__).parents[2]
+KO, EN = Words("ko"), Words("en")
+KEYS = KO.keys()
+ERRORS = [key for key in KEYS if key.startswith("error.")]
+
+
+def classes(base: type[errors.GieokError] = errors.GieokError) -> Iterator[type[errors.GieokError]]:
+    yield base
+    for each in base.__subclasses__():
+        if each.__module__ == "errors":
+            yield from classes(each)
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def used() -> set[str]:
+    """Keys that stand in the source as ``words("key"…)``."""
+    found: set[str] = set()
+    for path in (ROOT / "app.py", *sorted((ROOT / "component").glob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("words", "said"):
+                found |= {str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant)}
+    return found
+
+
+def test_both_languages_have_the_same_keys_in_the_same_order() -> None:
+    assert KO.keys() == EN.keys()
+
+
+@pytest.mark.parametrize("key", KO.keys())
+def test_a_sentence_takes_the_same_values_in_both_languages(key: str) -> None:
+    if not key.startswith("error."):
+        assert fields(KO.raw(key)) == fields(EN.raw(key))
+
+
+def test_every_key_in_the_source_exists() -> None:
+    assert len(used()) > 50
+    assert sorted(used() - set(KO.keys())) == []
+
+
+@pytest.mark.parametrize("error", dict.fromkeys(classes()), ids=lambda each: each.code)
+@pytest.mark.parametrize("words", [KO, EN], ids=LANGUAGES)
+def test_every_error_can_be_told_with_the_values_that_it_has(words: Words, error: type[errors.GieokError]) -> None:
+    has = fields(error.message) | fields(error.hint)
+    for key in (f"error.{error.code}", f"error.{error.code}.hint"):
+        assert key in words, f"add {key} to component/text/{words.language}.json"
+        assert fields(words.raw(key)) <= has
+
+
+@pytest.mark.parametrize("key", ERRORS)
+def test_korean_errors_are_korean(key: str) -> None:
+    assert KO.raw(key) == "" or re.search("[가-힣]", KO.raw(key))
+
+
+def test_every_part_and_every_tool_has_a_name() -> None:
+    parts = PartName.__args__  # type: ignore[attr-defined]
+    assert [name for name in parts if f"part.{name}" not in KO] == []
+    assert [tool.name for tool in TOOLS if f"tool.{tool.name}" not in KO] == []
+
+
+def test_an_error_is_told_in_the_language_with_its_hint() -> None:
+    error = errors.MessageTooLong(size=200_001, limit=200_000)
+    said, hint = KO.error(error.code, error.text(), error.values)
+    assert said == "메시지가 200,001자입니다. 200,000자까지 보낼 수 있습니다."
+    assert hint.startswith("줄이거나")
+
+
+def test_an_error_without_its_values_falls_back_to_what_was_said() -> None:
+    assert KO.error("message_too_long", "too long", {}) == ("too long", "")
+    assert KO.error("no_such_code", "whatever", {}) == ("whatever", "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "fixed", "locale", "language"),
+    [
+        (None, "auto", "ko-KR", "ko"),
+        (None, "auto", "en-GB", "en"),
+        (None, "auto", None, "en"),
+        (None, "auto", "fr", "en"),
+        (None, "ko", "en-US", "ko"),
+        ("en", "ko", "ko-KR", "en"),
+        ("ko", "auto", "en-US", "ko"),
+        ("xx", "auto", "ko", "ko"),
+    ],
+)
+def test_language_is_the_address_then_the_settings_then_the_browser(
+    asked: str | None, fixed: str, locale: str | None, language: str
+) -> None:
+    assert choose(asked, fixed, locale) == language

@@ -1,0 +1,301 @@
+"""Turns run apart from the page: one per session, further messages wait, nothing is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from component.job import Job, Jobs
+from component.readiness import Readiness
+from errors import MessageTooLong, ModelUnreachable, WeightsMissing
+from graph.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
+from model.scripted import models
+from model.weights import Progress as Fetched
+
+
+class Agent:
+    """Says each text back word by word; ``gate`` holds it after the first word; counts its turns."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.said: list[str] = []
+        self.raises: Exception | None = None
+        self.fails = False
+
+    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+        if self.raises:
+            raise self.raises
+        self.said.append(text)
+        number = len(self.said)
+        if self.fails:
+            yield Failed(number, "model_broken", "broken", True)
+            return
+        words: list[str] = []
+        for word in text.split():
+            words.append(word)
+            yield Token(f"{word} ")
+            self.gate.wait(5)
+            if stop is not None and stop.is_set():
+                break
+        yield Done(number, " ".join(words), stopped=stop is not None and stop.is_set())
+
+    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+        yield Token("again")
+        yield Done(len(self.said), "again")
+
+
+def ready() -> Readiness:
+    readiness = Readiness(lambda progress: models())
+    readiness.start()
+    readiness.models()
+    return readiness
+
+
+def jobs_of(agent: Agent, readiness: Readiness | None = None) -> Jobs:
+    return Jobs(agent, readiness or ready(), lambda session: len(agent.said))
+
+
+def until(true: Callable[[], Any]) -> None:
+    for _ in range(500):
+        if true():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("it did not happen within 5 seconds")
+
+
+def ended(job: Job | None) -> Job:
+    assert job is not None
+    until(lambda: job.progress.ended)
+    return job
+
+
+def test_a_turn_runs_to_its_end_without_a_page() -> None:
+    agent = Agent()
+    jobs = jobs_of(agent)
+    agent.gate.clear()
+    jobs.send("s", "one two")
+    job = jobs.of("s")
+    agent.gate.set()
+    assert ended(job).progress.text == "one two "
+    assert jobs.of("s") is None
+
+
+def test_waiting_returns_as_soon_as_there_is_something_new() -> None:
+    agent = Agent()
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    jobs.send("s", "one two")
+    job = jobs.of("s")
+    assert job is not None
+    until(lambda: job.progress.text)
+    seen = job.progress.version
+    assert job.wait(seen, 0.01).version == seen
+    agent.gate.set()
+    assert job.wait(seen, 5).version > seen
+
+
+def test_a_second_message_waits_for_the_first() -> None:
+    agent = Agent()
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    jobs.send("s", "first")
+    jobs.send("s", "second")
+    assert jobs.queued("s") == ["second"]
+    agent.gate.set()
+    until(lambda: agent.said == ["first", "second"] and jobs.of("s") is None)
+    assert jobs.queued("s") == []
+
+
+def test_a_queued_message_can_be_taken_back() -> None:
+    agent = Agent()
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    jobs.send("s", "first")
+    jobs.send("s", "second")
+    assert jobs.withdraw("s", 0) == "second"
+    assert jobs.withdraw("s", 0) is None
+    job = jobs.of("s")
+    agent.gate.set()
+    ended(job)
+    assert agent.said == ["first"]
+
+
+def test_sessions_answer_at_once() -> None:
+    agent = Agent()
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    for name in "abc":
+        jobs.send(name, f"to {name}")
+    until(lambda: len(agent.said) == 3)
+    assert all(jobs.of(name) for name in "abc")
+    agent.gate.set()
+    until(lambda: not any(jobs.of(name) for name in "abc"))
+
+
+def test_stop_keeps_the_partial_answer_and_sends_what_waits() -> None:
+    agent = Agent()
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    jobs.send("s", "one two three")
+    jobs.send("s", "next")
+    job = jobs.of("s")
+    assert job is not None
+    until(lambda: job.progress.text)
+    job.stop.set()
+    agent.gate.set()
+    end = ended(job).progress.end
+    assert isinstance(end, Done)
+    assert end.stopped
+    assert end.answer == "one"
+    until(lambda: agent.said == ["one two three", "next"])
+
+
+def test_after_a_failure_what_waits_is_not_sent_over_it() -> None:
+    agent = Agent()
+    agent.fails = True
+    hold = threading.Event()
+    readiness = Readiness(lambda progress: (hold.wait(5), models())[1])
+    jobs = jobs_of(agent, readiness)
+    jobs.send("s", "first")
+    jobs.send("s", "second")
+    job = jobs.of("s")
+    hold.set()
+    ended(job)
+    assert jobs.queued("s") == ["second"]
+    assert agent.said == ["first"]
+    agent.fails = False
+    jobs.retry("s", "first")
+    until(lambda: agent.said == ["first", "second"])
+
+
+def test_a_message_that_is_not_taken_is_kept_with_the_reason() -> None:
+    agent = Agent()
+    agent.raises = MessageTooLong(size=9, limit=5)
+    jobs = jobs_of(agent)
+    jobs.send("s", "123456789")
+    until(lambda: jobs.refused("s"))
+    refused = jobs.refused("s")
+    assert refused is not None
+    assert refused.text == "123456789"
+    assert refused.error is agent.raises
+    agent.raises = None
+    jobs.send("s", "ok")
+    assert jobs.refused("s") is None
+
+
+def test_an_unforeseen_exception_is_told_as_one() -> None:
+    agent = Agent()
+    agent.raises = ZeroDivisionError("secret")
+    jobs = jobs_of(agent)
+    jobs.send("s", "hello")
+    until(lambda: jobs.refused("s"))
+    refused = jobs.refused("s")
+    assert refused is not None
+    assert refused.error is not None
+    assert refused.error.code == "unexpected"
+    assert "secret" not in refused.error.text()
+
+
+def test_a_message_waits_for_the_model() -> None:
+    agent, hold = Agent(), threading.Event()
+    jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(5), models())[1]))
+    jobs.send("s", "hello")
+    job = jobs.of("s")
+    assert job is not None
+    assert job.progress.waiting
+    assert agent.said == []
+    hold.set()
+    assert not ended(job).progress.waiting
+    assert agent.said == ["hello"]
+
+
+def test_stopping_before_the_model_is_there_gives_the_message_back() -> None:
+    agent, hold = Agent(), threading.Event()
+    jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(5), models())[1]))
+    jobs.send("s", "hello")
+    job = jobs.of("s")
+    assert job is not None
+    job.stop.set()
+    ended(job)
+    refused = jobs.refused("s")
+    assert refused is not None
+    assert (refused.text, refused.error) == ("hello", None)
+    assert agent.said == []
+    hold.set()
+
+
+def test_without_a_model_the_message_is_kept_and_can_be_sent_later() -> None:
+    agent, tries = Agent(), [WeightsMissing(name="m", tried="a"), None]
+
+    def resolve(progress: object) -> Any:
+        error = tries.pop(0)
+        if error:
+            raise error
+        return models()
+
+    jobs = jobs_of(agent, Readiness(resolve))
+    jobs.send("s", "hello")
+    until(lambda: jobs.refused("s"))
+    refused = jobs.refused("s")
+    assert refused is not None
+    assert isinstance(refused.error, WeightsMissing)
+    jobs.send("s", refused.text)
+    until(lambda: agent.said == ["hello"])
+
+
+def test_steps_are_told_as_they_happen() -> None:
+    class Working(Agent):
+        def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+            yield SummaryStarted((1, 2, 3))
+            yield SummaryMade((1, 2, 3), None, error="it was longer", seconds=2)
+            yield ToolStarted("c1", "calculate", {"expression": "1/0"})
+            yield ToolFinished("c1", "calculate", "division by zero", False, 0.1)
+            yield ToolStarted("c2", "current_time", {})
+            yield Failed(4, "model_broken", "broken", True)
+
+    jobs = jobs_of(Working())
+    jobs.send("s", "go")
+    job = jobs.of("s")
+    steps = ended(job).progress.steps if job else ()
+    assert [(step.name, step.result, step.ok) for step in steps] == [
+        ("summary", "it was longer", False),
+        ("calculate", "division by zero", False),
+        ("current_time", None, True),
+    ]
+
+
+def test_the_model_is_looked_for_again_after_a_failure() -> None:
+    answers: list[Any] = [ModelUnreachable(url="http://x"), models()]
+
+    def resolve(progress: Callable[[Fetched], None]) -> Any:
+        progress(Fetched("package", 5, 10))
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    readiness = Readiness(resolve)
+    with pytest.raises(ModelUnreachable):
+        readiness.models()
+    states = [readiness.status.state]
+    assert readiness.models().name == "scripted"
+    assert [*states, readiness.status.state] == ["failed", "ready"]
+
+
+def test_a_download_is_told_until_it_is_whole() -> None:
+    seen: list[tuple[str, int]] = []
+
+    def resolve(progress: Callable[[Fetched], None]) -> Any:
+        for done in (0, 5, 10):
+            progress(Fetched("package", done, 10))
+            fetched = readiness.status.fetched
+            seen.append((readiness.status.state, fetched.done if fetched else -1))
+        return models()
+
+    readiness = Readiness(resolve)
+    readiness.models()
+    assert seen == [("fetching", 0), ("fetching", 5), ("loading", 10)]

@@ -1,0 +1,82 @@
+"""Model Markdown renders as it is meant; other people's text stays text."""
+
+from __future__ import annotations
+
+import pytest
+
+from component.markdown import boundary, fixed, plain, short, shown
+
+B = "&#8203;"
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("**압축률(0.3)**은 낮다", f"**압축률(0.3)**{B}은 낮다"),
+        ('**"기억"**을 쓴다', f'**"기억"**{B}을 쓴다'),
+        ("**“공개 문서”**는 열려 있다", f"**“공개 문서”**{B}는 열려 있다"),
+        ("값은**(중요)**하다", f"값은{B}**(중요)**{B}하다"),
+        ("**굵게** 쓴 말", "**굵게** 쓴 말"),
+        ("10~20개, 30~40개", r"10\~20개, 30\~40개"),
+        ("~~지운 말~~은 그대로", "~~지운 말~~은 그대로"),
+        ("`10~20`과 `**x(1)**은`", "`10~20`과 `**x(1)**은`"),
+        ("```\na~b **x(1)**은\n```\n3~4", "```\na~b **x(1)**은\n```\n3\\~4"),
+        ("~~~py\na~b\n~~~\n3~4", "~~~py\na~b\n~~~\n3\\~4"),
+        ("```\nstill open ~ **x(1)**은", "```\nstill open ~ **x(1)**은"),
+        ("__init__ and snake__case__name", "__init__ and snake__case__name"),
+        ("**a** and **b**", "**a** and **b**"),
+    ],
+)
+def test_markdown_is_changed_only_where_it_would_go_wrong(text: str, becomes: str) -> None:
+    assert fixed(text) == becomes
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("![a cat](http://far.example/cat.png)", "[a cat](http://far.example/cat.png)"),
+        ("![](http://far.example/pixel.png)", "[image](http://far.example/pixel.png)"),
+        ("![cat][ref]", "[cat][ref]"),
+        ("`![x](y)` stays", "`![x](y)` stays"),
+        ("Hello![note]", "Hello![note]"),
+    ],
+)
+def test_pictures_are_not_fetched_from_where_a_model_says(text: str, becomes: str) -> None:
+    assert fixed(text) == becomes
+
+
+def test_plain_text_shows_as_it_is_in_a_markdown_place() -> None:
+    said = plain("**bold** [x](javascript:1) :red[no] <b>\n# one `line`")
+    assert said == (r"\*\*bold\*\* \[x\]\(javascript\:1\) \:red\[no\] \<b\> \# one \`line\`")
+
+
+def test_what_cannot_travel_is_shown_instead() -> None:
+    assert shown("a\x00b\ud800c😀") == "a␀b�c😀"
+    shown("\udfff").encode("utf-8")
+
+
+def test_short_keeps_what_fits() -> None:
+    assert short("12345", 5) == "12345"
+    assert short("123456", 5) == "1234…"
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("one paragraph", ""),
+        ("one\n\n", ""),
+        ("one\n\ntwo", "one\n\n"),
+        ("one\n\ntwo\n\nthree", "one\n\ntwo\n\n"),
+        ("1. a\n\n   its second paragraph", ""),
+        ("```\ncode\n\nmore code", ""),
+        ("```\ncode\n\nmore\n```\n\nafter", "```\ncode\n\nmore\n```\n\n"),
+        ("$$\nx\n\ny\n$$\n\nafter", "$$\nx\n\ny\n$$\n\n"),
+    ],
+)
+def test_a_growing_answer_is_cut_only_between_paragraphs(text: str, cut: str) -> None:
+    assert text[: boundary(text, 0)] == cut
+
+
+def test_cutting_goes_on_from_the_last_cut() -> None:
+    text = "one\n\ntwo\n\nthree"
+    assert boundary(text, boundary("one\n\ntwo", 0)) == len("one\n\ntwo\n\n")

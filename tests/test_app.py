@@ -1,0 +1,444 @@
+"""The page's logic: the real script on a scripted model."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from langchain_core.messages import AIMessage, BaseMessage
+from streamlit.testing.v1 import AppTest
+
+import settings
+from component import resource
+from errors import GieokError, ModelUnreachable, WeightsMissing
+from model import resolve
+from model.modelset import ModelSet
+from model.scripted import ScriptedModel
+from model.scripted import models as scripted
+from store import Store
+
+APP = str(Path(__file__).parent.parent / "app.py")
+Answer = str | AIMessage | BaseException
+Serve = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """No agent, no models, no running turns of an earlier test."""
+    st.cache_resource.clear()
+    yield
+    agent: Any = resource.agent
+    if settings.current().data_dir.exists():
+        agent().close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Puts scripted models behind the page: ``chat`` a list of answers or a function of the messages."""
+
+    def put(chat: Any = (), utility: Any = summarised, **fields: Any) -> None:
+        def models(_: settings.Settings, progress: object = None) -> ModelSet:
+            return scripted(ScriptedModel(chat, **fields), utility)
+
+        monkeypatch.setattr(resolve, "models", models)
+
+    return put
+
+
+def summarised(messages: list[BaseMessage]) -> Answer:
+    return "사용자와 AI가 인사를 나눔."
+
+
+def page(language: str = "ko-KR", **query: str) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=20)
+    at.context = {"locale": language}
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def say(at: AppTest, text: str) -> AppTest:
+    at.chat_input(key="ask").set_value(text).run()
+    assert not at.exception
+    return at
+
+
+def texts(at: AppTest) -> str:
+    """Everything that can be read on the page, one element a line."""
+    kinds = (at.text, at.markdown, at.caption, at.code, at.error, at.info)
+    return "\n".join(str(each.value) for kind in kinds for each in kind)
+
+
+def session_of(at: AppTest) -> str:
+    value = at.query_params["s"]
+    return value if isinstance(value, str) else value[0]
+
+
+def store() -> Store:
+    return resource.agent().store
+
+
+# --- first look ---------------------------------------------------------------------------------
+
+
+def test_an_empty_page_invites_with_three_questions(serve: Serve) -> None:
+    serve()
+    at = page()
+    assert [at.button(key=f"sample-{number}").label for number in (1, 2, 3)] == [
+        "지금 서울은 몇 시야?",
+        "1,250,000원의 15%는 얼마야?",
+        "주말에 갈 만한 서울 근교 여행지를 추천해줘",
+    ]
+    assert "s" not in at.query_params
+    assert store().sessions() == []
+
+
+def test_the_slider_is_the_specified_one(serve: Serve) -> None:
+    serve()
+    slider = page().slider(key="rate-new")
+    assert (slider.label, slider.min, slider.max, slider.value, slider.step) == ("요약 압축률", 0.1, 0.5, 0.3, 0.05)
+    assert slider.help == "낮을수록 짧게 요약, 높을수록 상세하게 요약"
+
+
+def test_the_language_is_the_browsers_until_it_is_chosen(serve: Serve) -> None:
+    serve()
+    at = page("en-US")
+    assert at.slider(key="rate-new").label == "Summary compression"
+    at.segmented_control(key="language-en").set_value("ko").run()
+    assert at.slider(key="rate-new").label == "요약 압축률"
+    assert at.query_params["lang"] in ("ko", ["ko"])
+
+
+def test_a_session_that_does_not_exist_is_told_and_a_new_chat_begins(serve: Serve) -> None:
+    serve()
+    at = page(s="no-such")
+    assert "찾을 수 없습니다" in at.error[0].value
+    assert "s" not in at.query_params
+    at.run()
+    assert not at.error
+
+
+# --- a turn -------------------------------------------------------------------------------------
+
+
+def test_a_message_gets_its_answer_and_the_session_an_address(serve: Serve) -> None:
+    serve(["**압축률(0.3)**은 30%입니다."])
+    at = say(page(), "압축률이 뭐야?")
+    assert at.text[0].value == "압축률이 뭐야?"
+    assert "**압축률(0.3)**&#8203;은 30%입니다." in texts(at)
+    turn = store().turns(session_of(at))[0]
+    assert (turn.status, turn.answer) == ("done", "**압축률(0.3)**은 30%입니다.")
+
+
+def test_a_sample_question_is_sent_like_any_other(serve: Serve) -> None:
+    serve(["열두 시입니다."])
+    at = page()
+    at.button(key="sample-1").click().run()
+    assert at.text[0].value == "지금 서울은 몇 시야?"
+    assert "열두 시입니다." in texts(at)
+
+
+def test_the_session_is_found_again_by_its_address(serve: Serve) -> None:
+    serve(["안녕하세요, 민수님."])
+    session = session_of(say(page(), "나는 민수야, 반가워. 오늘 일정을 정리하자."))
+    at = page(s=session)
+    assert "안녕하세요, 민수님." in texts(at)
+    assert at.button(key=f"open-{session}").label.startswith("나는 민수야")
+
+
+def test_a_tool_step_is_shown_with_what_it_was_given_and_gave(serve: Serve) -> None:
+    call = {"name": "calculate", "args": {"expression": "15*24"}, "id": "c1", "type": "tool_call"}
+    serve([AIMessage("", tool_calls=[call]), "360입니다."])
+    at = say(page(), "15 곱하기 24는?")
+    assert any(each.label.startswith(r"계산\: 15\*24") for each in at.status)
+    assert any("360" in each.value for each in at.code)
+    assert "360입니다." in texts(at)
+
+
+def test_a_failed_turn_says_what_to_do_and_can_be_tried_again(serve: Serve) -> None:
+    serve([ModelUnreachable(url="http://127.0.0.1:9/v1"), "다시 왔습니다."])
+    at = say(page(), "오늘 할 일을 세 가지만 정해줘")
+    assert at.error[0].value.startswith("**`http://127.0.0.1:9/v1`의 모델에 연결할 수 없습니다")
+    assert "다시 시도하세요" in at.error[0].value
+    at.button(key="retry-1").click().run()
+    assert not at.error
+    assert "다시 왔습니다." in texts(at)
+    assert [turn.status for turn in store().turns(session_of(at))] == ["done"]
+
+
+def test_a_cut_off_turn_says_so_and_can_be_resumed(serve: Serve) -> None:
+    serve(["이어서 답합니다."])
+    page()
+    session = store().create_session("ko", 0.3).id
+    store().accept_turn(session, "끊긴 질문에 답해줘")
+    at = page(s=session)
+    assert "끊겼습니다" in at.error[0].value
+    at.button(key="retry-1").click().run()
+    assert not at.error
+    assert "이어서 답합니다." in texts(at)
+
+
+def test_an_empty_message_is_refused_and_kept(serve: Serve) -> None:
+    serve([])
+    at = say(page(), "   \n ")
+    assert "메시지가 비어 있습니다" in at.error[0].value
+    assert store().sessions() == []
+
+
+def test_a_message_that_is_too_long_can_be_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIEOK_MESSAGE_LIMIT", "10")
+    settings.current.cache_clear()
+    serve([])
+    at = say(page(), "이 메시지는 열 글자보다 깁니다")
+    assert "10자까지" in at.error[0].value
+    at.button(key="to-draft").click().run()
+    assert not at.error
+
+
+def test_without_a_model_the_page_says_why_and_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[GieokError | None] = [WeightsMissing(name="qwen", tried="huggingface")]
+
+    def models(_: settings.Settings, progress: object = None) -> ModelSet:
+        error = tries.pop() if tries else None
+        if error:
+            raise error
+        return scripted(["준비됐습니다."])
+
+    monkeypatch.setattr(resolve, "models", models)
+    at = page()
+    assert "모델 qwen의 가중치를 어디에서도 받지 못했습니다" in texts(at)
+    at.button(key="model-retry").click().run()
+    assert "**scripted**" in texts(at)
+    assert "준비됐습니다." in texts(say(at, "이제 되는지 확인해줘"))
+
+
+# --- sessions and settings ----------------------------------------------------------------------
+
+
+def test_a_new_chat_leaves_the_old_one_in_the_list(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = say(page(), "첫 번째 대화에서 물어봅니다")
+    first = session_of(at)
+    at.button(key="new-chat").click().run()
+    assert "s" not in at.query_params
+    assert at.button(key="sample-1")
+    say(at, "두 번째 대화에서 물어봅니다")
+    assert session_of(at) != first
+    at.button(key=f"open-{first}").click().run()
+    assert session_of(at) == first
+    assert at.text[0].value == "첫 번째 대화에서 물어봅니다"
+
+
+def test_the_rate_chosen_before_the_first_message_is_the_sessions(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = page()
+    at.slider(key="rate-new").set_value(0.1).run()
+    say(at, "요약을 짧게 해줘")
+    assert store().session(session_of(at)).compression_rate == 0.1
+    assert at.slider(key=f"rate-{session_of(at)}").value == 0.1
+
+
+def test_moving_the_slider_changes_this_session_only_and_is_kept(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    one = session_of(say(page(), "첫 번째 대화입니다"))
+    at = say(page(), "두 번째 대화입니다")
+    at.slider(key=f"rate-{session_of(at)}").set_value(0.5).run()
+    assert store().session(session_of(at)).compression_rate == 0.5
+    assert store().session(one).compression_rate == 0.3
+    assert page(s=session_of(at)).slider(key=f"rate-{session_of(at)}").value == 0.5
+    assert "현재 압축률: 0.5" in texts(page(s=session_of(at)))
+
+
+def test_a_rate_from_outside_the_slider_is_refused(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = say(page(), "압축률을 바꿔보자")
+    at.slider(key=f"rate-{session_of(at)}").set_value(0.9).run()
+    assert not at.exception
+    assert store().session(session_of(at)).compression_rate == 0.3
+
+
+def test_a_long_conversation_shows_its_last_turns_and_more_on_demand(serve: Serve) -> None:
+    serve()
+    page()
+    session = filled(44)
+    at = page(s=session)
+    shown = [each.value for each in at.text if each.value.startswith("질문")]
+    assert (shown[0], shown[-1], len(shown)) == ("질문 25", "질문 44", 20)
+    at.button(key="load-earlier").click().run()
+    shown = [each.value for each in at.text if each.value.startswith("질문")]
+    assert (shown[0], len(shown)) == ("질문 5", 40)
+
+
+# --- the panel ----------------------------------------------------------------------------------
+
+
+def filled(turns: int) -> str:
+    """A session with that many finished turns, without running them."""
+    from store import Finished
+
+    session = store().create_session("ko", 0.3).id
+    for number in range(1, turns + 1):
+        store().accept_turn(session, f"질문 {number}")
+        store().finish_turn(session, number, Finished("done", answer=f"답 {number}"))
+    return session
+
+
+def add_summary(session: str, turns: list[int], original: int, text: str, length: int, **fields: Any) -> None:
+    record = {
+        "thread_id": session,
+        "turns": turns,
+        "turn_length": 3,
+        "original_chars": original,
+        "summary_chars": length,
+        "compression_rate": 0.3,
+        "summary": text,
+    }
+    status = fields.pop("status", "active")
+    store().ledger.add(session, turns, 0.3, status, record=record, **fields)
+
+
+def test_the_panel_draws_the_specifications_example(serve: Serve) -> None:
+    serve()
+    page()
+    session = filled(10)
+    add_summary(session, [1, 2, 3], 1500, "사용자가 인사하고 파이썬 3.13…", 450)
+    add_summary(session, [4, 5, 6], 100, "사용자가 현재 시간을 물어봄…", 30)
+    add_summary(session, [7, 8, 9], 800, "저녁 약속에 대해 이야기했으며…", 240)
+    said = texts(page(s=session))
+    for line in (
+        "#### 📝 대화 요약 히스토리",
+        "현재 압축률: 0.3",
+        r"**\[1\-3턴 요약\]** :gray[압축률 0\.3]",
+        "1500자 → 450자",
+        "사용자가 인사하고 파이썬 3.13…",
+        "100자 → 30자",
+        "800자 → 240자",
+        "#### 📊 요약 통계",
+        "총 요약: 3개 (9턴 압축)",
+        "원본: 2400자 → 요약: 720자",
+        "전체 압축률: 70% 절감",
+        "13턴이 시작될 때 10-12턴을 요약합니다.",
+    ):
+        assert line in said.splitlines()
+
+
+def test_the_panel_says_what_was_lost_what_failed_and_what_was_made_ahead(serve: Serve) -> None:
+    serve()
+    page()
+    session = filled(6)
+    add_summary(session, [1, 2, 3], 900, "요약 1", 300, lost=["2,400원", "3월 5일"])
+    error = {"code": "summary_rejected", "message": "…", "values": {"first": 4, "last": 6, "reason": "너무 깁니다"}}
+    store().ledger.fail(session, [4, 5, 6], 0.3, error)
+    said = texts(page(s=session))
+    assert r"요약에서 빠진 사실\: 2,400원, 3월 5일" in said
+    assert r"4\-6턴의 요약을 사용하지 않았습니다\: 너무 깁니다" in said
+    assert "다음 턴에 다시 시도합니다" in said
+    add_summary(session, [4, 5, 6], 900, "요약 2", 300, status="ready", ahead=True)
+    said = texts(page(s=session))
+    assert "미리 만들어 둠" in said
+    assert "사용하지 않았습니다" not in said
+
+
+def test_the_last_prompt_is_shown_by_part_against_full_history(serve: Serve) -> None:
+    from store import Finished
+
+    serve()
+    page()
+    session = store().create_session("ko", 0.3).id
+    parts = [("system", 700), ("summaries", 200), ("recent", 60), ("question", 40)]
+    report = {
+        "turn": 1,
+        "parts": [{"name": name, "tokens": tokens, "budget": 0, "items": []} for name, tokens in parts],
+        "left_out": [],
+        "total_tokens": 1000,
+        "full_tokens": 4000,
+        "exact": False,
+    }
+    store().accept_turn(session, "질문")
+    store().finish_turn(session, 1, Finished("done", answer="답", report=report))
+    at = page(s=session)
+    assert "**≈ 1,000 토큰**" in texts(at)
+    assert "전체 기록을 보냈다면 4,000 토큰 · 75% 절약" in texts(at)
+    bar = next(each.proto.body for each in at.get("html") if "gieok-bar" in each.proto.body)
+    assert 'class="part-summaries" style="flex:200"' in bar
+    assert 'class="part-rest" style="flex:3000"' in bar
+
+
+def test_ten_turns_on_a_scripted_model_fill_the_panel(serve: Serve) -> None:
+    serve(lambda messages: "그렇군요. 자세히 알려드리겠습니다. " * 8)
+    at = page()
+    for number in range(1, 11):
+        say(at, f"여행 계획의 {number}번째 단계에 대해 자세히 설명해줘")
+        if number == 5:
+            at.slider(key=f"rate-{session_of(at)}").set_value(0.5).run()
+    summaries = store().ledger.summaries(session_of(at))
+    assert [each.turns for each in summaries] == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    assert [each.rate for each in summaries] == [0.3, 0.5, 0.5]
+    said = texts(at)
+    for first, last in ((1, 3), (4, 6), (7, 9)):
+        assert rf"\[{first}\-{last}턴 요약\]" in said
+    assert "13턴이 시작될 때" in said
+
+
+# --- hostile text -------------------------------------------------------------------------------
+
+HOSTILE = [
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "# heading\n1. list\n:red[red] :smile: $x^2$ [link](javascript:alert(1))",
+    "null \x00 and lone \ud800 surrogate",
+    "‮right to left‬ עברית العربية",
+    "👩‍👩‍👧‍👦 e\u0301 \u200b\ufeff",
+    "{braces} {0} %s",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=["html", "markdown", "unsendable", "rtl", "emoji", "format"])
+def test_hostile_text_is_shown_as_text_and_kept_as_it_was(serve: Serve, text: str) -> None:
+    serve(lambda messages: text)
+    page()
+    session = store().create_session("ko", 0.3).id
+    from store import Finished
+
+    store().accept_turn(session, text)
+    store().finish_turn(session, 1, Finished("done", answer=text, steps=[{"name": text, "result": text, "ok": True}]))
+    add_summary(session, [1, 2, 3], 100, text, 10, lost=[text])
+    at = page(s=session)
+    shown = text.replace("\x00", "␀").replace("\ud800", "�")
+    assert at.text[0].value == shown
+    assert all(not each.allow_html for each in at.markdown)
+    assert all(text not in each.proto.body for each in at.get("html"))
+    assert store().turns(session)[0].question == text
+    json.dumps(texts(at), ensure_ascii=False).encode("utf-8")
+
+
+def test_a_message_of_100_kilobytes_is_folded_and_opens(serve: Serve) -> None:
+    serve(lambda messages: "읽었습니다.")
+    text = "가나다라 " * 20_000 + "끝"
+    at = say(page(), text)
+    assert len(at.text[0].value) < 5_000
+    at.button(key="fold-1").click().run()
+    assert at.text[0].value == text
+    assert store().turns(session_of(at))[0].question == text
+
+
+# --- how it waits -------------------------------------------------------------------------------
+
+
+def test_a_page_opened_in_mid_answer_stays_until_it_is_complete(serve: Serve) -> None:
+    serve(lambda messages: "느린 답이 천천히 왔습니다 " * 3, delay=0.05)
+    page()
+    session = store().create_session("ko", 0.3).id
+    resource.jobs().send(session, "천천히 답해줘")
+    while resource.jobs().of(session) is not None and not resource.jobs().of(session).progress.text:  # type: ignore[union-attr]
+        time.sleep(0.01)
+    at = page(s=session)
+    assert resource.jobs().of(session) is None
+    assert "느린 답이 천천히 왔습니다" in texts(at)
