@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from errors import GieokError
+from errors import GieokError, SessionUnknown
 from graph.chunk import chunk_messages, ledger_fields
 from graph.engine import Engine
 from graph.finish import plain_error
@@ -42,13 +42,23 @@ def _work(
 
     def work(stop: threading.Event) -> None:
         ledger = engine.store.ledger
-        if ledger.ready(session_id, chunk, rate):
+        if not _wanted(engine, session_id, rate) or ledger.ready(session_id, chunk, rate):
             return
         try:
             models = engine.models()
             made = make(messages, chunk, thread_id=session_id, rate=rate, models=models, language=language, stop=stop)
             ledger.add(session_id, chunk, rate, "ready", ahead=True, **ledger_fields(made))
+        except SessionUnknown:  # deleted meanwhile
+            return
         except GieokError as error:
             ledger.fail(session_id, chunk, rate, plain_error(error), ahead=True)
 
     return work
+
+
+def _wanted(engine: Engine, session_id: str, rate: float) -> bool:
+    """Whether the session still exists and still wants this rate."""
+    try:
+        return engine.store.session(session_id).compression_rate == rate
+    except SessionUnknown:
+        return False

@@ -5,6 +5,7 @@ Strict msgpack: a blob may only name LangChain's messages and plain types, so a 
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,10 +18,13 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from errors import MissingExtra
-from store.database import BUSY_SECONDS, translated
+from store.database import BUSY_SECONDS, MAKING, alone_with, translated
 
 _OLDER = """DELETE FROM {table} WHERE thread_id = ?
     AND checkpoint_id < (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"""
+
+POOL = 10
+CONNECT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,13 @@ def _sqlite(path: Path) -> Checkpoints:
     with translated(str(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, check_same_thread=False, timeout=BUSY_SECONDS)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")  # survives kill -9; after a power cut the record rebuilds it
-        saver = SqliteSaver(connection, serde=_serializer())
-        saver.setup()
+        with alone_with(path):
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(
+                "PRAGMA synchronous=NORMAL"
+            )  # survives kill -9; after a power cut the record rebuilds it
+            saver = SqliteSaver(connection, serde=_serializer())
+            saver.setup()
 
     def prune(thread_id: str) -> None:
         with translated(str(path)), saver.lock, connection:
@@ -63,11 +70,29 @@ def _sqlite(path: Path) -> Checkpoints:
 def _postgres(url: str) -> Checkpoints:
     try:
         from langgraph.checkpoint.postgres import PostgresSaver
+        from psycopg.rows import dict_row
+        from psycopg_pool import ConnectionPool
     except ModuleNotFoundError as error:
-        raise MissingExtra(feature="PostgreSQL", package="langgraph-checkpoint-postgres[binary]") from error
-    plain = url.replace("postgresql+psycopg://", "postgresql://")
-    stack = ExitStack()
-    with translated("DATABASE_URL"):
-        saver = stack.enter_context(PostgresSaver.from_conn_string(plain))
-        saver.setup()
-    return Checkpoints(saver, lambda thread_id: saver.prune([thread_id]), stack.close)
+        raise MissingExtra(feature="PostgreSQL", package="langgraph-checkpoint-postgres psycopg[binary]") from error
+    pool = ConnectionPool(
+        re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url),
+        kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+        min_size=1,
+        max_size=POOL,
+        check=ConnectionPool.check_connection,  # a connection that the server dropped is replaced
+        open=False,
+    )
+    with ExitStack() as undo, translated("DATABASE_URL"):
+        undo.callback(pool.close)
+        pool.open(wait=True, timeout=CONNECT_SECONDS)
+        saver = PostgresSaver(pool, serde=_serializer())
+        with pool.connection() as connection, connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MAKING,))
+            saver.setup()
+        undo.pop_all()
+
+    def prune(thread_id: str) -> None:
+        with translated("DATABASE_URL"):
+            saver.prune([thread_id])
+
+    return Checkpoints(saver, prune, pool.close)

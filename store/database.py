@@ -2,35 +2,75 @@
 
 from __future__ import annotations
 
+import fcntl
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from errors import BadSetting, DiskFull, StoreUnavailable
 from store.schema import metadata
 
 BUSY_SECONDS = 30.0
+MAKING = 0x6769656F6B
+"""Key of the advisory lock that guards the making of tables."""
+
+
+def _driver_errors() -> tuple[type[Exception], ...]:
+    """What LangGraph's PostgreSQL saver raises, where it is installed."""
+    try:
+        from psycopg import Error
+    except ImportError:
+        return ()
+    return (Error,)
+
+
+_DRIVER = _driver_errors()
 
 
 def connect(url: str) -> Engine:
     """An engine with all tables made. Raises ``BadSetting`` or ``StoreUnavailable``."""
     try:
-        address = make_url(url)
+        address = make_url(re.sub(r"^postgres(?=://|\+)", "postgresql", url))
         _make_folder(address.database if address.get_backend_name() == "sqlite" else None)
         engine = create_engine(address, **_options(address.get_backend_name()))
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise BadSetting(name="DATABASE_URL", value=_without_password(url), reason=str(error)) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
-    with translated(_without_password(url)):
+    with translated(_without_password(url)), alone(engine):
         metadata.create_all(engine)
     return engine
+
+
+@contextmanager
+def alone(engine: Engine) -> Iterator[None]:
+    """One process at a time makes the tables: «create what is missing» is no single step in any database."""
+    file = engine.url.database
+    if engine.dialect.name == "postgresql":
+        with engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MAKING})
+            yield
+    elif engine.dialect.name == "sqlite" and file and file != ":memory:":
+        with alone_with(Path(file)):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def alone_with(file: Path) -> Iterator[None]:
+    """One process at a time, by a lock beside the file."""
+    with file.with_name(f"{file.name}.lock").open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
@@ -38,8 +78,8 @@ def translated(where: str) -> Iterator[None]:
     """Turns database exceptions into ``DiskFull`` and ``StoreUnavailable``."""
     try:
         yield
-    except (DBAPIError, sqlite3.Error, OSError) as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+    except (DBAPIError, PoolTimeout, sqlite3.Error, OSError, *_DRIVER) as error:
+        reason = (str(getattr(error, "orig", None) or error) or type(error).__name__).splitlines()[0]
         if "disk is full" in reason or "No space left" in reason:
             raise DiskFull(path=where, needed="more", free="none") from error
         raise StoreUnavailable(where=where, reason=reason) from error

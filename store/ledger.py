@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from errors import SessionUnknown
 from store import schema
 from store.record import Summary, SummaryStatus
 
@@ -25,7 +26,7 @@ class Ledger:
         self._transaction = transaction
 
     def add(self, session_id: str, turns: list[int], rate: float, status: SummaryStatus, **fields: Any) -> int:
-        """Adds a version of the summary of these turns; returns its id.
+        """Adds a version of the summary of these turns; returns its id. ``SessionUnknown`` when it was deleted.
 
         ``fields``: record, ahead, origin, model, prompt_tokens, answer_tokens, seconds, kept, lost, error.
         """
@@ -34,6 +35,8 @@ class Ledger:
         chunk = (_TABLE.c.session_id == session_id, _TABLE.c.first_turn == turns[0])
         newest = select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*chunk).scalar_subquery()
         with self._transaction() as connection:
+            if not connection.execute(select(schema.session.c.id).where(schema.session.c.id == session_id)).first():
+                raise SessionUnknown(session=session_id)
             if status == "ready" and self._counts(connection, chunk):
                 status = "superseded"  # it came late: another version is in the context already
             elif status in ("ready", "active"):
