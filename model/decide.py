@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 from uuid import uuid4
 
@@ -25,22 +26,29 @@ REPLY = "reply"
 MAX_TOKENS = 120
 """Longest decision in tokens."""
 QUESTION_CHARS, CONTEXT_CHARS = 600, 150
-_GENERIC = {
+_REPLIES = {
     "ko": (
         "안녕!",
-        "고마워, 도움이 됐어",
+        "나는 34살이야",
         "내가 아까 뭐라고 했지?",
+        "어제 커피를 3잔 마셨어",
+        "고마워, 도움이 됐어",
         "김치찌개 끓이는 법 알려줘",
+        "월세로 65만 원을 내고 있어",
         "내일 10시에 회의가 있어",
     ),
     "en": (
         "Hello!",
-        "Thanks, that helped",
+        "I am 34 years old",
         "What did I say earlier?",
+        "I drank 3 coffees yesterday",
+        "Thanks, that helped",
         "How do I make an omelette?",
+        "I pay 650 a month in rent",
         "I have a meeting at 10",
     ),
 }
+"""Questions that need no tool; mixed with the tools' own examples, so that neither kind is the last word."""
 _LABELS = {"ko": ("앞의 질문", "질문"), "en": ("Previous question", "Question")}
 
 
@@ -135,12 +143,17 @@ def _about(tool: BaseTool, language: str) -> str:
 
 
 def _examples(tools: Sequence[BaseTool], language: str) -> str:
-    label = _LABELS[language][1]
-    pairs: list[tuple[str, dict[str, Any]]] = [(question, {REPLY: {}}) for question in _GENERIC[language]]
-    for tool in tools:
-        given = (tool.metadata or {}).get("examples", {}).get(language, ())
-        pairs += [(question, {tool.name: arguments}) for question, arguments in given]
-    return "\n".join(f"{label}: {question}\n{_json(decision)}" for question, decision in pairs)
+    asked, needs = (
+        _LABELS[language][1],
+        [
+            (question, {tool.name: arguments})
+            for tool in tools
+            for question, arguments in (tool.metadata or {}).get("examples", {}).get(language, ())
+        ],
+    )
+    replies: list[tuple[str, dict[str, Any]]] = [(question, {REPLY: {}}) for question in _REPLIES[language]]
+    mixed = [pair for pairs in zip_longest(needs, replies) for pair in pairs if pair]
+    return "\n".join(f"{asked}: {question}\n{_json(decision)}" for question, decision in mixed)
 
 
 def _ask(question: str, history: Sequence[AnyMessage], language: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from langchain_core.tools import ToolException, tool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from graph.tool import arithmetic
 
@@ -14,6 +16,14 @@ class CalculateArguments(BaseModel):
     """Arguments of ``calculate``."""
 
     expression: str = Field(max_length=MAX_LENGTH, description='An expression such as "(1200+350)*3" or "15% of 2400"')
+
+    @field_validator("expression")
+    @classmethod
+    def _has_an_operation(cls, value: str) -> str:
+        """A number alone is a statement of the user, not a calculation."""
+        if re.fullmatch(r"[\d.]+", arithmetic.understand(value)):
+            raise ValueError("a number alone needs no calculation; give an expression with an operation")
+        return value
 
 
 @tool(args_schema=CalculateArguments)

@@ -95,5 +95,11 @@ def test_too_long_an_expression_is_refused_by_the_schema() -> None:
     assert "300" in str(message.content)
 
 
+def test_a_number_alone_is_refused() -> None:
+    message = _result("3,200만")
+    assert message.status == "error"
+    assert "operation" in str(message.content)
+
+
 def test_the_same_expression_gives_the_same_text() -> None:
     assert _result("22/7").content == _result("22/7").content
