@@ -1,1 +1,10 @@
-"""Long-term memory (design §6)."""
+"""Long-term memory: recursive summaries and entities in Redis, archived in the database (design §6).
+
+``Memory`` is the door; everything else here is behind it.
+"""
+
+from memory.memory import USER, Due, FoldReport, Memory
+from memory.state import Entity, Rejection, Turn, Version
+from memory.view import MemoryView
+
+__all__ = ["USER", "Due", "Entity", "FoldReport", "Memory", "MemoryView", "Rejection", "Turn", "Version"]

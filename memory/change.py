@@ -88,7 +88,7 @@ def _against(earlier: Sequence[str], statement: str) -> list[Change]:
 
 def _earlier(earlier: Sequence[str], new: fact.Fact, about: frozenset[str]) -> fact.Fact | None:
     """The value that the new one follows: in the sentence that is most about the same, next to a word they share."""
-    for line in sorted(earlier[::-1], key=lambda each: -len(words(each) & about)):
+    for line in sorted(reversed([*earlier]), key=lambda each: -len(words(each) & about)):  # noqa: C414 (stable)
         shared = words(line) & about
         olds = [each for each in fact.facts(line) if _comparable(each, new)]
         if shared and olds:

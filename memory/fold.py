@@ -20,6 +20,7 @@ from errors import FoldRejected
 from memory import change
 from memory.ask import Talk, bare, fenced, notes_shape, pairs_shape, read_notes, read_pairs
 from memory.change import Change
+from memory.line import about, alike, choose, pairs, plain, shortened
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, Turn, put, same_key
 from model.modelset import ModelSet
 from text import fact, pack, sentence
@@ -102,14 +103,19 @@ class Source:
 
     def turn_of(self, value: str) -> int | None:
         """The newest turn that holds this value word for word."""
-        plain = _plain(value)
-        found = (turn.number for turn in reversed(self.turns) if plain in _plain(turn.question + "\n" + turn.answer))
+        wanted = plain(value)
+        found = (turn.number for turn in reversed(self.turns) if wanted in plain(turn.question + "\n" + turn.answer))
         return next(found, None)
+
+    def place(self, text: str) -> int:
+        """Where in the turns a sentence belongs: the statement that it shares the most letter pairs with."""
+        own = pairs(text)
+        return max(range(len(self.said)), key=lambda at: len(own & pairs(self.said[at])), default=0)
 
     def is_forgotten(self, text: str) -> bool:
         """Whether the user had this forgotten and has not said it again."""
         last = self.turns[-1].number if self.turns else 0
-        return any(number >= last and alike(what, text) for what, number in self.forgotten)
+        return any(number >= last and about(what, text) for what, number in self.forgotten)
 
     def rejected(self, reason: str) -> FoldRejected:
         """The error that keeps the old memory."""
@@ -204,16 +210,23 @@ def _notes(source: Source, talk: Talk, step: Callable[[str], None]) -> _Written:
     pairs = read_pairs(talk.ask(prompt.render("memory_entities", source.language, keys=keys), **pairs_shape(PAIRS)))
     step("named")
     notes += _repair(source, talk, notes, pairs, step)
-    fresh = sentence.split(_packed(source, notes))
-    old = [line for line in source.lines if not any(pack.alike(line, each) for each in fresh)]
+    fresh = _chosen(source, notes)
+    old = [line for line in source.lines if not _repeated(source, line, fresh)]
     return _Written([*(_one_line(source, old) if new_topic and notes else old), *fresh], pairs)
 
 
+def _repeated(source: Source, line: str, fresh: Sequence[str]) -> bool:
+    """Whether the new sentences say all of an old one."""
+    said = "\n".join(fresh)
+    facts = [each for each in fact.facts(line) if not change.outdated(each.text, source.changes)]
+    return any(alike(line, each) for each in fresh) and all(fact.holds(said, each) for each in facts)
+
+
 def _repair(
-    source: Source, talk: Talk, notes: Sequence[pack.Note], pairs: list[tuple[str, str]], step: Callable[[str], None]
-) -> list[pack.Note]:
+    source: Source, talk: Talk, notes: Sequence[str], pairs: list[tuple[str, str]], step: Callable[[str], None]
+) -> list[str]:
     """One more request when much is missing; what is still missing is copied from what the user said."""
-    lost = _lost(source, _Written([*source.lines, *(note.text for note in notes)], pairs))
+    lost = _lost(source, _Written([*source.lines, *notes], pairs))
     lost = [each for each in lost if each not in source.pins]
     if len(lost) <= (1 - ENOUGH) * len(source.wanted):
         return []
@@ -224,31 +237,21 @@ def _repair(
     return [note for each in said if (note := _note(source, each, usual))]
 
 
-def _packed(source: Source, notes: Sequence[pack.Note]) -> str:
+def _chosen(source: Source, notes: Sequence[str]) -> list[str]:
     """The notes, and the user's own sentences for facts that they lack."""
-    size = sum(len(note.text) + 1 for note in notes)
-    space = pack.Room(size, size + 6 * NOTE[source.language])
-    said = [note for note in _sentences(source) if not source.is_forgotten(note.text)]
-    old = [each for each in said if not _superseded(source, each.text)]
-    return pack.pack([*notes, *old], source.wanted, space)
+    user, most = _LABEL[source.language][0], 2 * NOTE[source.language]
+    spare = [f"{user}: {each}" for each in source.said if len(each) <= most and not source.is_forgotten(each)]
+    spare = [each for each in spare if not _superseded(source, each)]
+    size = sum(len(each) + 1 for each in notes) + 6 * NOTE[source.language]
+    return choose(notes, spare, source.wanted, size, source.place)
 
 
-def _sentences(source: Source) -> list[pack.Note]:
-    """What the user stated, as notes that say so."""
-    label = _LABEL[source.language][0]
-    most = 2 * NOTE[source.language]
-    found = [pack.Note(f"{label}: {each}", at, pack.SOURCE) for at, each in enumerate(source.said)]
-    return [note for note in found if len(note.text) <= most]
-
-
-def _note(source: Source, said: str, length: int) -> pack.Note | None:
-    """A note with its place; None when it states what nobody said, what was replaced, or what is forgotten."""
+def _note(source: Source, said: str, length: int) -> str:
+    """A note; '' when it states what nobody said, what was replaced, or what is forgotten."""
     said = pack.shorten(said, length - 1) if len(said) >= length else said
     exact = [each for each in fact.facts(said) if each.kind != "name"]
     invented = any(not fact.holds(source.everything, each) for each in exact)
-    if not said or invented or source.is_forgotten(said) or _superseded(source, said):
-        return None
-    return pack.Note(said, pack.place(said, [pack.Note(each, at) for at, each in enumerate(source.said)]))
+    return "" if invented or source.is_forgotten(said) or _superseded(source, said) else said
 
 
 def _superseded(source: Source, text: str) -> bool:
@@ -264,9 +267,7 @@ def _one_line(source: Source, lines: Sequence[str]) -> list[str]:
         return list(lines)
     known = _whole("", source.entities)
     facts = [each for each in fact.facts("\n".join(lines)) if not fact.holds(known, each)]
-    notes = [pack.Note(line, at) for at, line in enumerate(lines)]
-    joined = pack.pack(notes, facts, pack.Room(LINE_CHARS, LINE_CHARS)) or pack.shorten(lines[-1], LINE_CHARS)
-    return [" / ".join(sentence.split(joined))] if joined else []
+    return [shortened(lines, facts, LINE_CHARS)]
 
 
 # --- what holds for both -------------------------------------------------------------------------
@@ -359,7 +360,7 @@ def _judge(source: Source, text: str, entities: Sequence[Entity]) -> None:
 
 def _has(text: str, pin: str) -> bool:
     """Whether a pinned statement stands in a text: word for word, or all its facts when it has some."""
-    if _plain(pin) in _plain(text):
+    if plain(pin) in plain(text):
         return True
     facts = fact.facts(pin)
     return bool(facts) and all(fact.holds(text, each) for each in facts)
@@ -369,19 +370,10 @@ def _whole(text: str, entities: Sequence[Entity]) -> str:
     return "\n".join([text, *(f"{each.key}: {each.value}" for each in entities)])
 
 
-def alike(what: str, text: str) -> bool:
-    """Whether a text is about what somebody wants forgotten or found."""
-    return _plain(what) in _plain(text) or (len(what) > 8 and pack.alike(what, text))
-
-
 def abridged(text: str, most: int) -> str:
     """Head and tail of a text that is longer than ``most`` characters."""
     text = " ".join(clean(text).split())
     return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
-
-
-def _plain(text: str) -> str:
-    return "".join(text.casefold().split())
 
 
 def cost(folded: Folded) -> dict[str, Any]:

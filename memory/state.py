@@ -78,8 +78,9 @@ class Rejection:
 class State:
     """One memory. ``revision`` 0: it does not exist yet. ``folded``: turns that are in the memory, as ranges.
 
-    ``start``: version of the user's memory that this session started from, or last wrote; ``forgotten``: (what,
-    newest turn then): turns up to that one do not bring it back.
+    ``start``: version of the user's memory that this session started from, or last wrote; -1 when another session
+    has written there in between. ``carried``, of a user's memory: the version of each session that it has taken over.
+    ``forgotten``: (what, newest turn then): turns up to that one do not bring it back.
     """
 
     revision: int = 0
@@ -93,8 +94,11 @@ class State:
     pins: tuple[str, ...] = ()
     forgotten: tuple[tuple[str, int], ...] = ()
     rejection: Rejection | None = None
+    tenant: str = ""
+    session: str = ""
     user: str = ""
     start: int = 0
+    carried: tuple[tuple[str, int], ...] = ()
     created: float = 0.0
 
     @property
@@ -116,8 +120,13 @@ class State:
     @property
     def due(self) -> bool:
         """More than five turns wait, and something was said since the last fold was rejected."""
+        return len(self.open) > SHORT_TURNS
+
+    @property
+    def open(self) -> tuple[Turn, ...]:
+        """Turns that wait for a fold that has not been rejected over them."""
         tried = self.rejection is not None and self.rejection.seen >= self.newest
-        return len(self.waiting) > SHORT_TURNS and not tried
+        return () if tried else self.waiting
 
     @property
     def empty(self) -> bool:

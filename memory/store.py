@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol, TypeVar
 
 from memory.address import Client
-from memory.key import Scope
+from memory.key import PARTS, Scope
 from memory.state import Entity, Rejection, State, Turn, Version, note
 
 KEPT_VERSIONS = 20
@@ -24,6 +24,7 @@ TRIES = 50
 
 _RENEW = """
 local function renew(ttl)
+  if tonumber(ttl) < 0 then return end
   for _, key in ipairs(KEYS) do
     if tonumber(ttl) > 0 then redis.call('PEXPIRE', key, ttl) else redis.call('PERSIST', key) end
   end
@@ -65,7 +66,7 @@ return revision
 """
 )
 _SHORT, _MEMORY, _ENTITIES, _VERSIONS, _META = "12345"
-_KEPT = ("folded", "pins", "forgotten", "rejection", "user", "start", "created")
+_KEPT = ("folded", "pins", "forgotten", "rejection", "tenant", "session", "user", "start", "carried", "created")
 
 _T = TypeVar("_T")
 
@@ -98,48 +99,89 @@ class RedisStore:
         """The state and the versions that Redis keeps, oldest first."""
         return self._read(client, scope, versions=True)
 
+    def look(self, client: Client, scope: Scope) -> tuple[State, tuple[Version, ...]]:
+        """As ``read_all``, but not a use: the time to live runs on."""
+        return self._read(client, scope, versions=True, ttl=-1)
+
+    def revision(self, client: Client, scope: Scope) -> int:
+        """The revision in Redis, 0 when there is no memory; not a use."""
+        return int(client.hget(scope.key("meta"), "revision") or 0)
+
     def change(
         self,
         client: Client,
         scope: Scope,
         new: Callable[[State], State],
-        version: Version | None = None,
+        version: Callable[[State, State], Version | None] = lambda before, after: None,
+        *,
         token: int | None = None,
+        undo: bool = False,
+        known: State | None = None,
     ) -> State:
-        """Replace the state by ``new(state)``, atomically; ``version`` is added to the versions in the same step.
+        """Replace the state by ``new(state)``, atomically.
 
-        ``new`` may be called again when the memory changed meanwhile, and may return the state as it is: then nothing
-        is written. Raises ``Stale``.
+        ``version``, of the states before and after, is added to the versions in the same step, or with ``undo`` the
+        newest one taken off. Both may be called again when the memory changed meanwhile; when ``new`` returns the
+        state as it is, nothing is written. ``known``: the state as it was just read. Raises ``Stale``, ``Conflict``.
         """
         for _ in range(TRIES):
-            before = self.read(client, scope)
+            before, known = known or self.read(client, scope), None
             after = new(before)
-            if after == before and version is None:
+            if after == before:
                 return before
-            after = after if before.revision else replace(after, created=time.time())
-            revision = self._write(client, scope, before, after, version, token)
+            added = version(before, after)
+            after = self._stamped(scope, before, after, added)
+            revision = self._write(client, scope, before, after, [added] if added else [], token, undo)
             if revision > 0:
                 return replace(after, revision=revision)
         raise Conflict(scope.tag)
 
-    def append_turn(self, client: Client, scope: Scope, turn: Turn, user: str = "") -> State:
+    @staticmethod
+    def _stamped(scope: Scope, before: State, after: State, added: Version | None) -> State:
+        if not before.revision:
+            after = replace(after, tenant=scope.tenant, session=scope.session, user=after.user or scope.user)
+            after = replace(after, created=time.time())
+        return replace(after, version=added.number, updated=added.created) if added else after
+
+    def append_turn(self, client: Client, scope: Scope, turn: Turn, known: State | None = None) -> State:
         """Note one turn (``state.note``)."""
-        return self.change(client, scope, lambda state: note(replace(state, user=state.user or user), turn))
+        return self.change(client, scope, lambda state: note(state, turn), known=known)
 
     def swap(self, client: Client, scope: Scope, version: Version, new: Callable[[State], State], token: int) -> State:
         """Replace the memory by a new version under the fold's lock. Raises ``Stale``."""
-        return self.change(client, scope, new, version, token)
+        return self.change(client, scope, new, lambda before, after: version, token=token)
 
     def restore(self, client: Client, scope: Scope, state: State, versions: Sequence[Version]) -> bool:
         """Write a state from the archive where Redis has none; False when it has."""
-        before = State()
         after = replace(state, revision=0, token=0)
-        done = self._write(client, scope, before, after, None, None, [*versions][-KEPT_VERSIONS:])
-        return done > 0
+        return self._write(client, scope, State(), after, [*versions][-KEPT_VERSIONS:], None) > 0
 
     def erase(self, client: Client, scope: Scope) -> None:
         """Remove every key of this memory."""
         client.delete(*scope.keys, scope.key("lock"))
+
+    def erase_if_older(self, client: Client, tag: str, at: float) -> None:
+        """Remove a memory that existed at this time (Unix seconds), by its tag."""
+        data = json.loads(client.hget(f"chat:{{{tag}}}:meta", "data") or b"{}")
+        if data.get("created", 0.0) <= at:
+            client.delete(*(f"chat:{{{tag}}}:{part}" for part in (*PARTS, "lock")))
+
+    def drop_versions(self, client: Client, scope: Scope) -> None:
+        """Remove the versions; the state stays."""
+        client.delete(scope.key("versions"))
+
+    def sweep(self, client: Client) -> int:
+        """Remove leftovers without a state, and give a time to live to keys that have none; how many."""
+        count = 0
+        for tag in self.tags(client):
+            meta = f"chat:{{{tag}}}:meta"
+            if not client.hexists(meta, "revision"):
+                count += int(client.delete(meta))
+            elif self._ttl and client.pttl(meta) == -1:
+                count += 1
+                for part in PARTS:
+                    client.pexpire(f"chat:{{{tag}}}:{part}", self._ttl)
+        return count
 
     def ttl(self, client: Client, scope: Scope) -> float | None:
         """Seconds until the memory leaves Redis; None when it stays or is not there."""
@@ -151,8 +193,21 @@ class RedisStore:
         found = client.scan_iter(match="chat:{*}:meta", count=1000)
         return [key.decode("utf-8", "surrogatepass")[6:-6] for key in found]
 
-    def _read(self, client: Client, scope: Scope, versions: bool) -> tuple[State, tuple[Version, ...]]:
-        answer = client.eval(_READ, len(scope.keys), *scope.keys, self._ttl, "1" if versions else "0")
+    def scopes(self, client: Client) -> list[Scope]:
+        """All memories in Redis, by their own words; leftovers without any are not among them."""
+        found = []
+        for tag in self.tags(client):
+            data = json.loads(client.hget(f"chat:{{{tag}}}:meta", "data") or b"{}")
+            if data.get("session") or data.get("user"):
+                session = data.get("session", "")
+                found.append(Scope(data.get("tenant", ""), session, "" if session else data.get("user", "")))
+        return found
+
+    def _read(
+        self, client: Client, scope: Scope, versions: bool, ttl: int | None = None
+    ) -> tuple[State, tuple[Version, ...]]:
+        lasts = self._ttl if ttl is None else ttl
+        answer = client.eval(_READ, len(scope.keys), *scope.keys, lasts, "1" if versions else "0")
         short, memory, entities, listed, revision, token, data = answer
         kept = json.loads(data or b"{}")
         held = json.loads(memory or b"{}")
@@ -174,11 +229,12 @@ class RedisStore:
         scope: Scope,
         before: State,
         after: State,
-        version: Version | None,
+        versions: Sequence[Version],
         token: int | None,
-        versions: Sequence[Version] = (),
+        undo: bool = False,
     ) -> int:
-        operations = _operations(before, after, [*versions, *([version] if version else [])])
+        operations = _operations(before, after, versions)
+        operations += [("RPOP", _VERSIONS, "1")] if undo else []
         flat = [part for operation in operations for part in operation]
         head = [str(before.revision), "" if token is None else str(token), self._ttl]
         revision = int(client.eval(_WRITE, len(scope.keys), *scope.keys, *head, *flat))
@@ -231,7 +287,7 @@ def kept_json(state: State) -> dict[str, Any]:
 def plain_kept(kept: dict[str, Any]) -> dict[str, Any]:
     """The reverse of ``kept_json``; unknown names of a later release are left out."""
     found: dict[str, Any] = {name: value for name, value in kept.items() if name in _KEPT}
-    for name in ("folded", "forgotten"):
+    for name in ("folded", "forgotten", "carried"):
         found[name] = tuple((each[0], each[1]) for each in kept.get(name, ()))
     found["pins"] = tuple(kept.get("pins", ()))
     found["rejection"] = Rejection(**kept["rejection"]) if kept.get("rejection") else None

@@ -1,0 +1,207 @@
+"""The archive of all memories in the database: it outlives Redis's time to live, and Redis itself (design §6).
+
+What is erased leaves a digest, so that neither a slow writer nor a Redis that was away can bring it back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from memory.key import Scope
+from memory.state import Entity, State, Turn, Version
+from memory.store import kept_json, memory_json, plain_kept, plain_version, turn_json
+from store import Store
+from store import memory as table
+from store.schema import metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """Something that waits for Redis: ``kind`` is turn, remember or forget."""
+
+    id: int
+    scope: Scope
+    user: str
+    kind: str
+    data: dict[str, Any]
+
+
+class Archive:
+    """States, versions and the queue of all memories."""
+
+    def __init__(self, store: Store) -> None:
+        self._transaction = store.transaction
+        with store.transaction() as connection:
+            metadata.create_all(connection, tables=table.TABLES)
+
+    # --- states and versions --------------------------------------------------------------------
+
+    def save(self, scope: Scope, state: State, versions: Sequence[Version], user: str) -> None:
+        """Keep this state and the versions that are not kept yet; an older revision or an erased one is not kept."""
+        row = {
+            "tenant": scope.tenant,
+            "session": scope.session,
+            "user": user,
+            "state": plain(state),
+            "revision": state.revision,
+            "waiting": len(state.open),
+            "updated": time.time(),
+        }
+        with self._transaction() as connection:
+            if self._erased_after(connection, scope, state.created):
+                return
+            known = select(table.session.c.revision).where(table.session.c.scope == scope.tag)
+            revision = connection.execute(known).scalar_one_or_none()
+            if revision is None:
+                connection.execute(insert(table.session), {"scope": scope.tag, **row})
+            elif revision < state.revision:
+                connection.execute(update(table.session).where(table.session.c.scope == scope.tag).values(**row))
+            else:
+                return
+            self._add_versions(connection, scope, state, versions)
+
+    def load(self, scope: Scope) -> tuple[State, tuple[Version, ...]] | None:
+        """The newest state that is kept, and the versions up to it."""
+        with self._transaction() as connection:
+            found = select(table.session.c.state).where(table.session.c.scope == scope.tag)
+            state = connection.execute(found).scalar_one_or_none()
+            return (read(state), self._versions(connection, scope)) if state is not None else None
+
+    def versions(self, scope: Scope) -> tuple[Version, ...]:
+        """All versions that were not undone, oldest first."""
+        with self._transaction() as connection:
+            return self._versions(connection, scope)
+
+    def scopes(self, tenant: str | None = None, user: str | None = None) -> list[tuple[Scope, str, int, int, float]]:
+        """All memories that are kept, of one user when asked: scope, user, revision, waiting turns, last change."""
+        row = table.session.c
+        wanted = select(row.tenant, row.session, row.user, row.revision, row.waiting, row.updated)
+        if tenant is not None:
+            wanted = wanted.where(row.tenant == tenant)
+        if user is not None:
+            wanted = wanted.where(row.user == user)
+        with self._transaction() as connection:
+            rows = connection.execute(wanted.order_by(row.updated)).all()
+        return [
+            (Scope(tenant, session, "" if session else user), user, revision, waiting, updated)
+            for tenant, session, user, revision, waiting, updated in rows
+        ]
+
+    # --- what waits for Redis -------------------------------------------------------------------
+
+    def queue(self, scope: Scope, user: str, kind: str, data: dict[str, Any]) -> None:
+        """Keep something until Redis is back."""
+        row = {"scope": scope.tag, "tenant": scope.tenant, "session": scope.session, "user": user}
+        with self._transaction() as connection:
+            connection.execute(insert(table.queue), {**row, "kind": kind, "data": data, "created": time.time()})
+
+    def queued(self, scope: Scope | None = None, limit: int = 1000) -> list[Queued]:
+        """What waits, of all memories or of one, oldest first."""
+        row = table.queue.c
+        wanted = select(row.id, row.tenant, row.session, row.user, row.kind, row.data).order_by(row.id).limit(limit)
+        if scope is not None:
+            wanted = wanted.where(row.scope == scope.tag)
+        with self._transaction() as connection:
+            rows = connection.execute(wanted).all()
+        return [Queued(each.id, Scope(each.tenant, each.session), each.user, each.kind, each.data) for each in rows]
+
+    def done(self, queued: Queued) -> None:
+        """It is in Redis by now."""
+        with self._transaction() as connection:
+            connection.execute(delete(table.queue).where(table.queue.c.id == queued.id))
+
+    # --- erasing --------------------------------------------------------------------------------
+
+    def erase(self, scope: Scope) -> None:
+        """Remove every trace of a memory, and note its digest."""
+        with self._transaction() as connection:
+            for each in (table.session, table.version, table.queue):
+                connection.execute(delete(each).where(each.c.scope == scope.tag))
+            connection.execute(delete(table.erased).where(table.erased.c.digest == _digest(scope.tag)))
+            connection.execute(insert(table.erased), {"digest": _digest(scope.tag), "created": time.time()})
+
+    def erase_versions(self, scope: Scope) -> None:
+        """Remove the versions of a memory; its state stays."""
+        with self._transaction() as connection:
+            connection.execute(delete(table.version).where(table.version.c.scope == scope.tag))
+
+    def erased(self, tags: Iterable[str]) -> dict[str, float]:
+        """Which of these tags were erased, and when."""
+        digests = {_digest(tag): tag for tag in tags}
+        with self._transaction() as connection:
+            rows = connection.execute(select(table.erased.c.digest, table.erased.c.created)).all()
+        return {digests[digest]: created for digest, created in rows if digest in digests}
+
+    def forget_erased(self, before: float) -> int:
+        """Drop digests older than this time; returns how many."""
+        with self._transaction() as connection:
+            return connection.execute(delete(table.erased).where(table.erased.c.created < before)).rowcount
+
+    def _erased_after(self, connection: Connection, scope: Scope, created: float) -> bool:
+        wanted = select(table.erased.c.created).where(table.erased.c.digest == _digest(scope.tag))
+        at = connection.execute(wanted).scalar_one_or_none()
+        return at is not None and at >= created
+
+    def _add_versions(self, connection: Connection, scope: Scope, state: State, versions: Sequence[Version]) -> None:
+        """New versions come in; kept ones that are not in the chain any more were undone."""
+        row = table.version.c
+        newer = (row.scope == scope.tag, row.number > state.version, row.undone.is_(False))
+        connection.execute(update(table.version).where(*newer).values(undone=True))
+        for version in versions:
+            same = (row.scope == scope.tag, row.number == version.number)
+            known = connection.execute(select(row.created).where(*same, row.undone.is_(False))).scalar_one_or_none()
+            if known == version.created:
+                continue
+            connection.execute(update(table.version).where(*same).values(undone=True))
+            values = {"number": version.number, "created": version.created, "data": asdict(version), "undone": False}
+            connection.execute(insert(table.version), {"scope": scope.tag, **values})
+
+    def _versions(self, connection: Connection, scope: Scope) -> tuple[Version, ...]:
+        row = table.version.c
+        wanted = select(row.data).where(row.scope == scope.tag, row.undone.is_(False)).order_by(row.number)
+        return tuple(plain_version(data) for data in connection.execute(wanted).scalars())
+
+    def counts(self) -> dict[str, int]:
+        """Rows by table, for the command line."""
+        with self._transaction() as connection:
+            return {
+                each.name: connection.execute(select(func.count()).select_from(each)).scalar_one()
+                for each in table.TABLES
+            }
+
+
+def plain(state: State) -> dict[str, Any]:
+    """A state as plain data, in the forms of its keys."""
+    return {
+        "short": [turn_json(turn) for turn in state.short],
+        "memory": memory_json(state),
+        "entities": [asdict(each) for each in state.entities],
+        "meta": kept_json(state),
+        "revision": state.revision,
+    }
+
+
+def read(data: dict[str, Any]) -> State:
+    """The reverse of ``plain``."""
+    held = data["memory"]
+    return State(
+        revision=data["revision"],
+        text=held["memory"],
+        version=held["version"],
+        updated=held["updated"],
+        entities=tuple(Entity(**each) for each in data["entities"]),
+        short=tuple(
+            Turn(each["turn"], each["question"], each["answer"], each.get("tools", "")) for each in data["short"]
+        ),
+        **plain_kept(data["meta"]),
+    )
+
+
+def _digest(tag: str) -> str:
+    return hashlib.sha256(tag.encode("utf-8", "surrogatepass")).hexdigest()

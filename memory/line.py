@@ -1,0 +1,80 @@
+"""The sentences of a memory: which say the same, which are taken, and how an earlier topic becomes one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from text import fact
+
+SAME = 0.75
+
+
+def pairs(text: str) -> frozenset[str]:
+    """The letter pairs of a text: what two spellings of one statement share, in both languages."""
+    letters = "".join(letter for letter in text.casefold() if letter.isalnum())
+    return frozenset(letters[at : at + 2] for at in range(len(letters) - 1))
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether the shorter of two sentences is mostly in the other."""
+    short, long = sorted((pairs(one), pairs(other)), key=len)
+    return not short or len(short & long) > SAME * len(short)
+
+
+def about(what: str, text: str) -> bool:
+    """Whether a text says what somebody wants forgotten or found."""
+    return plain(what) in plain(text) or (len(what) > 8 and alike(what, text))
+
+
+def plain(text: str) -> str:
+    """The text without case and spaces."""
+    return "".join(text.casefold().split())
+
+
+def holds_all(text: str, facts: Iterable[fact.Fact]) -> bool:
+    return all(fact.holds(text, each) for each in facts)
+
+
+def choose(
+    notes: Sequence[str], spare: Sequence[str], wanted: Sequence[fact.Fact], most: int, place: Callable[[str], int]
+) -> list[str]:
+    """The notes, each statement once, and those of the spare sentences that hold wanted facts the notes lack.
+
+    Together at most ``most`` characters; in the order of ``place``.
+    """
+    chosen: list[str] = []
+    for each in notes:
+        again = any(alike(each, other) for other in chosen) and holds_all("\n".join(chosen), fact.facts(each))
+        if not again and _size(chosen) + len(each) <= most:
+            chosen.append(each)
+    while (best := _best(chosen, spare, wanted)) and _size(chosen) + len(best) <= most:
+        chosen.append(best)
+    return sorted(chosen, key=place)
+
+
+def shortened(lines: Sequence[str], facts: Sequence[fact.Fact], most: int) -> str:
+    """Sentences that hold the most of these facts, in one line of ``most`` characters; the newest when none does."""
+    chosen: list[str] = []
+    left = list(facts)
+    while left:
+        fitting = [line for line in lines if line not in chosen and _size(chosen) + len(line) + 3 <= most]
+        best = max(fitting, key=lambda line: sum(fact.holds(line, each) for each in left) / len(line), default=None)
+        if best is None or not any(fact.holds(best, each) for each in left):
+            break
+        chosen.append(best)
+        left = [each for each in left if not fact.holds(best, each)]
+    if not chosen:
+        return next((line for line in reversed(lines) if len(line) <= most), lines[-1][:most] if lines else "")
+    return " / ".join(line for line in lines if line in chosen)
+
+
+def _best(chosen: Sequence[str], spare: Sequence[str], wanted: Sequence[fact.Fact]) -> str | None:
+    held = "\n".join(chosen)
+    missing = [each for each in wanted if not fact.holds(held, each)]
+    scores = {line: sum(fact.holds(line, each) for each in missing) / (len(line) + 8) for line in spare}
+    best = max(scores, key=lambda line: scores[line], default=None)
+    return best if best is not None and scores[best] > 0 else None
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line) + 1 for line in lines)

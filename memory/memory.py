@@ -1,0 +1,395 @@
+"""The door to long-term memory: one value with plain arguments, shared by all sessions of a process (design §6).
+
+Calls of a user's path (``context``, ``note_turn``, ``remember``, ``forget``) never wait more than 300 ms for Redis and
+never fail because it is away: reading degrades to a view with ``away``, writing waits in the database and reaches Redis
+when it is back. ``fold`` belongs in the background. Calls of the panel raise ``MemoryAway``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+from errors import CallerError, MemoryAway, NothingToUndo
+from memory import folding, portable, recollect
+from memory.address import Client
+from memory.archive import Archive, Queued
+from memory.key import Scope
+from memory.link import Link
+from memory.state import (
+    KEY_CHARS,
+    MOST_PINS,
+    PIN_CHARS,
+    TEXT_CHARS,
+    Entity,
+    Origin,
+    State,
+    Turn,
+    Version,
+    checked,
+    entity,
+    fitted,
+    note,
+    put,
+    same_key,
+    undone,
+)
+from memory.store import RedisStore
+from memory.upkeep import Upkeep
+from memory.view import Count, MemoryView, view
+from model.modelset import ModelSet
+from model.token import estimate
+from settings import Settings
+from store import Store
+from text import sentence
+
+USER = "me"
+"""The user of doors that know only one."""
+REST_SECONDS = 600.0
+"""A session that was left for so long is folded to its last turn once another one goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A fold to run. ``rest``: also turns that are fewer than a full batch, of a session that another one followed."""
+
+    tenant: str
+    session: str
+    rest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoldReport:
+    """How a fold went. ``versions``: numbers of the new versions; ``reason``: why it was rejected or could not run."""
+
+    status: Literal["folded", "nothing", "rejected", "busy", "away"]
+    versions: tuple[int, ...] = ()
+    reason: str = ""
+
+
+class Memory:
+    """Long-term memory of all sessions. Thread-safe; any number of processes may share a Redis and a database."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings, self._store = settings, store
+        self._archive = Archive(store)
+        self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
+        self._upkeep = Upkeep(self._archive, self._redis, self._apply)
+        self._link = Link(settings.redis_url, settings.data_dir / "memory", self._upkeep.back)
+        self._upkeep.start(self._link)
+
+    @classmethod
+    def open(cls, settings: Settings, store: Store) -> Memory:
+        """Open the memory; Redis is reached in the background. Raises ``BadSetting`` for a bad ``REDIS_URL``."""
+        return cls(settings, store)
+
+    def close(self) -> None:
+        """Save what changed and let go of Redis; the embedded server stops with its last user."""
+        self._upkeep.close()
+        self._link.close()
+
+    @property
+    def away(self) -> str | None:
+        """Why Redis cannot be used now, or None."""
+        return self._link.away
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until Redis can be used: for background work, command line and tests."""
+        return self._link.wait(seconds)
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until the archive has everything."""
+        return self._upkeep.idle(seconds)
+
+    # --- a user's path --------------------------------------------------------------------------
+
+    def context(
+        self, tenant: str, session: str, language: str = "ko", *, user: str = USER, count: Count = estimate
+    ) -> MemoryView:
+        """What the context gets: memory and entities within their budgets, in tokens by ``count``.
+
+        A session that has no memory yet gets what the user's earlier sessions left. Never raises.
+        """
+        scope = Scope(tenant, session)
+        try:
+            state, base = self._link.quick(lambda client: self._with_base(client, scope, user))
+        except MemoryAway as error:
+            return MemoryView(away=True, reason=str(error.values.get("reason", "")))
+        rooms = (self._settings.budget_memory, self._settings.budget_entities)
+        return view(state, base, count, *rooms, self._settings.memory_ttl * 3600)
+
+    def note_turn(
+        self, tenant: str, session: str, number: int, question: str, answer: str, *, tools: str = "", user: str = USER
+    ) -> bool:
+        """Take in a finished turn, once, however often it is noted; False when it waits for Redis.
+
+        ``tools``: what tools said; it is kept for ``recall`` and never extracted from. Recalled memory, system text
+        and state blocks do not belong in any argument.
+        """
+        turn = fitted(Turn(number, question, answer, tools))
+        return self._write(Scope(tenant, session), user, "turn", asdict(turn))
+
+    def remember(self, tenant: str, session: str, key: str, value: str, *, turn: int, user: str = USER) -> bool:
+        """Keep a value under a key; the same key is overwritten. False when it waits for Redis.
+
+        Raises ``MemoryTooLarge``.
+        """
+        return self._write(Scope(tenant, session), user, "remember", asdict(entity(key, value, turn)))
+
+    def forget(self, tenant: str, session: str, what: str, *, turn: int, user: str = USER) -> bool:
+        """Drop an entity by its key, and statements that say this; turns so far do not bring it back.
+
+        False when it waits for Redis. Raises ``MemoryTooLarge``.
+        """
+        data = {"what": checked("statement", what, PIN_CHARS), "turn": turn, "at": time.time()}
+        return self._write(Scope(tenant, session), user, "forget", data)
+
+    def recall(self, tenant: str, session: str, query: str, *, user: str = USER, limit: int = 8) -> list[str]:
+        """What memory knows about something, best first: its own sentences, entities, earlier versions and turns."""
+        scope = Scope(tenant, session)
+        try:
+            state, base = self._link.quick(lambda client: self._with_base(client, scope, user))
+        except MemoryAway:
+            kept = self._archive.load(scope)
+            state, base = (kept[0] if kept else State()), None
+        return recollect.search(query, state, base, self._archive.versions(scope), limit)
+
+    # --- the background -------------------------------------------------------------------------
+
+    def due(self, tenant: str, session: str, *, user: str = USER) -> list[Due]:
+        """The folds that should run after this session's turn; nothing while Redis is away."""
+        scope = Scope(tenant, session)
+        try:
+            found = [Due(tenant, session)] if self._link.run(lambda client: self._is_due(client, scope, user)) else []
+        except MemoryAway:
+            return []
+        return found + (self._left_over(tenant, session, user) if self._settings.user_memory else [])
+
+    def due_all(self) -> list[Due]:
+        """Everything that should be folded, for a start of the app."""
+        found = []
+        for scope, user, _, waiting, _ in self._archive.scopes():
+            if scope.session and waiting:
+                found += [each for each in self.due(scope.tenant, scope.session, user=user) if each not in found]
+        return found
+
+    def fold(
+        self,
+        tenant: str,
+        session: str,
+        *,
+        models: ModelSet,
+        language: str = "ko",
+        rest: bool = False,
+        stop: threading.Event | None = None,
+        step: Callable[[str], None] = lambda _: None,
+    ) -> FoldReport:
+        """Bring the memory up to date: level-triggered, idempotent, under the session's lock.
+
+        Raises ``Stopped`` when ``stop`` was set, and the model's own errors; the turns then wait for the next time.
+        """
+        scope = Scope(tenant, session)
+        fold = folding.Folding(self._link, self._redis, self._archive, self._settings, models, language, stop, step)
+        try:
+            self._drain(scope)
+            versions, reason = fold.run(scope, rest, self._link.run(lambda client: self._state(client, scope)).user)
+        except folding.Held:
+            return FoldReport("busy")
+        except MemoryAway as error:
+            return FoldReport("away", reason=str(error.values.get("reason", "")))
+        finally:
+            self._upkeep.changed(scope)
+        if reason:
+            return FoldReport("rejected", tuple(versions), reason)
+        return FoldReport("folded" if versions else "nothing", tuple(versions))
+
+    # --- the panel ------------------------------------------------------------------------------
+
+    def versions(self, tenant: str, session: str) -> list[Version]:
+        """All versions of this memory with their source turns, oldest first; from the archive while Redis is away."""
+        scope = Scope(tenant, session)
+        kept = {each.number: each for each in self._archive.versions(scope)}
+        try:
+            state, newest = self._link.quick(lambda client: self._redis.read_all(client, scope))
+        except MemoryAway:
+            return list(kept.values())
+        if state.revision:
+            kept = {number: each for number, each in kept.items() if number <= state.version}
+        kept |= {each.number: each for each in newest}
+        return [kept[number] for number in sorted(kept)]
+
+    def edit(self, tenant: str, session: str, text: str) -> MemoryView:
+        """Replace the memory's text by hand. Raises ``MemoryTooLarge``, ``MemoryAway``."""
+        lines = sentence.split(text)
+        checked("memory", text, TEXT_CHARS)
+        self._change(Scope(tenant, session), lambda state: replace(state, text="\n".join(lines)))
+        return self.context(tenant, session)
+
+    def undo(self, tenant: str, session: str) -> MemoryView:
+        """Go back one version: its source turns wait again. Raises ``NothingToUndo``, ``MemoryAway``."""
+        scope, versions = Scope(tenant, session), self.versions(tenant, session)
+        if not versions:
+            raise NothingToUndo(session=session)
+        last, text = versions[-1], versions[-2].text if len(versions) > 1 else ""
+
+        def back(state: State) -> State:
+            if state.version != last.number:
+                raise NothingToUndo(session=session)
+            return replace(undone(state, last, text), version=versions[-2].number if len(versions) > 1 else 0)
+
+        self._link.quick(lambda client: self._redis.change(client, scope, back, undo=True))
+        self._upkeep.changed(scope)
+        return self.context(tenant, session)
+
+    def pin(self, tenant: str, session: str, statement: str) -> MemoryView:
+        """A statement that every later memory must hold. Raises ``MemoryTooLarge``, ``MemoryAway``."""
+        pinned = checked("statement", statement, PIN_CHARS)
+        self._change(
+            Scope(tenant, session),
+            lambda state: replace(state, pins=tuple(dict.fromkeys([*state.pins, pinned]))[-MOST_PINS:]),
+        )
+        return self.context(tenant, session)
+
+    def unpin(self, tenant: str, session: str, statement: str) -> MemoryView:
+        """The statement may be forgotten again."""
+        self._change(
+            Scope(tenant, session),
+            lambda state: replace(state, pins=tuple(each for each in state.pins if each != statement)),
+        )
+        return self.context(tenant, session)
+
+    def remove_entity(self, tenant: str, session: str, key: str) -> MemoryView:
+        """Drop one entity; it may come back when it is said again."""
+        wanted = same_key(checked("key", key, KEY_CHARS))
+        self._change(
+            Scope(tenant, session),
+            lambda state: replace(
+                state, entities=tuple(each for each in state.entities if same_key(each.key) != wanted)
+            ),
+        )
+        return self.context(tenant, session)
+
+    def expires(self, tenant: str, session: str) -> float | None:
+        """Seconds until this memory leaves Redis if it is not used; None when it stays or is not there."""
+        return self._link.quick(lambda client: self._redis.ttl(client, Scope(tenant, session)))
+
+    # --- everything of somebody -----------------------------------------------------------------
+
+    def erase(self, tenant: str, session: str) -> None:
+        """Erase a session's memory everywhere, and from the user's memory what only this session left there."""
+        portable.erase(self._link, self._redis, self._archive, Scope(tenant, session))
+
+    def erase_user(self, tenant: str, user: str = USER) -> int:
+        """Erase all memory of a user, everywhere; returns how many memories."""
+        self._sync(tenant, user)
+        return portable.erase_user(self._link, self._redis, self._archive, tenant, user)
+
+    def export(self, tenant: str, user: str = USER) -> dict[str, Any]:
+        """All memory of a user as plain JSON data."""
+        self._sync(tenant, user)
+        return portable.export(self._archive, tenant, user)
+
+    def import_(self, tenant: str, data: dict[str, Any], user: str = USER) -> int:
+        """Take in an export as this tenant's and user's; memories that exist are kept. Returns how many came in.
+
+        Raises ``BadImport``; nothing is changed then.
+        """
+        return portable.import_(self._archive, tenant, user, data)
+
+    def cleanup(self, known: Callable[[str, str], bool]) -> dict[str, int]:
+        """Erase memories of sessions that do not exist any more (``known(tenant, session)``), and other leftovers."""
+        return portable.cleanup(self._link, self._redis, self._archive, known)
+
+    # --- inside ---------------------------------------------------------------------------------
+
+    def _state(self, client: Client, scope: Scope) -> State:
+        """The state; from the archive when Redis has let it go."""
+        state = self._redis.read(client, scope)
+        if not state.revision and (kept := self._archive.load(scope)):
+            self._redis.restore(client, scope, *kept)
+            state = self._redis.read(client, scope)
+        return state
+
+    def _with_base(self, client: Client, scope: Scope, user: str) -> tuple[State, State | None]:
+        state = self._state(client, scope)
+        if state.version or not self._settings.user_memory:
+            return state, None
+        return state, self._state(client, Scope(scope.tenant, "", state.user or user))
+
+    def _write(self, scope: Scope, user: str, kind: str, data: dict[str, Any]) -> bool:
+        """To Redis, or to the queue when it is away."""
+        each = Queued(0, scope, user, kind, data)
+        try:
+            self._link.quick(lambda client: self._apply(client, each))
+        except MemoryAway:
+            self._archive.queue(scope, user, kind, data)
+            return False
+        self._upkeep.changed(scope)
+        return True
+
+    def _apply(self, client: Client, each: Queued) -> None:
+        """Write a turn, a value to keep or something to forget; doing it twice changes nothing."""
+        known = self._state(client, each.scope)
+
+        def new(state: State) -> State:
+            state = replace(state, user=state.user or each.user)
+            if each.kind == "turn":
+                return note(state, Turn(**each.data))
+            if each.kind == "remember":
+                return replace(state, entities=put(state.entities, Entity(**each.data)))
+            return recollect.without(state, each.data["what"], each.data["turn"])
+
+        self._redis.change(client, each.scope, new, partial(_version, "forget"), known=known)
+
+    def _change(self, scope: Scope, new: Callable[[State], State]) -> None:
+        """A change by hand; of the text, it is a version of its own."""
+        revised = partial(_version, "edit")
+        self._link.quick(
+            lambda client: self._redis.change(client, scope, new, revised, known=self._state(client, scope))
+        )
+        self._upkeep.changed(scope)
+
+    def _is_due(self, client: Client, scope: Scope, user: str) -> bool:
+        state = self._state(client, scope)
+        if state.due or self._archive.queued(scope, limit=1):
+            return True
+        if not (self._settings.user_memory and state.version):
+            return False
+        taken = dict(self._redis.read(client, Scope(scope.tenant, "", state.user or user)).carried)
+        return taken.get(scope.tag, 0) != state.version
+
+    def _left_over(self, tenant: str, session: str, user: str) -> list[Due]:
+        """Earlier sessions of the user with turns that are not in any memory."""
+        return [
+            Due(tenant, scope.session, rest=True)
+            for scope, _, _, waiting, updated in self._archive.scopes(tenant, user)
+            if waiting and scope.session and scope.session != session and updated < time.time() - REST_SECONDS
+        ]
+
+    def _drain(self, scope: Scope) -> None:
+        for each in self._archive.queued(scope):
+            self._link.run(lambda client, each=each: self._upkeep.write(client, each))  # type: ignore[misc]
+
+    def _sync(self, tenant: str, user: str) -> None:
+        """The archive as Redis has it, as far as it can be reached."""
+        try:
+            for scope in self._link.run(self._redis.scopes):
+                if scope.tenant == tenant:
+                    self._link.run(lambda client, scope=scope: self._upkeep.save(client, scope))  # type: ignore[misc]
+        except MemoryAway:
+            return
+
+
+def _version(origin: Origin, before: State, after: State) -> Version | None:
+    """The version that a change of the text makes."""
+    if after.text == before.text:
+        return None
+    made = Version(before.version + 1, after.text, origin, time.time())
+    return replace(made, before=before.entities, after=after.entities)
+
+
+__all__ = ["USER", "CallerError", "Due", "FoldReport", "Memory"]

@@ -1,0 +1,76 @@
+"""Looking things up in a memory, and dropping them from it: for the tools ``recall_memory`` and ``forget``.
+
+By words and letter pairs, without a model: the memory as a whole is in the context anyway (copilot-rag.md §1.2); this
+finds what has left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memory import change
+from memory.line import about, pairs
+from memory.state import State, Version, same_key
+from text import sentence
+
+MOST_FORGOTTEN = 50
+
+
+def search(query: str, state: State, base: State | None, versions: Sequence[Version], limit: int) -> list[str]:
+    """Statements about the query, best first: the memory of now before what earlier versions and turns say.
+
+    Each says where it is from. An empty query gives the memory of now.
+    """
+    now = [*state.pins, *(base.pins if base else ()), *sentence.split(base.text if base else state.text)]
+    now += [f"{each.key}: {each.value}" for each in (*(base.entities if base else ()), *state.entities)]
+    found = [(line, 2.0, "") for line in now]
+    for turn in state.short:
+        found += [(line, 1.5, f" (turn {turn.number})") for line in _lines(turn.question, turn.answer, turn.tools)]
+    for version in reversed(versions):
+        found += [(line, 1.2, f" (M{version.number})") for line in sentence.split(version.text)]
+        for turn in version.turns:
+            found += [(line, 1.0, f" (turn {turn.number})") for line in _lines(turn.question, turn.answer, turn.tools)]
+    if not query.strip():
+        return list(dict.fromkeys(now))[:limit]
+    return _best(query, found, limit)
+
+
+def without(state: State, what: str, turn: int) -> State:
+    """The state without an entity of this key and without statements that say this.
+
+    Turns so far do not bring it back.
+    """
+    entities = tuple(
+        each
+        for each in state.entities
+        if same_key(each.key) != same_key(what) and not about(what, f"{each.key}: {each.value}")
+    )
+    lines = [line for line in sentence.split(state.text) if not about(what, line)]
+    text = "\n".join(lines) if len(lines) < len(sentence.split(state.text)) else state.text
+    pins = tuple(each for each in state.pins if not about(what, each))
+    forgotten = tuple(each for each in state.forgotten if each[0] != what)
+    forgotten = (*forgotten, (what, max(turn, state.newest)))[-MOST_FORGOTTEN:]
+    return replace(state, entities=entities, text=text, pins=pins, forgotten=forgotten)
+
+
+def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> list[str]:
+    wanted, letters = change.words(query), pairs(query)
+    scored: dict[str, tuple[float, str]] = {}
+    for line, weight, origin in found:
+        score = weight * _score(line, wanted, letters)
+        if score > 0 and score > scored.get(line, (0.0, ""))[0]:
+            scored[line] = (score, line + origin)
+    ranked = sorted(scored.values(), key=lambda each: -each[0])
+    return [said for _, said in ranked[:limit]]
+
+
+def _score(line: str, wanted: frozenset[str], spelled: frozenset[str]) -> float:
+    """Share of the query's words, and of its letter pairs, that the line has."""
+    words = len(change.words(line) & wanted) / len(wanted) if wanted else 0.0
+    letters = len(pairs(line) & spelled) / len(spelled) if spelled else 0.0
+    return words + (letters if letters > 0.3 else 0.0)
+
+
+def _lines(*texts: str) -> list[str]:
+    return [line for text in texts for line in sentence.split(text)]

@@ -1,0 +1,119 @@
+"""Keeping archive and Redis in step, in a thread of its own: nothing here is in a user's path.
+
+Level-triggered: whenever Redis is reached, everything that differs is found by looking, whatever was killed before.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+from errors import CallerError, GieokError, trace
+from memory.address import Client
+from memory.archive import Archive, Queued
+from memory.key import Scope
+from memory.link import Link
+from memory.store import RedisStore
+
+SWEEP_SECONDS = 3600.0
+_log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Saves changed memories to the archive. ``apply`` writes something queued to Redis."""
+
+    def __init__(self, archive: Archive, redis: RedisStore, apply: Callable[[Client, Queued], None]) -> None:
+        self._archive, self._redis, self._apply = archive, redis, apply
+        self._changed: queue.SimpleQueue[Scope | Literal["sweep"] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._link: Link | None = None
+        self._pending = 0
+        self._done = threading.Condition()
+
+    def start(self, link: Link) -> None:
+        """Begin; the link exists by now."""
+        self._link = link
+        self._thread = threading.Thread(target=self._loop, name="memory-archive", daemon=True)
+        self._thread.start()
+
+    def changed(self, scope: Scope) -> None:
+        """This memory differs from the archive."""
+        self._put(scope)
+
+    def idle(self, seconds: float) -> bool:
+        """Wait until all changes so far are in the archive (or could not be)."""
+        with self._done:
+            return self._done.wait_for(lambda: self._pending == 0, seconds)
+
+    def close(self) -> None:
+        """Save what is left and end."""
+        if self._thread is not None:
+            self._changed.put(None)
+            self._thread.join(timeout=5)
+
+    def back(self, client: Client) -> None:
+        """Redis has been reached: what was erased meanwhile goes first, then what waited is written."""
+        if self._archive.counts()["memory_erased"]:
+            for tag, at in self._archive.erased(self._redis.tags(client)).items():
+                self._redis.erase_if_older(client, tag, at)
+        while waiting := self._archive.queued(limit=200):
+            for each in waiting:
+                self.write(client, each)
+        self._put("sweep")
+
+    def write(self, client: Client, each: Queued) -> None:
+        """Something that waited goes to Redis; what can never be written is dropped, so that it holds up nothing."""
+        try:
+            self._apply(client, each)
+        except CallerError as error:
+            _log.warning("%s: what waited for Redis was dropped", error.code)
+        self._archive.done(each)
+        self.changed(each.scope)
+
+    def save(self, client: Client, scope: Scope) -> None:
+        """One memory to the archive, when it has changed."""
+        state, versions = self._redis.look(client, scope)
+        if state.revision:
+            self._archive.save(scope, state, versions, state.user)
+
+    def _put(self, scope: Scope | Literal["sweep"]) -> None:
+        with self._done:
+            self._pending += 1
+        self._changed.put(scope)
+
+    def _loop(self) -> None:
+        while True:
+            try:
+                scope = self._changed.get(timeout=SWEEP_SECONDS)
+            except queue.Empty:
+                self._sweep()
+                continue
+            if scope is None:
+                return
+            if scope == "sweep":
+                self._sweep()
+            else:
+                self._save(scope)
+            with self._done:
+                self._pending -= 1
+                self._done.notify_all()
+
+    def _sweep(self) -> None:
+        assert self._link is not None
+        try:
+            for scope in self._link.run(self._redis.scopes):
+                self._save(scope)
+        except GieokError as error:
+            _log.info("memories were not looked through: %s", type(error).__name__)
+
+    def _save(self, scope: Scope) -> None:
+        assert self._link is not None
+        try:
+            self._link.run(lambda client: self.save(client, scope))
+        except GieokError as error:
+            _log.info("a memory was not archived yet: %s", type(error).__name__)  # found again by back() or a sweep
+        except Exception as error:
+            _log.error("a memory was not archived: %s", trace(error))

@@ -1,0 +1,107 @@
+"""What the context gets of a memory: within its budgets in tokens, cut by rule (copilot-rag.md §5, design §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memory.state import Entity, Rejection, State, Turn, put
+from text import sentence
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """A memory as the context and the panel take it.
+
+    ``text``: the memory within its budget, one sentence per line, oldest first, pinned statements before the rest;
+    ``entities``: within theirs, oldest first. ``tokens``, ``entity_tokens``: what these take; ``cut``,
+    ``cut_entities``: what was left out, the oldest first. ``away``: Redis cannot be used now, ``reason`` says why; all
+    else is then empty. ``whole``: the text without the budget. ``from_user``: the session has no memory of its own yet
+    and shows what earlier sessions of the user left. ``waiting``: turns that are not in the memory yet.
+    ``expires``: seconds of disuse until it leaves Redis for the archive; 0: never.
+    """
+
+    text: str = ""
+    entities: tuple[Entity, ...] = ()
+    version: int = 0
+    away: bool = False
+    reason: str = ""
+    tokens: int = 0
+    entity_tokens: int = 0
+    cut: tuple[str, ...] = ()
+    cut_entities: tuple[Entity, ...] = ()
+    whole: str = ""
+    pins: tuple[str, ...] = ()
+    from_user: bool = False
+    waiting: int = 0
+    short: tuple[Turn, ...] = ()
+    rejection: Rejection | None = None
+    updated: float = 0.0
+    expires: float = 0.0
+
+    @property
+    def entity_text(self) -> str:
+        """The entities as the context takes them: ``provider: aws, budget: $10,000`` (copilot-rag.md §5.1)."""
+        return entity_line(self.entities)
+
+
+def view(state: State, base: State | None, count: Count, room: int, entity_room: int, expires: float) -> MemoryView:
+    """The view of a session; ``base``: the user's memory, where the session has none of its own."""
+    text = state.text if base is None else base.text
+    entities = state.entities if base is None else merged(base.entities, state.entities)
+    pins = state.pins if base is None else tuple(dict.fromkeys([*base.pins, *state.pins]))
+    lines, cut = fitted(sentence.split(text), pins, count, room)
+    shown, left_out = _fitted_entities(entities, count, entity_room)
+    return MemoryView(
+        text="\n".join(lines),
+        entities=shown,
+        version=state.version,
+        tokens=count("\n".join(lines)),
+        entity_tokens=count(entity_line(shown)),
+        cut=cut,
+        cut_entities=left_out,
+        whole=text,
+        pins=pins,
+        from_user=base is not None and not base.empty,
+        waiting=len(state.waiting),
+        short=state.short,
+        rejection=state.rejection,
+        updated=state.updated or (base.updated if base else 0.0),
+        expires=expires,
+    )
+
+
+def entity_line(entities: Sequence[Entity]) -> str:
+    """Keys and values in one line."""
+    return ", ".join(f"{each.key}: {each.value}" for each in entities)
+
+
+def merged(base: Sequence[Entity], own: Sequence[Entity]) -> tuple[Entity, ...]:
+    """A user's entities under a session's own ones."""
+    together = tuple(Entity(each.key, each.value, 0) for each in base)  # turn 0: from before this session
+    for each in own:
+        together = put(together, each)
+    return together
+
+
+def fitted(lines: Sequence[str], pins: Sequence[str], count: Count, room: int) -> tuple[list[str], tuple[str, ...]]:
+    """Pinned statements, then sentences within ``room`` tokens: the oldest are left out; (kept, cut)."""
+    missing = [pin for pin in pins if not any(pin in line for line in lines)]
+    kept, cut = [*missing, *lines], list[str]()
+    while kept and count("\n".join(kept)) > room:
+        loose = [line for line in kept if not any(pin in line for pin in pins)]
+        oldest = loose[0] if loose else kept[0]
+        kept.remove(oldest)
+        cut.append(oldest)
+    return kept, tuple(cut)
+
+
+def _fitted_entities(
+    entities: Sequence[Entity], count: Count, room: int
+) -> tuple[tuple[Entity, ...], tuple[Entity, ...]]:
+    first = 0
+    while first < len(entities) and count(entity_line(entities[first:])) > room:
+        first += 1
+    return tuple(entities[first:]), tuple(entities[:first])
