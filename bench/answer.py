@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
@@ -28,7 +28,7 @@ from text.language import detect
 
 QUESTIONS = Path(__file__).parent / "data" / "answer.jsonl"
 ANSWER_TOKENS = 160
-SETS = ("main", "held_out", "absent")
+SETS = ("main", "held_out", "absent", "tool")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """``right_share``: of the main questions; ``held_out_share``: of those that no prompt was tuned with;
-    ``absent_share``: of those whose answer is not in the conversation, the share that says so.
+    ``absent_share``: of those whose answer is not in the conversation, the share that says so; ``tool_share``: of those
+    that a tool result answers.
     """
     chosen = models(args)
     conversations = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[Outcome]:
     for asked in conversation["questions"]:
         started = time.monotonic()
-        message = complete(chosen.chat, prompt(chosen, conversation, asked["question"]), max_tokens=ANSWER_TOKENS)
+        message = complete(chosen.chat, prompt(chosen, conversation, asked), max_tokens=ANSWER_TOKENS)
         seconds, (tokens, cached, _, _) = time.monotonic() - started, usage(message)
         language, answer = conversation["language"], str(message.text)
         same = detect(answer, language) == language
@@ -85,8 +86,8 @@ def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[Outcome]:
         )
 
 
-def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: str) -> list[AnyMessage]:
-    """The messages of a turn that asks this, built as every turn's are."""
+def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]) -> list[AnyMessage]:
+    """The messages of a turn that asks this, after its tool call if it has one, built as every turn's are."""
     records = [_record(index, text) for index, text in enumerate(conversation["summaries"])]
     turn = len(records) * CHUNK + 1
     messages: list[AnyMessage] = []
@@ -95,7 +96,7 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: str) -> list[A
         turn += 1
     language = conversation["language"]
     built = build(
-        [*messages, question(asked, turn, "bench")],
+        [*messages, question(asked["question"], turn, "bench"), *_called(asked)],
         records,
         turn,
         language=language,
@@ -106,6 +107,14 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: str) -> list[A
         changing=(Changing("time", now_text(language)),),
     )
     return built.messages
+
+
+def _called(asked: dict[str, Any]) -> list[AnyMessage]:
+    if "call" not in asked:
+        return []
+    call = ToolCall(name=asked["call"]["name"], args=asked["call"]["arguments"], id="call", type="tool_call")
+    result = ToolMessage(asked["call"]["result"], tool_call_id="call", name=call["name"])
+    return [AIMessage("", tool_calls=[call]), result]
 
 
 def right(asked: dict[str, Any], answer: str) -> bool:
@@ -142,6 +151,7 @@ def _figures(outcomes: list[Outcome]) -> dict[str, object]:
         "en_share": _share([each for each in main if each.language == "en"]),
         "held_out_share": _share([each for each in outcomes if each.kind == "held_out"]),
         "absent_share": _share([each for each in outcomes if each.kind == "absent"]),
+        "tool_share": _share([each for each in outcomes if each.kind == "tool"]),
         "same_language_share": sum(each.same_language for each in outcomes) / max(1, len(outcomes)),
         "seconds_p50": statistics.median(each.seconds for each in outcomes),
         "prompt_tokens_p50": statistics.median(each.prompt for each in outcomes),
