@@ -36,6 +36,12 @@ MOST_NOTES = 24
 MOST_TOKENS = 3000
 """Prompt tokens of the embedded model's summaries: about a minute and a half of reading on two cores."""
 
+UNIQUE = frozenset({"name", "identifier", "email"})
+ASKED = 1.1
+"""Notes are asked for this share of the target; sentences of the original fill what they leave."""
+COPIED = 0.85
+"""A note that shares this much with a sentence of the original is that sentence, and its speaker's words."""
+
 _LABEL = {"ko": {"human": "사용자", "tool": "도구", "ai": "AI"}, "en": {"human": "User", "tool": "Tool", "ai": "AI"}}
 _MARKS = re.compile(r"^[\s>#*•·–-]+(?=\S)|\*\*|`")
 
@@ -138,16 +144,25 @@ class Source:
         return _LABEL[self.language].get(message.type, message.type) + name
 
     @cached_property
+    def wanted(self) -> tuple[pack.Wanted, ...]:
+        """The facts by what they matter: who and which more than how much, and half as much what only a tool said."""
+        said = "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
+        weights = (
+            (1.5 if each.kind in UNIQUE else 1.0) * (1.0 if fact.holds(said, each) else 0.5) for each in self.facts
+        )
+        return tuple(map(pack.Wanted, self.facts, weights))
+
+    @cached_property
     def sentences(self) -> list[pack.Note]:
-        """Sentences and clauses of the original as candidates, the user's marked as theirs."""
+        """Sentences and clauses of the original as candidates for notes."""
         found, start = [], 0
         for message in self.messages:
-            user = f"{_LABEL[self.language]['human']}: " if isinstance(message, HumanMessage) else ""
-            for piece in pack.clauses(clean(message.text)):
-                said = _MARKS.sub("", piece).strip()
-                at = start + max(0, message.text.find(piece))
-                if said and (user or not said.endswith(("?", "？"))):
-                    found.append(pack.Note(user + said, at, pack.SOURCE))
+            speaker = _LABEL[self.language].get(message.type, "")
+            for piece in pack.clauses(clean(_plain(message.text))):
+                said = pack.tidy(_MARKS.sub("", piece).strip())
+                if _says(said) and (isinstance(message, HumanMessage) or not said.endswith(("?", "？"))):
+                    at = start + max(0, message.text.find(piece))
+                    found.append(pack.Note(said, at, pack.SOURCE, speaker))
             start += len(message.text)
         return found
 
@@ -222,20 +237,20 @@ def _whole(source: Source, text: str) -> str:
     if len(text) <= source.limit:
         return text
     notes = [pack.Note(piece, index) for index, piece in enumerate(sentence.split(text))]
-    return pack.pack(notes, source.facts, source.room)
+    return pack.pack(notes, source.wanted, source.room)
 
 
 def _notes(source: Source, talk: _Talk) -> str:
     """Short notes in a constrained shape, packed to the length, for models that cannot count."""
-    written = _ask_notes(source, talk, "summary_notes", source.room.target * 1.3)
-    text = pack.pack(written, source.facts, source.room)
+    written = _ask_notes(source, talk, "summary_notes", source.room.target * ASKED)
+    text = pack.pack(written, source.wanted, source.room)
     lost = _worth_asking(source, text)
     if lost:
         missing = ", ".join(each.text for each in lost)
         written += _ask_notes(source, talk, "summary_notes_repair", 12 + 3.0 * len(missing), lost=missing)
     if not written:
         raise source.rejected("the model wrote no usable note")
-    return pack.pack([*written, *source.sentences], source.facts, source.room) or _clause(source, written)
+    return pack.pack([*written, *source.sentences], source.wanted, source.room) or _clause(source, written)
 
 
 def _clause(source: Source, notes: Sequence[pack.Note]) -> str:
@@ -284,13 +299,15 @@ def _note(source: Source, said: str, length: int) -> pack.Note | None:
     exact = [each for each in fact.facts(said) if each.kind != "name"]
     if not said or any(not fact.holds(source.original, each) for each in exact):
         return None
-    return pack.Note(said, pack.place(said, source.sentences))
+    near = pack.place(said, source.sentences)
+    copied = near is not None and pack.shared(said, near.text) > COPIED
+    return pack.Note(said, near.position if near else 0, speaker=near.speaker if near and copied else "")
 
 
 def _worth_asking(source: Source, text: str) -> list[fact.Fact]:
-    """The lost facts that may still find room: in reading order, up to half the target's length."""
+    """The lost facts that may still find room: those that were said, in order, up to half the target's length."""
     lost, free = [], source.room.target / 2
-    for each in source.facts:
+    for each in (wanted.fact for wanted in source.wanted if wanted.weight >= 1):
         if len(each.text) <= free and not fact.holds(text, each):
             lost.append(each)
             free -= len(each.text) + 2
@@ -328,6 +345,27 @@ def _abridged(text: str, most: int) -> str:
     head = pack.shorten(text, most * 2 // 3)
     tail = text[len(text) - most // 3 :]
     return f"{head} […] {tail.split(' ', 1)[-1]}"
+
+
+def _plain(text: str) -> str:
+    """The text; of a JSON document its strings, a line each."""
+    try:
+        found = json.loads(text) if text.lstrip()[:1] in ("{", "[") else text
+    except ValueError:
+        return text
+    return found if isinstance(found, str) else "\n".join(_strings(found))
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for each in inner for text in _strings(each)]
+
+
+def _says(text: str) -> bool:
+    """Whether a piece has words: not a formula, not a line of marks."""
+    return 3 * sum(letter.isalpha() for letter in text) > len(text)
 
 
 def _fenced(text: str) -> str:

@@ -17,18 +17,33 @@ MODEL, SOURCE = 0, 1
 
 _SENTENCES, _SWAPPED = 300, 40
 """Bounds that keep packing quick for very long originals: sentences looked at, notes up to which some are swapped."""
-
-_CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣][고며서])\s+|(?<=지만|는데|니까|으면)\s+|\s+[—–]\s+")
-_END = re.compile(r"[.!?。…)\]\"'”’」』》]$")
+_ROUNDS = 3
+_WRITTEN = 1.5
+"""How much more a note of the model is worth than a sentence of the original with the same facts."""
+_CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|\s+[—–]\s+")
+_JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
+_END = re.compile(r"[.!?。？！…]$")
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A piece of a summary: its text, where it belongs in the original (characters), and who wrote it."""
+    """A piece of a summary: its text, where it belongs in the original (characters), who wrote it, whose words it is.
+
+    ``speaker``: '' for a report in the third person.
+    """
 
     text: str
     position: int
     origin: int = MODEL
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A fact that the summary should hold, and how much it matters beside the others."""
+
+    fact: fact.Fact
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +65,20 @@ def room(original: int, rate: float) -> Room:
     return Room(target, min(original, max(int(target * 1.1), target + 12 if target <= 60 else 0)))
 
 
-def pack(notes: Sequence[Note], wanted: Sequence[fact.Fact], space: Room) -> str:
+def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
     """The notes that together hold the most of the wanted facts within the room, in the order of the original.
 
     Notes of the model come first; sentences of the original fill in for missing facts, then for missing length.
     ``''`` when not even one note fits.
     """
-    notes = _salient(notes)
     choice = _Choice(wanted, space)
-    for note in _distinct(note for note in notes if note.origin == MODEL):
-        choice.add(note)
+    choice.notes = _distinct(note for note in notes if note.origin == MODEL)
     choice.shrink()
-    choice.fill([note for note in notes if note not in choice.notes], facts_only=True)
+    candidates = _salient(notes)
+    choice.fill(candidates, facts_only=True)
     if len(choice.notes) <= _SWAPPED:
-        choice.swap(notes)
-    choice.fill(notes, facts_only=False)
+        choice.swap(candidates)
+    choice.fill(candidates, facts_only=False)
     return choice.text
 
 
@@ -78,104 +92,130 @@ def clauses(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def tidy(text: str) -> str:
+    """A clause that can stand alone: without what tied it to the one before; an English one begins with a capital."""
+    bare = _JOINT.sub("", text)
+    return re.sub(r"^[a-z]+(?=[\s,])", lambda word: word.group().capitalize(), bare)
+
+
 def shorten(text: str, most: int) -> str:
     """The text cut back to the end of a sentence, a clause or else a word, within ``most`` characters; or ''."""
     if len(text) <= most:
         return text
     head = text[: most + 1]
-    for mark in (r"[.!?。…](?=\s)", r"[,;](?=\s)", r"\s"):
-        ends = [
-            match.start() if mark == r"\s" or mark.startswith("[,") else match.end()
-            for match in re.finditer(mark, head)
-        ]
-        if ends and (mark == r"\s" or ends[-1] >= most // 2):
+    for mark, least in ((r"(?<=[.!?。…])(?=\s)", most // 2), (r"(?=[,;]\s)", most // 2), (r"(?=\s)", 1)):
+        ends = [match.start() for match in re.finditer(mark, head)]
+        if ends and ends[-1] >= least:
             return head[: ends[-1]].rstrip(" ,;")
     return ""
 
 
-def place(text: str, sentences: Sequence[Note]) -> int:
-    """Where in the original a text belongs: the position of the sentence that it shares the most letter pairs with."""
+def place(text: str, sentences: Sequence[Note]) -> Note | None:
+    """The sentence of the original that a text shares the most letter pairs with."""
     pairs = _pairs(text)
-    best = max(sentences, key=lambda each: len(pairs & _pairs(each.text)), default=None)
-    return best.position if best else 0
+    return max(sentences, key=lambda each: len(pairs & _pairs(each.text)), default=None)
 
 
-def join(notes: Iterable[str]) -> str:
-    """Notes as running text: each ends in a full stop."""
-    return " ".join(note if _END.search(note) else f"{note}." for note in notes)
+def join(notes: Iterable[Note]) -> str:
+    """Notes as running text: each ends in a full stop, and a change of speaker is marked."""
+    pieces, speaker = [], ""
+    for note in notes:
+        label = f"{note.speaker}: " if note.speaker and note.speaker != speaker else ""
+        pieces.append(label + (note.text if _END.search(note.text) else f"{note.text}."))
+        speaker = note.speaker
+    return " ".join(pieces)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether the shorter of two texts is mostly in the other."""
+    short, long = sorted((one, other), key=len)
+    return shared(short, long) > 0.75
+
+
+def shared(text: str, other: str) -> float:
+    """The share of a text's letter pairs that another has too; 1 for a text without any."""
+    pairs = _pairs(text)
+    return len(pairs & _pairs(other)) / len(pairs) if pairs else 1.0
 
 
 class _Choice:
     """The notes chosen so far, against the wanted facts and the room."""
 
-    def __init__(self, wanted: Sequence[fact.Fact], space: Room) -> None:
+    def __init__(self, wanted: Sequence[Wanted], space: Room) -> None:
         self.notes: list[Note] = []
         self._wanted, self._space = wanted, space
         self._held: dict[Note, frozenset[int]] = {}
 
     @property
     def text(self) -> str:
-        return join(note.text for note in sorted(self.notes, key=lambda each: each.position))
-
-    def add(self, note: Note) -> None:
-        self.notes.append(note)
-
-    def held(self, note: Note) -> frozenset[int]:
-        """Indexes of the wanted facts that a note holds."""
-        if note not in self._held:
-            self._held[note] = frozenset(
-                index for index, each in enumerate(self._wanted) if fact.holds(note.text, each)
-            )
-        return self._held[note]
-
-    def missing(self) -> frozenset[int]:
-        """Indexes of the wanted facts that no chosen note holds."""
-        return frozenset(range(len(self._wanted))).difference(*(self.held(note) for note in self.notes))
+        return join(sorted(self.notes, key=lambda each: each.position))
 
     def shrink(self) -> None:
         """Drop the note that is worth least for its length until the rest fits."""
         while self.notes and len(self.text) > self._space.most:
             self.notes.remove(min(self.notes, key=self._worth))
 
-    def fill(self, notes: Sequence[Note], *, facts_only: bool) -> None:
+    def fill(self, candidates: Sequence[Note], *, facts_only: bool) -> None:
         """Add what brings the most missing facts for its length; without ``facts_only`` also what merely fits."""
-        while best := self._best(notes, facts_only):
-            self.add(best)
+        left = [note for note in candidates if not facts_only or self._facts(note)]
+        while left and (facts_only or len(self.text) < self._space.least):
+            missing, text = self._missing(), self.text
+            left = [note for note in left if self._usable(note, missing, text, facts_only)]
+            if not left:
+                return
+            best = max(left, key=lambda note: self._gain(note, missing, text))
+            left.remove(best)
+            self.notes.append(best)
+            if len(self.text) > self._space.most:  # another speaker's label was one too many
+                self.notes.remove(best)
 
-    def swap(self, notes: Sequence[Note]) -> None:
-        """Give up notes that alone hold nothing wanted, one at a time, where that lets more facts in."""
-        for note in sorted(self.notes, key=self._worth)[: max(0, len(self.notes) - 1)]:
-            before, missing = list(self.notes), len(self.missing())
-            self.notes.remove(note)
-            self.fill(notes, facts_only=True)
-            if len(self.missing()) >= missing:
-                self.notes = before
+    def swap(self, candidates: Sequence[Note]) -> None:
+        """Give up notes that hold little, one at a time, while that lets in facts of more weight."""
+        for _ in range(_ROUNDS):
+            before = self._weigh(self._missing())
+            for note in sorted(self.notes, key=self._worth)[: max(0, len(self.notes) - 1)]:
+                self._give_up(note, candidates)
+            if self._weigh(self._missing()) >= before:
+                return
+
+    def _give_up(self, note: Note, candidates: Sequence[Note]) -> None:
+        before, missing = list(self.notes), self._weigh(self._missing())
+        self.notes.remove(note)
+        self.fill([each for each in candidates if each != note], facts_only=True)
+        if self._weigh(self._missing()) > missing - 0.5:
+            self.notes = before
+
+    def _facts(self, note: Note) -> frozenset[int]:
+        """Indexes of the wanted facts that a note holds."""
+        if note not in self._held:
+            held = (index for index, each in enumerate(self._wanted) if fact.holds(note.text, each.fact))
+            self._held[note] = frozenset(held)
+        return self._held[note]
+
+    def _missing(self) -> frozenset[int]:
+        """Indexes of the wanted facts that no chosen note holds."""
+        return frozenset(range(len(self._wanted))).difference(*(self._facts(note) for note in self.notes))
+
+    def _weigh(self, indexes: Iterable[int]) -> float:
+        return sum(self._wanted[index].weight for index in indexes)
 
     def _worth(self, note: Note) -> tuple[float, float]:
         """Facts that no other chosen note holds, for the length; then what is new beside the others."""
         others = [each for each in self.notes if each is not note]
-        alone = self.held(note).difference(*(self.held(each) for each in others))
-        new = 1 - _shared(note.text, join(each.text for each in others))
-        return len(alone) / (len(note.text) + 1), new * len(note.text)
+        alone = self._facts(note).difference(*(self._facts(each) for each in others))
+        new = 1 - shared(note.text, join(others))
+        return self._weigh(alone) / (len(note.text) + 1), new * len(note.text)
 
-    def _best(self, notes: Sequence[Note], facts_only: bool) -> Note | None:
-        missing, free = self.missing(), self._space.most - len(self.text)
-        if not facts_only and len(self.text) >= self._space.least:
-            return None
-        fitting = [note for note in notes if len(note.text) + 2 <= free and not self._repeats(note)]
-        if facts_only:
-            fitting = [note for note in fitting if self.held(note) & missing]
-        gains = {note: self._gain(note, missing) for note in fitting}
-        return max(fitting, key=lambda note: gains[note], default=None)
+    def _usable(self, note: Note, missing: frozenset[int], text: str, facts_only: bool) -> bool:
+        if len(text) + len(note.text) + 2 > self._space.most or (facts_only and not self._facts(note) & missing):
+            return False
+        return not any(alike(note.text, each.text) for each in self.notes)
 
-    def _gain(self, note: Note, missing: frozenset[int]) -> tuple[float, float, int]:
-        """Missing facts for the length, notes of the model before sentences; then what says most that is new."""
-        gain = len(self.held(note) & missing) / (len(note.text) + 8)
-        new = 1 - _shared(note.text, self.text)
-        return gain * (1.3 if note.origin == MODEL else 1.0), round(new, 1) - note.origin, len(note.text)
-
-    def _repeats(self, note: Note) -> bool:
-        return any(alike(note.text, each.text) for each in self.notes)
+    def _gain(self, note: Note, missing: frozenset[int], text: str) -> tuple[float, float, int]:
+        """Missing facts for the length, the model's notes preferred; then what says most that is new."""
+        gain = self._weigh(self._facts(note) & missing) / (len(note.text) + 8)
+        new = round(1 - shared(note.text, text), 1)
+        return gain * (_WRITTEN if note.origin == MODEL else 1.0), new - note.origin, len(note.text)
 
 
 def _salient(notes: Sequence[Note]) -> list[Note]:
@@ -185,18 +225,6 @@ def _salient(notes: Sequence[Note]) -> list[Note]:
     if len(source) > _SENTENCES:
         source = sorted(source, key=lambda note: -len(fact.facts(note.text)) / (len(note.text) + 8))[:_SENTENCES]
     return written + source
-
-
-def alike(one: str, other: str) -> bool:
-    """Whether the shorter of two texts is mostly in the other."""
-    short, long = sorted((one, other), key=len)
-    return _shared(short, long) > 0.75
-
-
-def _shared(text: str, other: str) -> float:
-    """The share of a text's letter pairs that another has too; 1 for a text without any."""
-    pairs = _pairs(text)
-    return len(pairs & _pairs(other)) / len(pairs) if pairs else 1.0
 
 
 @lru_cache(maxsize=8192)

@@ -42,7 +42,7 @@ def test_shortening_any_text_never_splits_a_word(text: str, most: int) -> None:
 
 
 def test_a_note_with_facts_is_kept_before_one_without() -> None:
-    wanted = fact.facts("12,000원과 3월 5일")
+    wanted = [pack.Wanted(each) for each in fact.facts("12,000원과 3월 5일")]
     text = pack.pack(
         notes(["사용자가 이것저것 물었고 AI가 친절하게 답했다", "3월 5일에 12,000원을 냈다"]), wanted, pack.Room(20, 22)
     )
@@ -50,7 +50,7 @@ def test_a_note_with_facts_is_kept_before_one_without() -> None:
 
 
 def test_a_sentence_of_the_original_fills_in_for_a_missing_fact() -> None:
-    wanted = fact.facts("예약번호는 ABC123입니다.")
+    wanted = [pack.Wanted(each) for each in fact.facts("예약번호는 ABC123입니다.")]
     candidates = [*notes(["사용자가 예약함"]), pack.Note("예약번호는 ABC123입니다.", 9, pack.SOURCE)]
     assert pack.pack(candidates, wanted, pack.Room(30, 33)) == "사용자가 예약함. 예약번호는 ABC123입니다."
 
