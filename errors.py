@@ -243,6 +243,12 @@ class SessionUnknown(CallerError):
     hint = "Choose one from the list or start a new one."
 
 
+class TurnUnknown(CallerError):
+    code = "turn_unknown"
+    message = "The session {session!r} has no turn {turn}."
+    hint = "Reload the session and choose one of its turns."
+
+
 class NothingToRetry(CallerError):
     code = "nothing_to_retry"
     message = "The last turn of session {session!r} is complete; there is nothing to retry."

@@ -28,6 +28,21 @@ class Agent(Engine):
         """The last turn again (``graph.turn.retry``)."""
         return turn.retry(self, session_id, stop)
 
+    def again(
+        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """Another version of a turn, with the same question or another (``graph.turn.again``)."""
+        return turn.again(self, session_id, number, text, stop)
+
+    def switch(self, session_id: str, number: int, branch: int) -> None:
+        """Follows another version of a turn (``store.tree``); raises ``SessionBusy`` while the session answers."""
+        with self.lock.hold(session_id):
+            self.store.tree.switch(session_id, number, branch)
+
+    def fork(self, session_id: str, last_turn: int) -> str:
+        """A new session with the turns up to ``last_turn``; returns its id."""
+        return self.store.tree.copy(session_id, last_turn)
+
     def reconcile(self, session_id: str) -> None:
         """On opening a session (``graph.turn.reconcile``)."""
         turn.reconcile(self, session_id)

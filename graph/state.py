@@ -26,7 +26,10 @@ class SummaryRecord(TypedDict):
 
 
 class ChatState(TypedDict):
-    """``messages``: the turns that no summary in the context covers, and the current one; plain LangChain messages."""
+    """``messages``: the turns that no summary in the context covers, and the current one; plain LangChain messages.
+
+    ``revision``: that of the record when this state was made (``store.record.Session``).
+    """
 
     messages: Annotated[list[AnyMessage], add_messages]
     session_id: str
@@ -34,3 +37,4 @@ class ChatState(TypedDict):
     turn_count: int
     compression_rate: float
     language: NotRequired[Language]
+    revision: NotRequired[int]

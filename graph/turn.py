@@ -1,7 +1,7 @@
 """Running one turn: the one place that starts turns (design §2, §3).
 
-The question's row is written first, then the graph runs, then the answer's row is written and old checkpoints go. A turn
-that fails keeps its question and can be retried; one that was cut off is closed before the next begins.
+The question's row is written first, then the graph runs, then the answer's row is written and old checkpoints go. A
+turn that fails keeps its question and can be retried; one that was cut off is closed before the next begins.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from errors import EmptyMessage, GieokError, MessageTooLong, NothingToRetry, SessionBusy, Unexpected, trace
+from errors import (
+    EmptyMessage,
+    GieokError,
+    MessageTooLong,
+    NothingToRetry,
+    SessionBusy,
+    TurnUnknown,
+    Unexpected,
+    trace,
+)
 from graph import ahead, repair
 from graph.context import raw_tokens
 from graph.engine import Engine, config
@@ -39,6 +48,26 @@ def run(engine: Engine, session_id: str, text: str, stop: threading.Event | None
         number = engine.store.accept_turn(session_id, text)
         session = _speaking(engine, session, number, text)
         ended = yield from _Run(engine, session, number, stop or threading.Event()).drive(text)
+    yield ended
+
+
+def again(
+    engine: Engine, session_id: str, number: int, text: str | None = None, stop: threading.Event | None = None
+) -> Iterator[Event]:
+    """Another version of turn ``number``: the same question once more, or ``text`` in its place.
+
+    The turns that followed stay on their own branch. Raises ``TurnUnknown`` and what ``run`` raises.
+    """
+    with _held(engine, session_id) as session:
+        repair.close(engine, session)
+        before = engine.store.turn(session_id, number)
+        if before is None:
+            raise TurnUnknown(session=session_id, turn=number)
+        question = before.question if text is None else text
+        _check(question, engine.settings.message_limit)
+        engine.store.tree.begin(session_id, number, question)
+        session = engine.store.session(session_id)
+        ended = yield from _Run(engine, session, number, stop or threading.Event()).drive(question)
     yield ended
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from errors import SessionUnknown
 from store import schema
+from store.path import TRUNK, Path, branch_at, on_path, plain
 from store.record import Summary, SummaryStatus
 
 _TABLE = schema.summary
@@ -31,12 +32,13 @@ class Ledger:
         ``fields``: record, ahead, origin, model, prompt_tokens, answer_tokens, seconds, kept, lost, error.
         """
         row = {"origin": "auto", "ahead": False, **fields, "created": time.time()}
-        row |= {"session_id": session_id, "first_turn": turns[0], "turns": turns, "rate": rate}
-        chunk = (_TABLE.c.session_id == session_id, _TABLE.c.first_turn == turns[0])
-        newest = select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*chunk).scalar_subquery()
+        row |= {"session_id": session_id, "first_turn": turns[0], "last_turn": turns[-1], "turns": turns, "rate": rate}
         with self._transaction() as connection:
             if not connection.execute(select(schema.session.c.id).where(schema.session.c.id == session_id)).first():
                 raise SessionUnknown(session=session_id)
+            row["branch"] = branch_at(path_of(connection, session_id), turns[-1])
+            chunk = _chunk(session_id, row["branch"], turns[0])
+            newest = select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*chunk).scalar_subquery()
             if status == "ready" and self._counts(connection, chunk):
                 status = "superseded"  # it came late: another version is in the context already
             elif status in ("ready", "active"):
@@ -54,21 +56,34 @@ class Ledger:
     def fail(self, session_id: str, turns: list[int], rate: float, error: dict[str, Any], ahead: bool = False) -> None:
         """Notes a failed attempt; one row per chunk says the latest failure, so retries do not pile up."""
         with self._transaction() as connection:
-            chunk = (_TABLE.c.session_id == session_id, _TABLE.c.first_turn == turns[0], _TABLE.c.status == "failed")
-            again = update(_TABLE).where(*chunk).values(error=error, rate=rate, created=time.time())
+            branch = branch_at(path_of(connection, session_id), turns[-1])
+            chunk = _chunk(session_id, branch, turns[0])
+            again = (
+                update(_TABLE)
+                .where(*chunk, _TABLE.c.status == "failed")
+                .values(error=error, rate=rate, created=time.time())
+            )
             known = connection.execute(again).rowcount
         if not known:
             self.add(session_id, turns, rate, "failed", error=error, ahead=ahead)
 
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
         """The summary made ahead for exactly these turns at this rate, or None."""
-        wanted = select(_TABLE).where(
-            _TABLE.c.session_id == session_id, _TABLE.c.first_turn == turns[0], _TABLE.c.status.in_(("ready", "active"))
-        )
         with self._transaction() as connection:
+            branch = branch_at(path_of(connection, session_id), turns[-1])
+            wanted = select(_TABLE).where(
+                *_chunk(session_id, branch, turns[0]), _TABLE.c.status.in_(("ready", "active"))
+            )
             row = connection.execute(wanted.order_by(_TABLE.c.version.desc()).limit(1)).one_or_none()
         found = _summary(row) if row is not None else None
         return found if found and found.turns == turns and abs(found.rate - rate) < 1e-9 else None
+
+    def on_path(self, session_id: str, last_turn: int) -> list[Summary]:
+        """The summaries that count, of turns up to ``last_turn``, oldest first: what a state is made from."""
+        counts = _TABLE.c.status.in_(("active", "retired"))
+        with self._transaction() as connection:
+            wanted = select(_TABLE).where(*_here(connection, session_id), counts, _TABLE.c.last_turn <= last_turn)
+            return [_summary(row) for row in connection.execute(wanted.order_by(_TABLE.c.first_turn))]
 
     def set_status(self, ids: Iterable[int], status: SummaryStatus) -> None:
         with self._transaction() as connection:
@@ -76,20 +91,52 @@ class Ledger:
 
     def retire(self, session_id: str, before_turn: int) -> None:
         """The active summaries that start before this turn have left the context."""
-        old = (_TABLE.c.session_id == session_id, _TABLE.c.first_turn < before_turn, _TABLE.c.status == "active")
         with self._transaction() as connection:
+            old = (*_here(connection, session_id), _TABLE.c.first_turn < before_turn, _TABLE.c.status == "active")
             connection.execute(update(_TABLE).where(*old).values(status="retired"))
+
+    def versions(self, session_id: str, first_turn: int) -> list[Summary]:
+        """All versions of one chunk's summary, oldest first."""
+        with self._transaction() as connection:
+            wanted = select(_TABLE).where(*_here(connection, session_id), _TABLE.c.first_turn == first_turn)
+            return [_summary(row) for row in connection.execute(wanted.order_by(_TABLE.c.version))]
+
+    def choose(self, session_id: str, first_turn: int, version: int) -> None:
+        """Puts an older version of a summary back into the place of the one that counts (undo)."""
+        with self._transaction() as connection:
+            chunk = (*_here(connection, session_id), _TABLE.c.first_turn == first_turn)
+            counts = _TABLE.c.status.in_(("ready", "active", "retired"))
+            status = connection.execute(select(_TABLE.c.status).where(*chunk, counts)).scalars().first() or "active"
+            connection.execute(update(_TABLE).where(*chunk, counts).values(status="superseded"))
+            connection.execute(update(_TABLE).where(*chunk, _TABLE.c.version == version).values(status=status))
 
     def summaries(self, session_id: str, limit: int = 200, superseded: bool = False) -> list[Summary]:
         """The newest ``limit`` rows, oldest turns first; superseded versions only when asked for."""
-        wanted = select(_TABLE).where(_TABLE.c.session_id == session_id)
-        if not superseded:
-            wanted = wanted.where(_TABLE.c.status != "superseded")
-        wanted = wanted.order_by(_TABLE.c.first_turn.desc(), _TABLE.c.version.desc()).limit(limit)
         with self._transaction() as connection:
+            wanted = select(_TABLE).where(*_here(connection, session_id))
+            if not superseded:
+                wanted = wanted.where(_TABLE.c.status != "superseded")
+            wanted = wanted.order_by(_TABLE.c.first_turn.desc(), _TABLE.c.version.desc()).limit(limit)
             return [_summary(row) for row in connection.execute(wanted)][::-1]
 
 
+def path_of(connection: Connection, session_id: str) -> Path:
+    """The session's path; the trunk for a session that is not known here."""
+    table = schema.session
+    stored = connection.execute(select(table.c.path).where(table.c.id == session_id)).scalar_one_or_none()
+    return plain(stored) if stored else TRUNK
+
+
+def _here(connection: Connection, session_id: str) -> tuple[Any, ...]:
+    """The summaries whose turns lie on the session's path."""
+    path = path_of(connection, session_id)
+    return _TABLE.c.session_id == session_id, on_path(_TABLE.c.branch, _TABLE.c.last_turn, path)
+
+
+def _chunk(session_id: str, branch: int, first_turn: int) -> tuple[Any, ...]:
+    return _TABLE.c.session_id == session_id, _TABLE.c.branch == branch, _TABLE.c.first_turn == first_turn
+
+
 def _summary(row: Any) -> Summary:
-    values = {name: value for name, value in row._mapping.items() if name != "first_turn"}
+    values = {name: value for name, value in row._mapping.items() if name not in ("first_turn", "last_turn")}
     return Summary(**{**values, "kept": values["kept"] or [], "lost": values["lost"] or []})

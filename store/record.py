@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from store.path import TRUNK, Path
 from text.language import Language
 
 TurnStatus = Literal["running", "done", "stopped", "failed"]
@@ -13,7 +14,12 @@ SummaryStatus = Literal["ready", "active", "retired", "superseded", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A conversation. Times are Unix seconds; ``history_tokens`` counts the raw messages of all finished turns."""
+    """A conversation. Times are Unix seconds.
+
+    ``path``: the branches that its turns lie on now; ``turn_count`` and ``history_tokens`` (the raw messages of all
+    finished turns) are those of this path. ``deleted``: when it was put away; it can be brought back. ``revision``:
+    rises when the record is changed under the state (another branch, an edited summary).
+    """
 
     id: str
     title: str
@@ -23,6 +29,10 @@ class Session:
     history_tokens: int
     created: float
     updated: float
+    pinned: bool = False
+    deleted: float | None = None
+    path: Path = field(default_factory=lambda: list(TRUNK))
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,8 @@ class Turn:
     """One turn of the transcript: the question as it was typed, the answer, and everything between.
 
     ``messages``: the turn's messages as plain data (LangChain's ``messages_to_dict``); ``steps``: tool calls for
-    display; ``report``: the last ``ContextReport`` as plain data; ``error``: code, message, values, retryable.
+    display; ``report``: the last ``ContextReport`` as plain data; ``error``: code, message, values, retryable;
+    ``feedback``: what the user thinks of the answer (``thumb``: up or down, ``note``); ``tokens``: of its raw messages.
     """
 
     session_id: str
@@ -43,6 +54,9 @@ class Turn:
     steps: list[dict[str, Any]]
     report: dict[str, Any] | None
     usage: dict[str, Any] | None
+    feedback: dict[str, Any] | None
+    tokens: int
+    branch: int
     started: float
     finished: float | None
     seconds: float | None
@@ -59,6 +73,7 @@ class Summary:
 
     id: int
     session_id: str
+    branch: int
     turns: list[int]
     rate: float
     version: int

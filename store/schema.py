@@ -56,17 +56,31 @@ session = Table(
     Column("title", ExactText, nullable=False, default=""),
     Column("language", String(8), nullable=False),
     Column("compression_rate", Float, nullable=False),
+    Column("path", PlainData, nullable=False),
     Column("turn_count", Integer, nullable=False, default=0),
     Column("history_tokens", Integer, nullable=False, default=0),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    Column("pinned", Boolean, nullable=False, default=False),
+    Column("deleted", Float),
+    Column("revision", Integer, nullable=False, default=0),
     Index("session_by_update", "updated"),
+)
+
+branch = Table(
+    "branch",
+    metadata,
+    Column("session_id", String(64), primary_key=True),
+    Column("id", Integer, primary_key=True),
+    Column("path", PlainData, nullable=False),
+    Column("used", Float, nullable=False),
 )
 
 turn = Table(
     "turn",
     metadata,
     Column("session_id", String(64), primary_key=True),
+    Column("branch", Integer, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("question", ExactText, nullable=False),
     Column("answer", ExactText),
@@ -76,6 +90,8 @@ turn = Table(
     Column("steps", PlainData),
     Column("report", PlainData),
     Column("usage", PlainData),
+    Column("feedback", PlainData),
+    Column("tokens", Integer, nullable=False, default=0),
     Column("started", Float, nullable=False),
     Column("finished", Float),
     Column("seconds", Float),
@@ -87,7 +103,9 @@ summary = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("session_id", String(64), nullable=False),
+    Column("branch", Integer, nullable=False),
     Column("first_turn", Integer, nullable=False),
+    Column("last_turn", Integer, nullable=False),
     Column("version", Integer, nullable=False),
     Column("record", PlainData),
     Column("status", String(16), nullable=False),
@@ -103,5 +121,5 @@ summary = Table(
     Column("turns", PlainData, nullable=False),
     Column("rate", Float, nullable=False),
     Column("created", Float, nullable=False),
-    UniqueConstraint("session_id", "first_turn", "version"),
+    UniqueConstraint("session_id", "branch", "first_turn", "version"),
 )

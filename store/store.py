@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from errors import BadRate, SessionUnknown
 from store import schema
 from store.database import connect, translated
-from store.ledger import Ledger
+from store.ledger import Ledger, path_of
+from store.path import TRUNK, branch_at, on_path, plain
 from store.record import Finished, Session, Turn
+from store.tree import Tree
 from text.clean import clean
 from text.language import Language
 
@@ -26,12 +28,16 @@ TITLE_CHARS = 60
 
 
 class Store:
-    """Sessions and turns in one database; ``ledger`` holds the summaries. Thread-safe; processes may share it."""
+    """Sessions and turns in one database; ``ledger`` holds the summaries, ``tree`` the branches.
+
+    Turns are those of the session's path. Thread-safe; processes may share it.
+    """
 
     def __init__(self, url: str) -> None:
         self._engine = connect(url)
         self._where = self._engine.url.render_as_string(hide_password=True)
         self.ledger = Ledger(self.transaction)
+        self.tree = Tree(self.transaction)
 
     @property
     def engine(self) -> Any:
@@ -57,13 +63,19 @@ class Store:
             "title": "",
             "language": language,
             "compression_rate": _checked_rate(compression_rate),
+            "path": TRUNK,
             "turn_count": 0,
             "history_tokens": 0,
             "created": now,
             "updated": now,
+            "pinned": False,
+            "deleted": None,
+            "revision": 0,
         }
         with self.transaction() as connection:
             connection.execute(insert(schema.session), row)
+            branch = {"session_id": row["id"], "id": 0, "path": TRUNK, "used": now}
+            connection.execute(insert(schema.branch), branch)
         return Session(**row)  # type: ignore[arg-type]
 
     def session(self, session_id: str) -> Session:
@@ -74,14 +86,14 @@ class Store:
             row = connection.execute(select(schema.session).where(schema.session.c.id == session_id)).one_or_none()
         if row is None:
             raise SessionUnknown(session=session_id)
-        return Session(**row._mapping)
+        return _session(row)
 
     def sessions(self, limit: int = 50, offset: int = 0) -> list[Session]:
-        """Sessions with at least one turn, last used first."""
-        wanted = select(schema.session).where(schema.session.c.turn_count > 0)
-        wanted = wanted.order_by(schema.session.c.updated.desc(), schema.session.c.id).limit(limit).offset(offset)
+        """Sessions with at least one turn, pinned ones first, then last used first."""
+        wanted = select(schema.session).where(schema.session.c.turn_count > 0, schema.session.c.deleted.is_(None))
+        order = (schema.session.c.pinned.desc(), schema.session.c.updated.desc(), schema.session.c.id)
         with self.transaction() as connection:
-            return [Session(**row._mapping) for row in connection.execute(wanted)]
+            return [_session(row) for row in connection.execute(wanted.order_by(*order).limit(limit).offset(offset))]
 
     def set_rate(self, session_id: str, rate: float) -> None:
         """The compression rate of the next summaries (context-managing.md «Sidebar 설정»)."""
@@ -94,12 +106,29 @@ class Store:
     def rename_session(self, session_id: str, title: str) -> None:
         self._change(session_id, title=clean(title).strip()[:TITLE_CHARS])
 
-    def delete_session(self, session_id: str) -> None:
-        """Removes the session with its turns and summaries."""
+    def pin_session(self, session_id: str, pinned: bool) -> None:
+        self._change(session_id, pinned=pinned)
+
+    def put_away(self, session_id: str, away: bool = True) -> None:
+        """Takes the session off the list, or brings it back; nothing is removed."""
+        self._change(session_id, deleted=time.time() if away else None)
+
+    def put_away_before(self, moment: float) -> list[str]:
+        """Sessions that were put away before ``moment`` (Unix seconds): what ``delete_session`` may remove for good."""
+        wanted = select(schema.session.c.id).where(schema.session.c.deleted < moment)
         with self.transaction() as connection:
-            connection.execute(delete(schema.turn).where(schema.turn.c.session_id == session_id))
-            connection.execute(delete(schema.summary).where(schema.summary.c.session_id == session_id))
+            return list(connection.execute(wanted).scalars())
+
+    def delete_session(self, session_id: str) -> None:
+        """Removes the session for good, with its turns, branches and summaries."""
+        with self.transaction() as connection:
+            for table in (schema.turn, schema.summary, schema.branch):
+                connection.execute(delete(table).where(table.c.session_id == session_id))
             connection.execute(delete(schema.session).where(schema.session.c.id == session_id))
+
+    def revise(self, session_id: str) -> None:
+        """Notes that the record was changed under the state, which is then made anew before the next turn."""
+        self._change(session_id, revision=schema.session.c.revision + 1)
 
     # --- turns ----------------------------------------------------------------------------------
 
@@ -111,67 +140,71 @@ class Store:
                 update(schema.session)
                 .where(schema.session.c.id == session_id)
                 .values(turn_count=schema.session.c.turn_count + 1, updated=now)
-                .returning(schema.session.c.turn_count)
+                .returning(schema.session.c.turn_count, schema.session.c.path, schema.session.c.title)
             )
-            number = connection.execute(counted).scalar_one_or_none()
-            if number is None:
+            found = connection.execute(counted).one_or_none()
+            if found is None:
                 raise SessionUnknown(session=session_id)
-            row = {
-                "session_id": session_id,
-                "number": number,
-                "question": question,
-                "status": "running",
-                "started": now,
-            }
+            number, path, title = found
+            row = {"session_id": session_id, "branch": branch_at(plain(path), number), "number": number}
+            row |= {"question": question, "status": "running", "started": now}
             connection.execute(insert(schema.turn), row)
-            if number == 1:
+            if not title:
                 self._title(connection, session_id, question)
         return int(number)
 
     def restart_turn(self, session_id: str, number: int) -> None:
         """Marks a failed or cut-off turn as running again."""
+        values = {"status": "running", "error": None, "started": time.time(), "finished": None}
         with self.transaction() as connection:
-            values = {"status": "running", "error": None, "started": time.time(), "finished": None}
-            connection.execute(update(schema.turn).where(*_key(session_id, number)).values(**values))
+            connection.execute(update(schema.turn).where(*_key(connection, session_id, number)).values(**values))
 
     def finish_turn(self, session_id: str, number: int, end: Finished) -> None:
         """Writes how the turn ended. Repeating it changes nothing."""
-        values = {name: getattr(end, name) for name in end.__slots__ if name != "tokens"}
+        values = {name: getattr(end, name) for name in end.__slots__}
         now = time.time()
         with self.transaction() as connection:
-            before = connection.execute(
-                select(schema.turn.c.status).where(*_key(session_id, number))
-            ).scalar_one_or_none()
-            connection.execute(update(schema.turn).where(*_key(session_id, number)).values(finished=now, **values))
-            grown = end.tokens if before == "running" else 0
+            key = _key(connection, session_id, number)
+            before = connection.execute(select(schema.turn.c.tokens).where(*key)).scalar_one_or_none() or 0
+            connection.execute(update(schema.turn).where(*key).values(finished=now, **values))
             connection.execute(
                 update(schema.session)
                 .where(schema.session.c.id == session_id)
-                .values(updated=now, history_tokens=schema.session.c.history_tokens + grown)
+                .values(updated=now, history_tokens=schema.session.c.history_tokens + end.tokens - before)
             )
 
+    def set_feedback(self, session_id: str, number: int, thumb: str | None, note: str = "") -> None:
+        """What the user thinks of an answer: ``up``, ``down`` or None, and why."""
+        feedback = {"thumb": thumb, "note": note} if thumb or note else None
+        with self.transaction() as connection:
+            key = _key(connection, session_id, number)
+            connection.execute(update(schema.turn).where(*key).values(feedback=feedback))
+
     def turn(self, session_id: str, number: int) -> Turn | None:
-        found = self._turns(select(schema.turn).where(*_key(session_id, number)))
+        """Turn ``number`` of the session's path, or None."""
+        found = self.turns_between(session_id, number, number)
         return found[0] if found else None
 
     def turns(self, session_id: str, before: int | None = None, limit: int = 30) -> list[Turn]:
         """The last ``limit`` turns before turn ``before`` (exclusive), oldest first."""
-        wanted = select(schema.turn).where(schema.turn.c.session_id == session_id)
-        if before is not None:
-            wanted = wanted.where(schema.turn.c.number < before)
-        return self._turns(wanted.order_by(schema.turn.c.number.desc()).limit(limit))[::-1]
+        number = schema.turn.c.number
+        return self._turns(session_id, [] if before is None else [number < before], limit)[::-1]
 
     def turns_between(self, session_id: str, first: int, last: int) -> list[Turn]:
         """Turns ``first`` to ``last``, both included, oldest first."""
-        wanted = select(schema.turn).where(
-            schema.turn.c.session_id == session_id, schema.turn.c.number >= first, schema.turn.c.number <= last
-        )
-        return self._turns(wanted.order_by(schema.turn.c.number))
+        number = schema.turn.c.number
+        return self._turns(session_id, [number >= first, number <= last])[::-1]
 
-    def _turns(self, wanted: Select[Any]) -> list[Turn]:
+    def _turns(self, session_id: str, where: Sequence[ColumnElement[bool]], limit: int | None = None) -> list[Turn]:
+        """Turns of the session's path, newest first."""
+        table = schema.turn
         with self.transaction() as connection:
-            rows = [dict(row._mapping) for row in connection.execute(wanted)]
-        return [Turn(**{**row, "steps": row["steps"] or []}) for row in rows]
+            path = path_of(connection, session_id)
+            wanted = select(table).where(
+                table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path)
+            )
+            wanted = wanted.where(*where).order_by(table.c.number.desc()).limit(limit)
+            return [as_turn(row) for row in connection.execute(wanted)]
 
     def _change(self, session_id: str, **values: object) -> None:
         with self.transaction() as connection:
@@ -187,8 +220,20 @@ class Store:
         connection.execute(update(schema.session).where(schema.session.c.id == session_id).values(title=first_line))
 
 
-def _key(session_id: str, number: int) -> tuple[Any, Any]:
-    return schema.turn.c.session_id == session_id, schema.turn.c.number == number
+def _key(connection: Connection, session_id: str, number: int) -> tuple[Any, ...]:
+    branch = branch_at(path_of(connection, session_id), number)
+    return schema.turn.c.session_id == session_id, schema.turn.c.branch == branch, schema.turn.c.number == number
+
+
+def as_turn(row: Any) -> Turn:
+    """A row of the turn table as a value."""
+    values = dict(row._mapping)
+    return Turn(**{**values, "steps": values["steps"] or []})
+
+
+def _session(row: Any) -> Session:
+    values = dict(row._mapping)
+    return Session(**{**values, "path": plain(values["path"])})
 
 
 def _checked_rate(rate: float) -> float:

@@ -1,4 +1,4 @@
-"""llm_node: builds the prompt, decides on tools, streams the answer (context-managing.md «llm_node에서 Context 구성»)."""
+"""llm_node: builds the prompt, decides on tools, streams the answer (context-managing.md «llm_node»)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,142 @@
+"""Other versions of a turn: regenerate, edit, switch, fork; and states made anew from the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from errors import TurnUnknown
+from graph.agent import Agent
+from graph.rebuild import made
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import done, question, say, scripted, talk, topic, topics
+
+NewSession = Callable[[Agent], str]
+
+
+def asked(agent: Agent, session: str) -> list[str]:
+    return [topics(turn.question)[0] for turn in agent.store.turns(session, limit=1000)]
+
+
+def prompt_topics(agent: Agent) -> list[str]:
+    """What the last prompt of the chat model speaks of, in order, each once."""
+    texts = "\n".join(str(message.text) for message in scripted(agent.models().chat).calls[-1])
+    return list(dict.fromkeys(topics(texts)))
+
+
+def test_a_turn_can_be_answered_again_and_both_versions_stay(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 4))
+    done(list(one.again(talked, 3)))
+    assert asked(one, talked) == [topic(1), topic(2), topic(3)]
+    found = one.store.tree.alternatives(talked, [1, 2, 3])
+    assert list(found) == [3]
+    assert (found[3].branches, found[3].current) == ((0, 1), 1)
+
+
+def test_editing_a_middle_turn_leaves_what_followed_on_its_own_branch(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 9))
+    done(list(one.again(talked, 5, question(50))))
+    assert asked(one, talked) == [topic(number) for number in (1, 2, 3, 4, 50)]
+    assert prompt_topics(one)[-2:] == [topic(4), topic(50)], "the prompt holds the new turn, not the old ones"
+    assert topic(5) not in prompt_topics(one)
+    one.switch(talked, 5, 0)
+    assert asked(one, talked) == [topic(number) for number in range(1, 9)]
+    done(say(one, talked, question(9)))
+    assert topic(50) not in prompt_topics(one)
+    assert prompt_topics(one)[-3:] == [topic(7), topic(8), topic(9)]
+
+
+def test_versions_of_versions_are_told_apart(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, (1, 2))
+    for number in (21, 22):
+        done(list(one.again(talked, 2, question(number))))
+    done(list(one.again(talked, 1, question(11))))
+    assert asked(one, talked) == [topic(11)]
+    assert 2 not in one.store.tree.alternatives(talked, [1, 2])
+    one.switch(talked, 1, 0)
+    assert asked(one, talked) == [topic(1), topic(22)], "the version that was used last is followed"
+    assert len(one.store.tree.alternatives(talked, [2])[2].branches) == 3
+
+
+def test_summaries_belong_to_their_branch(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 8))
+    done(list(one.again(talked, 5, question(50))))
+    talk(one, talked, (60, 70))
+    summaries = {tuple(each.turns): str(each.record) for each in one.store.ledger.summaries(talked) if each.record}
+    assert topic(50).removeprefix("주제") in summaries[(4, 5, 6)]
+    one.switch(talked, 5, 0)
+    back = {tuple(each.turns): str(each.record) for each in one.store.ledger.summaries(talked) if each.record}
+    assert topic(50).removeprefix("주제") not in back[(4, 5, 6)]
+    assert summaries[(1, 2, 3)] == back[(1, 2, 3)]
+
+
+@pytest.mark.parametrize("turns", [1, 3, 4, 6, 7, 11])
+def test_a_state_made_from_the_record_is_the_state_that_was(agent: OpenAgent, session: NewSession, turns: int) -> None:
+    one = agent(ahead=False)
+    talked = session(one)
+    talk(one, talked, range(1, turns + 1))
+    was, anew = one.state(talked), made(one, one.store.session(talked), turns)
+    assert anew["summary_history"] == was["summary_history"]
+    assert [(each.type, each.text, each.id) for each in anew["messages"]] == [
+        (each.type, each.text, each.id) for each in was["messages"]
+    ]
+
+
+def test_a_lost_checkpoint_file_is_made_up_from_the_record(
+    agent: OpenAgent, session: NewSession, tmp_path: Path
+) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 6))
+    one.close()
+    for path in (tmp_path / "data").glob("checkpoint.db*"):
+        path.unlink()
+    two = agent()
+    done(say(two, talked, question(6)))
+    assert prompt_topics(two)[-3:] == [topic(4), topic(5), topic(6)]
+    assert [record["turns"] for record in two.state(talked)["summary_history"]] == [[1, 2, 3]]
+
+
+def test_a_fork_goes_on_alone(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 9))
+    forked = one.fork(talked, 5)
+    done(say(one, forked, question(60)))
+    assert asked(one, forked) == [topic(number) for number in (1, 2, 3, 4, 5, 60)]
+    assert asked(one, talked) == [topic(number) for number in range(1, 9)]
+    assert prompt_topics(one)[-3:] == [topic(4), topic(5), topic(60)]
+    assert [each.turns for each in one.store.ledger.summaries(forked) if each.status == "active"] == [[1, 2, 3]]
+
+
+def test_history_counts_the_path_alone(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 6))
+    whole = one.store.session(talked).history_tokens
+    done(list(one.again(talked, 2)))
+    assert one.store.session(talked).history_tokens < whole
+    one.switch(talked, 2, 0)
+    assert one.store.session(talked).history_tokens == whole
+
+
+def test_a_turn_that_is_not_there_is_named(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, [1])
+    with pytest.raises(TurnUnknown, match="no turn 7"):
+        list(one.again(talked, 7))
+    with pytest.raises(TurnUnknown):
+        one.switch(talked, 1, 9)
+    with pytest.raises(TurnUnknown):
+        one.fork(talked, 3)
