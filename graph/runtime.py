@@ -39,18 +39,20 @@ class Notes:
     report: ContextReport | None = None
     first_token: float | None = None
 
-    def add(self, message: AIMessage, model: str) -> None:
+    def add(self, message: AIMessage, models: ModelSet) -> None:
         """Counts one model call in."""
         prompt, cached, answer, exact = usage(message)
-        self.add_tokens(prompt, cached, answer, exact, model)
+        self.add_tokens(prompt, cached, answer, exact, models)
 
-    def add_tokens(self, prompt: int, cached: int, answer: int, exact: bool, model: str, calls: int = 1) -> None:
+    def add_tokens(
+        self, prompt: int, cached: int, answer: int, exact: bool, models: ModelSet, calls: int = 1
+    ) -> None:
         self.prompt_tokens += prompt
         self.cached_tokens += cached
         self.answer_tokens += answer
         self.calls += calls
         self.exact = self.exact and exact
-        price = usd(model, prompt, cached, answer)
+        price = usd(models.name, prompt, cached, answer, url=models.url)
         self.usd = None if price is None or self.usd is None else self.usd + price
 
     def usage(self) -> Usage:

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 CACHE_MIB = 512
+BATCH = 128
+"""Prompt tokens that are read in one go: a stopped call frees its slot only when its current batch is read."""
 LINGER = 2.0
 _LOOK = 0.5
 
@@ -117,6 +119,7 @@ def parameters(weights: str, name: str, slots: int, context: int, threads: int) 
     params.n_ctx = context
     params.n_parallel = slots
     params.kv_unified = True
+    params.n_batch = params.n_ubatch = BATCH
     params.cache_idle_slots = False
     params.cache_ram_mib = CACHE_MIB
     params.cpuparams.n_threads = threads

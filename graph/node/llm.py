@@ -72,7 +72,7 @@ def _decided(messages: list[AnyMessage], tools: Sequence[Any], language: str, tu
     question, *_ = current(messages)
     earlier = messages[: -len(current(messages))]
     made = decide.decision(turn.models, tools, str(question.text), earlier, language=language, stop=turn.stop)
-    turn.notes.add(made, turn.models.name)
+    turn.notes.add(made, turn.models)
     return AIMessage("", tool_calls=storable(made.tool_calls)) if made.tool_calls else None
 
 
@@ -98,7 +98,7 @@ def respond(
             turn.notes.first_token = turn.notes.first_token or time.monotonic()
             emit(runtime, Token(text))
     if whole is not None:
-        turn.notes.add(whole, turn.models.name)
+        turn.notes.add(whole, turn.models)
     text = clean(str(whole.text)) if whole is not None else ""
     if turn.stop.is_set():
         return stopped(text)
@@ -109,7 +109,12 @@ def respond(
 
 
 def _covered(state: ChatState) -> list[RemoveMessage]:
-    """Removals of the turns that a summary covers: their rows and their ledger entry are written by now."""
+    """Removals of the turns that a summary covers: their rows and their ledger entry are written by now.
+
+    None where nobody counts the turns (LangGraph's own tools): there the messages are what is counted.
+    """
+    if not state.get("turn_count"):
+        return []
     last = covered(state.get("summary_history") or [])
     turns = split(state["messages"], turn_number(state))
     return [RemoveMessage(str(message.id)) for each in turns if each.number <= last for message in each.messages]

@@ -76,7 +76,7 @@ def _make(
     except GieokError as error:
         _failed(chunk, rate, error, session_id, time.monotonic() - began, runtime)
         return None
-    turn.notes.add_tokens(made.prompt_tokens, 0, made.answer_tokens, turn.models.exact, made.model, made.calls)
+    turn.notes.add_tokens(made.prompt_tokens, 0, made.answer_tokens, turn.models.exact, turn.models, made.calls)
     if turn.ledger:
         turn.ledger.add(session_id, chunk, rate, "active", **ledger_fields(made))
     emit(runtime, SummaryMade(tuple(chunk), made.record, False, made.seconds, tuple(made.lost)))
