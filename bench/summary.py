@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import AnyMessage
@@ -86,26 +86,34 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     ``facts_kept``: by our own extractor; ``listed_kept``: of the facts listed by hand. ``held.…``: the dialogues that
     were kept out of tuning.
     """
-    chosen, rates = models(args), list(args.rates)
-    chunks = [each for each in _chunks() if args.set in ("all", "held" if each.dialogue.held else "tuned")]
-    outcomes = [_summarise(chosen, chunk, rate) for chunk in chunks for rate in rates]  # one prompt for all rates
+    chunks = [each for each in samples() if args.set in ("all", "held" if each.dialogue.held else "tuned")]
+    return measure(models(args), chunks, args.rates, show=args.show)
+
+
+def measure(chosen: ModelSet, chunks: Sequence[Chunk], rates: Sequence[float], *, show: bool) -> dict[str, object]:
+    """The figures of these chunks at these rates."""
+    outcomes = [summarise(chosen, chunk, rate) for chunk in chunks for rate in rates]  # one prompt for all rates
     head = [each for each in outcomes if each.rate == (HEADLINE if HEADLINE in rates else rates[0])]
-    result: dict[str, object] = {"model": chosen.name, "chunks": len(chunks), **_figures(head)}
+    result: dict[str, object] = {"model": chosen.name, "chunks": len(chunks), **figures(head)}
     for rate in sorted(rates):
-        result |= _named(f"r{rate:g}", _figures([each for each in outcomes if each.rate == rate]))
+        result |= _named(f"r{rate:g}", figures([each for each in outcomes if each.rate == rate]))
     held = [each for each in head if each.chunk.dialogue.held]
-    result |= _named("held", _figures(held)) if held and len(held) < len(head) else {}
+    result |= _named("held", figures(held)) if held and len(held) < len(head) else {}
     result["over"] = sum(each.over for each in outcomes)
-    return result | ({"summaries": [_row(each) for each in outcomes]} if args.show else {})
+    return result | ({"summaries": [_row(each) for each in outcomes]} if show else {})
 
 
-def _chunks() -> Iterator[Chunk]:
-    for each in dialogue.samples():
-        for first in range(1, len(each.turns) - CHUNK + 2, CHUNK):
-            yield Chunk(each, tuple(range(first, first + CHUNK)))
+def samples() -> list[Chunk]:
+    """The three-turn chunks of all sample dialogues, as a chat would summarise them."""
+    return [
+        Chunk(each, tuple(range(first, first + CHUNK)))
+        for each in dialogue.samples()
+        for first in range(1, len(each.turns) - CHUNK + 2, CHUNK)
+    ]
 
 
-def _summarise(chosen: ModelSet, chunk: Chunk, rate: float) -> Outcome:
+def summarise(chosen: ModelSet, chunk: Chunk, rate: float) -> Outcome:
+    """One chunk at one rate; a rejected summary is an outcome too."""
     try:
         made = make(
             chunk.messages,
@@ -121,7 +129,8 @@ def _summarise(chosen: ModelSet, chunk: Chunk, rate: float) -> Outcome:
     return Outcome(chunk, rate, made)
 
 
-def _figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
+def figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
+    """Medians and shares over all chunks together; rejected summaries count as an error of 1."""
     done = [each.made for each in outcomes if each.made]
     kept, lost = sum(len(made.kept) for made in done), sum(len(made.lost) for made in done)
     listed = sum(len(each.chunk.listed) for each in outcomes)
