@@ -130,11 +130,7 @@ def schema(tools: Sequence[BaseTool]) -> dict[str, Any]:
 
 def _constraint(tools: Sequence[BaseTool]) -> dict[str, Any]:
     shape = {"name": "decision", "schema": schema(tools)}
-    return {
-        "response_format": {"type": "json_schema", "json_schema": shape},
-        "temperature": 0,
-        "max_tokens": MAX_TOKENS,
-    }
+    return {"response_format": {"type": "json_schema", "json_schema": shape}, "max_tokens": MAX_TOKENS}
 
 
 def _about(tool: BaseTool, language: str) -> str:

@@ -130,7 +130,7 @@ def test_the_answer_is_constrained_to_the_tools_and_their_arguments() -> None:
         "required": ["expression"],
         "additionalProperties": False,
     }
-    assert model.bound[0]["temperature"] == 0
+    assert model.bound[0]["max_tokens"] == decide.MAX_TOKENS
 
 
 def test_usage_of_the_decision_is_kept() -> None:
