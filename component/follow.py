@@ -27,7 +27,7 @@ def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, t
     """Follows the answer, else the model's loading, else a summary that is made ahead; then runs the page anew."""
     if live is not None:
         _follow_answer(view, live, panel, model)
-    elif not view.readiness.settled:
+    elif not view.status.settled:
         _follow_model(view, model)
     elif not _follow_ahead(view, turns):
         return
@@ -35,7 +35,7 @@ def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, t
 
 
 def _follow_answer(view: View, live: Live, panel: Panel, model: DeltaGenerator) -> None:
-    status, report, made = view.readiness.status, None, 0
+    status, report, made = view.status, None, 0
     while True:
         progress = live.job.progress
         status = _show_model(view, model, status)
@@ -55,8 +55,8 @@ def _follow_answer(view: View, live: Live, panel: Panel, model: DeltaGenerator) 
 
 
 def _follow_model(view: View, model: DeltaGenerator) -> None:
-    status = view.readiness.status
-    while not view.readiness.settled:
+    status = view.status
+    while not status.settled:
         status = _show_model(view, model, status)
         _yield_to_clicks()
         time.sleep(BEAT)

@@ -19,7 +19,7 @@ def draw_header(view: View) -> None:
     with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"**{words('app.name')}**", width="content")
         st.markdown(f":gray[{plain(short(title, 60))}]", width="stretch")
-        state = view.readiness.status.state
+        state = view.status.state
         with st.container(key=f"chip-{state}", width="content"):
             st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
         with st.container(key="open-panel", width="content"):

@@ -14,10 +14,9 @@ from model.weights import Progress
 MEGABYTE = 1_000_000
 
 
-def draw_model(words: Words, readiness: Readiness) -> DeltaGenerator:
+def draw_model(words: Words, readiness: Readiness, status: Status) -> DeltaGenerator:
     """Draws the state; the returned place is redrawn with ``draw_status`` while the model is being fetched."""
     place = st.empty()
-    status = readiness.status
     draw_status(words, place, status)
     if status.state == "failed":
         retry_button(words("model.retry"), "model-retry", readiness.start)

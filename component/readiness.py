@@ -28,6 +28,11 @@ class Status:
     fetched: Progress | None = None
     error: GieokError | None = None
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is under way."""
+        return self.state in ("ready", "failed")
+
 
 class Readiness:
     """The models of this process. ``resolve`` finds them and may take minutes; it runs in a thread of its own."""
@@ -42,11 +47,6 @@ class Readiness:
     def status(self) -> Status:
         return self._status
 
-    @property
-    def settled(self) -> bool:
-        """Whether nothing is under way."""
-        return self._status.state in ("ready", "failed")
-
     def start(self) -> None:
         """Begins, or begins again after a failure; a running attempt goes on."""
         with self._condition:
@@ -60,13 +60,13 @@ class Readiness:
         """Waits until the models are there; False when ``stop`` came first. Raises what kept them away."""
         if self._status.state != "ready":
             self.start()
-        while not self.settled:
+        while not (now := self._status).settled:
             if stop.is_set():
                 return False
             with self._condition:
                 self._condition.wait(0.2)
-        if self._status.error is not None:
-            raise self._status.error
+        if now.error is not None:
+            raise now.error
         return True
 
     def models(self) -> ModelSet:

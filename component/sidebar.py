@@ -99,7 +99,7 @@ def _set_rate(view: View, key: str) -> None:
 def _draw_model(view: View) -> DeltaGenerator:
     with st.container(key="model", gap="xsmall"):
         st.caption(view.words("model.title"))
-        return draw_model(view.words, view.readiness)
+        return draw_model(view.words, view.readiness, view.status)
 
 
 def _draw_language(view: View) -> None:

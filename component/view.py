@@ -14,7 +14,7 @@ import settings
 from component import resource
 from component.catalogue import Language, Words, choose
 from component.job import Job, Jobs
-from component.readiness import Readiness
+from component.readiness import Readiness, Status
 from errors import GieokError, SessionUnknown
 from store import Session, Store
 
@@ -26,21 +26,22 @@ RATE_NEW = "rate-new"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One run of the page. ``session`` is None for a new chat, which is created with its first message."""
+    """One run of the page. ``session`` is None for a new chat, which is created with its first message.
+
+    ``job`` and ``status`` are as they were when the run began: the whole page shows one moment.
+    """
 
     words: Words
     store: Store
     jobs: Jobs
     readiness: Readiness
     session: Session | None
+    job: Job | None
+    status: Status
 
     @property
     def session_id(self) -> str | None:
         return self.session.id if self.session else None
-
-    @property
-    def job(self) -> Job | None:
-        return self.jobs.of(self.session_id)
 
     @property
     def rate(self) -> float:
@@ -75,7 +76,9 @@ def language() -> Language:
 def current(said: Words) -> View:
     """The view that the address asks for; an unknown session becomes a new chat with a notice."""
     store = resource.agent().store
-    return View(said, store, resource.jobs(), resource.readiness(), _session(store))
+    jobs, readiness, session = resource.jobs(), resource.readiness(), _session(store)
+    job = jobs.of(session.id) if session else None
+    return View(said, store, jobs, readiness, session, job, readiness.status)
 
 
 def show(session_id: str | None) -> None:

@@ -229,7 +229,7 @@ def test_a_new_chat_leaves_the_old_one_in_the_list(serve: Serve) -> None:
     first = session_of(at)
     at.button(key="new-chat").click().run()
     assert "s" not in at.query_params
-    assert at.button(key="sample-1")
+    assert at.button(key="sample-1").label
     say(at, "두 번째 대화에서 물어봅니다")
     assert session_of(at) != first
     at.button(key=f"open-{first}").click().run()

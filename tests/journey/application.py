@@ -1,0 +1,149 @@
+"""The real app as a process of its own, and a person in front of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+import settings
+from tests.stub.reply import Reply, called, failed, said
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60
+LONG = "이 답변은 한 단어씩 천천히 도착하는 긴 답변입니다. 기억은 대화를 세 턴마다 요약합니다. "
+
+
+@dataclass(frozen=True)
+class App:
+    """A running app: where it is, and what it has written."""
+
+    url: str
+    log: Path
+
+    def complaints(self) -> list[str]:
+        """Lines of the log that nobody expects."""
+        return [line for line in self.log.read_text("utf-8").splitlines() if re.search("Traceback|ERROR|Error", line)]
+
+
+@contextmanager
+def started(folder: Path, **environment: str) -> Iterator[App]:
+    """The app with these settings and its data in ``folder``; ends with the block."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port, log = free_port(), folder / "app.log"
+    own = {settings.variable(name) for name in settings.Settings.model_fields}
+    env = {name: value for name, value in os.environ.items() if name not in own}
+    env |= {"GIEOK_DATA_DIR": str(folder / "data"), "GIEOK_LOCAL_SERVERS": ",", **environment}
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)]
+    with log.open("w") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        app = App(f"http://127.0.0.1:{port}", log)
+        wait_for(app, process)
+        yield app
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(5)
+
+
+def wait_for(app: App, process: subprocess.Popen[bytes]) -> None:
+    """Until the app answers, or an assertion with its log."""
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=2).close()
+            return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise AssertionError(f"the app did not start:\n{app.log.read_text('utf-8')}")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def answer(body: dict[str, object]) -> Reply:
+    """What the stub says to a question, by the words in it; anything that is not a chat with tools is a summary."""
+    messages = body["messages"]
+    assert isinstance(messages, list)
+    last = messages[-1]
+    text = str(last.get("content"))
+    question = text.rsplit("\n", 1)[-1] if last["role"] == "user" else ""
+    if last["role"] == "tool":
+        return said(f"계산 결과는 {text} 입니다.")
+    if "천천히" in question:
+        return said(LONG * 8).but(pause=0.04)
+    if "실패" in question:
+        return failed(500, "server_error", kind="server_error", x_should_retry="false")
+    if "계산" in question:
+        return called("calculate", {"expression": "15*24"})
+    return said(f"알겠습니다. {question[:200]} 에 대해 답합니다.")
+
+
+@dataclass(frozen=True)
+class Person:
+    """Someone at the page; waits as a person would, for what can be seen."""
+
+    page: Page
+    app: App
+
+    def open(self, path: str = "/", ready: str = "모델 준비됨") -> None:
+        self.page.goto(self.app.url + path)
+        expect(self.input).to_be_visible(timeout=30_000)
+        if ready:
+            expect(self.page.locator("[class*='st-key-chip-ready']")).to_have_count(1, timeout=60_000)
+
+    @property
+    def input(self) -> Locator:
+        return self.page.locator("[data-testid=stChatInput] textarea")
+
+    @property
+    def live(self) -> Locator:
+        """The answer that is growing."""
+        return self.page.locator(".st-key-live")
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.locator(".st-key-panel")
+
+    def answer(self, number: int) -> Locator:
+        return self.page.locator(f".st-key-answer-{number}")
+
+    def say(self, text: str) -> None:
+        self.input.fill(text)
+        self.input.press("Enter")
+
+    def ask(self, text: str, number: int, seconds: float = 30) -> Locator:
+        """Sends a message as turn ``number`` and waits for the whole answer."""
+        self.say(text)
+        return self.see(number, seconds)
+
+    def see(self, number: int, seconds: float = 30) -> Locator:
+        """Waits until turn ``number`` has ended."""
+        expect(self.answer(number)).to_be_visible(timeout=seconds * 1000)
+        expect(self.live).to_have_count(0, timeout=seconds * 1000)
+        return self.answer(number)
+
+    def move_slider(self, steps: int) -> None:
+        """Moves the compression slider with the arrow keys."""
+        thumb = self.page.get_by_role("slider")
+        thumb.focus()
+        for _ in range(abs(steps)):
+            thumb.press("ArrowRight" if steps > 0 else "ArrowLeft")

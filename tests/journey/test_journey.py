@@ -1,0 +1,271 @@
+"""What a person does with the page, in a real browser against a stub model."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journey.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+SIZES = [(1440, 900), (1024, 768), (390, 844), (390, 480)]
+MEASURE = """() => {
+  const box = (s) => document.querySelector(s).getBoundingClientRect();
+  const main = document.querySelector("[data-testid=stMain]");
+  return {
+    bottom: box("[data-testid=stChatInput]").bottom, height: innerHeight,
+    scroll: main.scrollHeight - main.clientHeight, width: document.documentElement.scrollWidth - innerWidth,
+    chat: box("[class*=st-key-chat-]").height,
+  };
+}"""
+
+
+def test_an_answer_arrives_as_it_is_written_with_its_tool_steps(visit: Visit) -> None:
+    person = visit()
+    person.say("15 곱하기 24를 계산해줘")
+    step = person.page.get_by_text("계산: 15*24")
+    expect(step).to_be_visible(timeout=20_000)
+    expect(person.see(1)).to_contain_text("계산 결과는 15*24 = 360")
+    step.click()
+    expect(person.answer(1).get_by_text("15*24 = 360", exact=True)).to_be_visible()
+
+
+def test_text_grows_while_it_arrives(visit: Visit) -> None:
+    person = visit()
+    person.say("천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    first = len(person.live.inner_text())
+    expect(person.live).to_have_text(re.compile(f".{{{first + 60}}}", re.S), timeout=10_000)
+    person.page.keyboard.press("Escape")
+    person.see(1)
+
+
+def test_escape_stops_and_keeps_what_has_arrived(visit: Visit) -> None:
+    person = visit()
+    person.say("천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    person.page.keyboard.press("Escape")
+    answer = person.see(1, seconds=10)
+    expect(answer).to_contain_text("이 답변은 한 단어씩 천천히 도착하는")
+    expect(answer).to_contain_text("중지함")
+    assert len(answer.inner_text()) < 700
+    person.ask("이제 다음 질문에 답해줘", 2)
+
+
+def test_a_refresh_in_mid_answer_finds_it_again(visit: Visit) -> None:
+    person = visit()
+    person.say("천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    person.page.reload()
+    expect(person.live).to_contain_text("이 답변은 한 단어씩", timeout=20_000)
+    answer = person.see(1)
+    assert answer.inner_text().count("천천히 도착하는") == 8
+
+
+def test_moving_the_slider_in_mid_answer_neither_cuts_nor_doubles_it(visit: Visit) -> None:
+    person = visit()
+    person.say("천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    person.move_slider(2)
+    expect(person.panel).to_contain_text("현재 압축률: 0.4", timeout=10_000)
+    answer = person.see(1)
+    assert answer.inner_text().count("천천히 도착하는") == 8
+    expect(person.page.get_by_role("slider")).to_have_attribute("aria-valuenow", "0.4")
+
+
+def test_a_message_typed_during_an_answer_is_sent_after_it(visit: Visit) -> None:
+    person = visit()
+    person.say("천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    person.say("그다음 질문에도 답해줘")
+    expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_be_visible()
+    expect(person.see(2)).to_contain_text("그다음 질문에도")
+    expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_have_count(0)
+    assert person.answer(1).inner_text().count("천천히 도착하는") == 8
+
+
+def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
+    person = visit()
+    answer = person.ask("실패를 보여줘", 1)
+    expect(answer).to_contain_text("모델 서버에서 오류가 났습니다 (HTTP 500)")
+    expect(answer).to_contain_text("다시 시도하세요")
+    person.page.get_by_role("button", name="다시 시도").click()
+    expect(person.see(1)).to_contain_text("HTTP 500")
+
+
+def test_the_invitation_gives_way_to_the_conversation_at_once(visit: Visit) -> None:
+    person = visit()
+    expect(person.page.locator(".st-key-invitation")).to_be_visible()
+    person.say("천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.page.locator(".st-key-invitation")).to_have_count(0)
+    person.page.keyboard.press("Escape")
+    person.see(1)
+
+
+def test_another_session_does_not_show_through(visit: Visit) -> None:
+    person = visit()
+    person.ask("첫 대화의 유일한 질문에 답해줘", 1)
+    person.page.get_by_role("button", name="새 대화").first.click()
+    expect(person.page.locator(".st-key-invitation")).to_be_visible()
+    person.say("천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.page.locator("[class*=st-key-chat-]")).not_to_contain_text("첫 대화의")
+    person.page.keyboard.press("Escape")
+    person.see(1)
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_everything_fits_the_screen(visit: Visit, width: int, height: int) -> None:
+    person = visit(width, height)
+    person.ask("화면에 잘 맞는지 보여줘", 1)
+    person.ask("한 번 더 길게 보여줘", 2)
+    size = person.page.evaluate(MEASURE)
+    assert size["bottom"] <= size["height"]
+    assert size["scroll"] <= 0
+    assert size["width"] <= 0
+    assert size["chat"] > 150
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES[:3])
+def test_a_long_draft_keeps_the_input_on_the_screen(visit: Visit, width: int, height: int) -> None:
+    person = visit(width, height)
+    person.input.fill("\n".join(f"{line}번째 줄" for line in range(12)))
+    size = person.page.evaluate(MEASURE)
+    assert size["bottom"] <= size["height"]
+    assert size["scroll"] <= 0
+
+
+def test_on_a_phone_the_panel_is_a_drawer(visit: Visit) -> None:
+    person = visit(390, 844)
+    person.ask("서랍을 열어볼 거야", 1)
+    expect(person.panel).to_be_hidden()
+    person.page.get_by_role("button", name="요약 패널").click()
+    drawer = person.page.get_by_role("dialog")
+    expect(drawer).to_contain_text("대화 요약 히스토리")
+    expect(drawer).to_contain_text("시스템과 도구")
+    person.page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+
+
+def test_the_language_changes_without_losing_the_conversation(visit: Visit) -> None:
+    person = visit(locale="en-US")
+    person.ask("A question in English, please answer", 1)
+    assert person.page.evaluate("document.documentElement.lang") == "en"
+    person.page.get_by_text("한국어").click()
+    expect(person.panel).to_contain_text("대화 요약 히스토리")
+    expect(person.answer(1)).to_contain_text("A question in English")
+    expect(person.page.locator("html")).to_have_attribute("lang", "ko")
+    assert "lang=ko" in person.page.url
+
+
+def test_a_screen_reader_hears_the_start_and_the_end(visit: Visit) -> None:
+    person = visit()
+    region = person.page.locator("#gieok-live")
+    expect(region).to_have_attribute("role", "status")
+    person.say("천천히 답해줘")
+    expect(region).to_have_text("답변을 시작했습니다.", timeout=20_000)
+    person.page.keyboard.press("Escape")
+    expect(region).to_have_text("답변을 중지했습니다.", timeout=20_000)
+
+
+def test_buttons_have_names(visit: Visit) -> None:
+    person = visit(390, 844)
+    expect(person.page.get_by_role("button", name="메시지 보내기")).to_be_visible()
+    expect(person.page.get_by_role("button", name="사이드바 열기")).to_be_visible()
+    nameless = person.page.evaluate(
+        """() => [...document.querySelectorAll("button")].filter(e => e.offsetParent !== null
+             && !e.getAttribute("aria-label") && !e.innerText.trim()).map(e => e.outerHTML.slice(0, 200))"""
+    )
+    assert nameless == []
+
+
+def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
+    person = visit()
+    person.input.focus()
+    person.page.keyboard.type("키보드만으로 물어봅니다")
+    person.page.keyboard.press("Enter")
+    person.see(1)
+    expect(person.input).to_be_focused()
+
+
+HOSTILE = {
+    "html": "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'><b>bold</b>",
+    "markdown": "# heading\n1. list **bold** :red[red] ![x](http://127.0.0.1:9/p.png) <u>u</u>",
+    "rtl": "‮right to left‬ עברית العربية 그리고 한글",
+    "emoji": "👩‍👩‍👧‍👦 e\u0301 \u200b family",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_is_harmless(visit: Visit, text: str) -> None:
+    person = visit()
+    asked: list[str] = []
+    person.page.on("request", lambda request: asked.append(request.url))
+    person.input.fill(text)
+    person.input.press("Enter")
+    person.see(1)
+    shown = person.page.locator(".st-key-question-1 [data-testid=stText]").inner_text()
+    assert shown.split() == text.split()
+    assert person.page.evaluate("window.hacked") is None
+    assert [url for url in asked if not url.startswith(person.app.url)] == []
+    size = person.page.evaluate(MEASURE)
+    assert size["width"] <= 0
+
+
+def test_a_message_of_100_kilobytes_is_folded(visit: Visit) -> None:
+    person = visit()
+    person.input.fill("가나다라마바사 " * 12_500)
+    person.input.press("Enter")
+    person.see(1)
+    person.page.get_by_role("button", name=re.compile("전체 보기")).click()
+    expect(person.page.get_by_role("button", name="접기")).to_be_visible(timeout=20_000)
+    size = person.page.evaluate(MEASURE)
+    assert size["bottom"] <= size["height"]
+
+
+def violations(page: Page) -> list[Any]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        (each["id"], each["impact"], [node["html"][:160] for node in each["nodes"]])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_serious(visit: Visit, scheme: str, width: int) -> None:
+    person = visit(width, 844, color_scheme=scheme)
+    assert violations(person.page) == []
+    for number, text in enumerate(("15 곱하기 24를 계산해줘", "실패를 보여줘"), 1):
+        person.ask(text, number)
+    found = violations(person.page)
+    assert found == [], json.dumps(found, ensure_ascii=False, indent=1)
+
+
+def test_a_long_answer_costs_few_bytes(visit: Visit) -> None:
+    person = visit()
+    received: list[int] = []
+
+    def count(payload: str | bytes) -> None:
+        received.append(len(payload))
+
+    person.page.on("websocket", lambda socket: socket.on("framereceived", count))
+    person.page.reload()
+    person.open()
+    received.clear()
+    person.say("천천히 답해줘")
+    person.see(1)
+    assert sum(received) < 150_000
+
+
+def test_the_app_has_nothing_to_complain_about(app: Any) -> None:
+    assert app.complaints() == []
