@@ -7,6 +7,7 @@ from functools import cache
 from urllib.parse import urlsplit
 
 import httpx2
+from langchain_core.language_models import BaseChatModel
 
 from model import resolve
 from model.client import chat
@@ -14,6 +15,7 @@ from model.modelset import ModelSet
 from settings import Settings, current
 
 SLOTS = {"chat": 0, "decide": 1, "utility": 2}
+SEED = 7
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,18 +36,25 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
     """A llama.cpp server that runs already, used as the embedded one is: its own slot for each kind of call."""
     root = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"
 
-    def role(slot: str) -> dict[str, object]:
-        return {"id_slot": SLOTS[slot], "cache_prompt": True}
-
     @cache
     def count(text: str) -> int:
         answer = httpx2.post(f"{root}/tokenize", json={"content": text}, timeout=settings.model_timeout)
         return len(answer.raise_for_status().json()["tokens"])
 
-    chats = {
-        slot: chat(url, "", "model", settings=settings, extra_body=role(slot), max_tokens=limit, temperature=0)
-        for slot, limit in (("chat", settings.answer_tokens), ("utility", settings.answer_tokens), ("decide", 128))
-    }
+    def role(name: str, temperature: float) -> BaseChatModel:
+        body = {"id_slot": SLOTS[name], "cache_prompt": True, "seed": SEED}
+        limit = settings.answer_tokens if name == "chat" else None
+        return chat(url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature)
+
     return ModelSet(
-        **chats, count=count, exact=True, name=url, kind="embedded", url=url, context_size=context, constrained=True
+        chat=role("chat", 0.3),
+        utility=role("utility", 0.0),
+        decide=role("decide", 0.0),
+        count=count,
+        exact=True,
+        name=url,
+        kind="embedded",
+        url=url,
+        context_size=context,
+        constrained=True,
     )
