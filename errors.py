@@ -249,6 +249,12 @@ class TurnUnknown(CallerError):
     hint = "Reload the session and choose one of its turns."
 
 
+class SummaryUnknown(CallerError):
+    code = "summary_unknown"
+    message = "The session {session!r} has no summary of turns from {turn} on (version {version})."
+    hint = "Reload the session and choose one of its summaries."
+
+
 class NothingToRetry(CallerError):
     code = "nothing_to_retry"
     message = "The last turn of session {session!r} is complete; there is nothing to retry."

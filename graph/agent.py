@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from graph import turn
+from graph import revise, turn
 from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
 from graph.wiring import build
 from model.modelset import ModelSet
 from settings import Settings
-from store import Store
+from store import Store, Summary
 from store.checkpoint import open_checkpoints
 from store.lock import session_lock
 
@@ -42,6 +42,24 @@ class Agent(Engine):
     def fork(self, session_id: str, last_turn: int) -> str:
         """A new session with the turns up to ``last_turn``; returns its id."""
         return self.store.tree.copy(session_id, last_turn)
+
+    def remake_summary(
+        self, session_id: str, first_turn: int, rate: float, *, stop: threading.Event | None = None
+    ) -> Summary:
+        """A chunk summary once more at another rate (``graph.revise.remake``)."""
+        return revise.remake(self, session_id, first_turn, rate, stop)
+
+    def edit_summary(self, session_id: str, first_turn: int, text: str) -> Summary:
+        """A chunk summary in the user's words (``graph.revise.edit``)."""
+        return revise.edit(self, session_id, first_turn, text)
+
+    def choose_summary(self, session_id: str, first_turn: int, version: int) -> None:
+        """Back to an earlier version of a chunk summary (``graph.revise.choose``)."""
+        revise.choose(self, session_id, first_turn, version)
+
+    def summary_versions(self, session_id: str, first_turn: int) -> list[Summary]:
+        """Every version of a chunk summary (``graph.revise.versions``)."""
+        return revise.versions(self, session_id, first_turn)
 
     def reconcile(self, session_id: str) -> None:
         """On opening a session (``graph.turn.reconcile``)."""

@@ -47,6 +47,15 @@ class Ledger:
             added = connection.execute(insert(_TABLE).values(version=newest, status=status, **row))
         return int(added.inserted_primary_key[0])  # type: ignore[index]
 
+    def replace(self, session_id: str, turns: list[int], rate: float, status: SummaryStatus, **fields: Any) -> int:
+        """Adds a version in the place of the one that counts, with that one's ``status``; returns its id."""
+        with self._transaction() as connection:
+            branch = branch_at(path_of(connection, session_id), turns[-1])
+            counts = _TABLE.c.status.in_(("ready", "active", "retired"))
+            stale = update(_TABLE).where(*_chunk(session_id, branch, turns[0]), counts)
+            connection.execute(stale.values(status="superseded"))
+        return self.add(session_id, turns, rate, status, **fields)
+
     @staticmethod
     def _counts(connection: Connection, chunk: tuple[Any, ...]) -> bool:
         """Whether a version of this chunk is in the context, or was."""

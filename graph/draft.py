@@ -1,0 +1,176 @@
+"""Drafting a summary with the utility model: plain text, or notes that code packs; one repair either way (design §5)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+import prompt
+from graph.source import Source
+from model.modelset import ModelSet
+from model.stream import complete, usage
+from text import fact, note, pack, sentence
+from text.clean import clean
+
+NOTE = {"ko": 34, "en": 70}
+"""Characters of a usual note, by language."""
+MOST_NOTES = 24
+MOST_TOKENS = 3000
+"""Prompt tokens of the embedded model's summaries: about a minute and a half of reading on two cores."""
+ASKED = 1.1
+"""Notes are asked for this share of the target; sentences of the original fill what they leave."""
+COPIED = 0.85
+"""A note that shares this much with a sentence of the original is that sentence, and its speaker's words."""
+
+
+@dataclass
+class Talk:
+    """One exchange with the utility model: a repair goes on where the first call ended, so its prefix is cached."""
+
+    models: ModelSet
+    stop: threading.Event | None
+    messages: list[AnyMessage]
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    calls: int = field(default=0)
+
+    def ask(self, request: str, **bind: Any) -> str:
+        """The model's reply to a further request."""
+        last = self.messages[-1]
+        if isinstance(last, HumanMessage):  # one user message: the dialogue, then the request
+            self.messages[-1] = HumanMessage(f"{last.text}\n\n{request}")
+        else:
+            self.messages.append(HumanMessage(request))
+        answer = complete(self.models.utility, list(self.messages), stop=self.stop, **bind)
+        self._count(answer)
+        said = clean(answer.text).strip()
+        self.messages.append(AIMessage(said))
+        return said
+
+    def _count(self, answer: AIMessage) -> None:
+        asked, _, answered, exact = usage(answer)
+        self.calls += 1
+        self.prompt_tokens += asked if exact else sum(self.models.count(each.text) for each in self.messages)
+        self.answer_tokens += answered if exact else self.models.count(answer.text)
+
+
+def prose(source: Source, talk: Talk) -> str:
+    """Plain text, for models that write well; one repair when facts are missing or the length is passed."""
+    aim = max(source.room.target, 12)
+    first = talk.ask(prompt.render("summary_text", source.language, target=aim))
+    lost = _worth_asking(source, first)
+    if not first or (not lost and len(first) <= source.limit):
+        return first
+    missing = ", ".join(each.text for each in lost) or "–"
+    request = prompt.render("summary_text_repair", source.language, length=len(first), target=aim, lost=missing)
+    return _better(source, first, talk.ask(request))
+
+
+def _better(source: Source, first: str, second: str) -> str:
+    """Of two versions, cut to whole sentences that fit, the one that keeps more facts; the second on a tie."""
+    fitted = [text for text in (_whole(source, second), _whole(source, first)) if text]
+    return max(fitted, key=lambda text: sum(fact.holds(text, each) for each in source.facts), default=second or first)
+
+
+def _whole(source: Source, text: str) -> str:
+    """The text, or when it is too long those of its sentences that fit and hold the most."""
+    if len(text) <= source.limit:
+        return text
+    notes = [note.Note(piece, index) for index, piece in enumerate(sentence.split(text))]
+    return pack.pack(notes, source.wanted, source.room)
+
+
+def notes(source: Source, talk: Talk) -> str:
+    """Short notes in a constrained shape, packed to the length, for models that cannot count."""
+    written = _ask_notes(source, talk, "summary_notes", source.room.target * ASKED)
+    text = pack.pack(written, source.wanted, source.room)
+    lost = _worth_asking(source, text)
+    if lost:
+        missing = ", ".join(each.text for each in lost)
+        written += _ask_notes(source, talk, "summary_notes_repair", 12 + 3.0 * len(missing), lost=missing)
+    if not written:
+        raise source.rejected("the model wrote no usable note")
+    return pack.pack([*written, *source.sentences], source.wanted, source.room) or _clause(source, written)
+
+
+def _clause(source: Source, written: Sequence[note.Note]) -> str:
+    """For targets that no whole note fits: the beginning of the first, up to the end of a word."""
+    short = (note.shorten(each.text, source.room.most) for each in written)
+    return next((text for text in short if text), "")
+
+
+def _ask_notes(source: Source, talk: Talk, name: str, chars: float, **variables: object) -> list[note.Note]:
+    """Ask for notes of about so many characters together."""
+    usual = NOTE[source.language]
+    count = min(MOST_NOTES, max(1, round(chars / usual)))
+    length = int(usual * 1.6) if count > 1 else max(16, min(int(usual * 1.6), int(chars)))
+    if name == "summary_notes":
+        variables["length"] = int(length * 0.75)
+    answer = talk.ask(
+        prompt.render(name, source.language, count=count, **variables),
+        response_format=_shape(count, length),
+        max_tokens=count * (length + 8) + 16,
+    )
+    return [note for said in _read(answer) if (note := _note(source, said, length))]
+
+
+def _shape(count: int, length: int) -> dict[str, Any]:
+    """``response_format`` for an array of notes; llama.cpp holds the model to it, letter by letter."""
+    note = {"type": "string", "minLength": min(8, length), "maxLength": length}
+    schema = {"type": "array", "items": note, "minItems": max(1, math.ceil(count * 0.6)), "maxItems": count}
+    return {"type": "json_schema", "json_schema": {"name": "notes", "strict": True, "schema": schema}}
+
+
+def _read(answer: str) -> list[str]:
+    """The notes of an answer: a JSON array, also one that was cut off, else its sentences."""
+    try:
+        read = json.loads(answer)
+    except ValueError:
+        read = [json.loads(part) for part in re.findall(r'"(?:[^"\\\n]|\\.)*"', answer)] or sentence.split(answer)
+    if isinstance(read, dict):
+        read = next((value for value in read.values() if isinstance(value, list)), [])
+    return [" ".join(said.split()) for said in read if isinstance(said, str) and said.strip()]
+
+
+def _note(source: Source, said: str, length: int) -> note.Note | None:
+    """A note with its place in the original; None when it states a number, date or identifier that is not there."""
+    if len(said) >= length:
+        said = note.shorten(said, length - 1)
+    exact = [each for each in fact.facts(said) if each.kind != "name"]
+    if not said or any(not fact.holds(source.original, each) for each in exact):
+        return None
+    near = note.place(said, source.sentences)
+    copied = near is not None and note.shared(said, near.text) > COPIED
+    return note.Note(said, near.position if near else 0, speaker=near.speaker if near and copied else "")
+
+
+def _worth_asking(source: Source, text: str) -> list[fact.Fact]:
+    """The lost facts that may still find room: those that were said, in order, up to half the target's length."""
+    lost, free = [], source.room.target / 2
+    for each in (wanted.fact for wanted in source.wanted if wanted.weight >= 1):
+        if len(each.text) <= free and not fact.holds(text, each):
+            lost.append(each)
+            free -= len(each.text) + 2
+    return lost
+
+
+def longest(source: Source, models: ModelSet) -> int:
+    """Characters that each message may take in the prompt, so that all fit the model (and a small one's patience)."""
+    tokens = models.context_size // 2
+    tokens = min(tokens, MOST_TOKENS) if models.constrained else tokens
+    sizes = sorted(len(each.text) for each in source.messages)
+    if sum(sizes) <= tokens:
+        return max(sizes, default=0)
+    left, free = len(sizes), float(tokens * len(source.original) / max(1, models.count(source.original)))
+    for size in sizes:  # short messages whole, the rest shares what they leave
+        if size > free / left:
+            return int(free / left)
+        free, left = free - size, left - 1
+    return sizes[-1]

@@ -1,0 +1,151 @@
+"""What a summary is made of: the messages of its turns as text, facts, sentences and prompt, and its record."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
+
+import prompt
+from errors import SummaryRejected
+from graph.state import SummaryRecord
+from text import fact, note, pack
+from text.clean import clean
+from text.language import Language, detect
+
+SLACK = 1.3
+"""A summary above this share of a target of more than ``SMALL`` characters is rejected."""
+SMALL = 60
+UNIQUE = frozenset({"name", "identifier", "email"})
+"""Kinds of facts that say who and which: nothing else in the text stands for them."""
+
+_LABEL = {"ko": {"human": "사용자", "tool": "도구", "ai": "AI"}, "en": {"human": "User", "tool": "Tool", "ai": "AI"}}
+_MARKS = re.compile(r"^[\s>#*•·–-]+(?=\S)|\*\*|`")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is summarised."""
+
+    messages: tuple[AnyMessage, ...]
+    turns: tuple[int, ...]
+    rate: float
+    default: Language
+
+    @cached_property
+    def original(self) -> str:
+        """All contents, concatenated: its length is ``original_chars`` (context-managing.md «summary_node 동작»)."""
+        return "".join(message.text for message in self.messages)
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of what the user and the assistant say."""
+        said = " ".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
+        return detect(said, self.default)
+
+    @cached_property
+    def facts(self) -> tuple[fact.Fact, ...]:
+        """The facts that the summary should keep; no fact spans two messages."""
+        return fact.facts("\n".join(message.text for message in self.messages))
+
+    @cached_property
+    def room(self) -> pack.Room:
+        """The length to aim at, and the length that notes are packed to."""
+        return pack.room(len(self.original), self.rate)
+
+    @property
+    def limit(self) -> int:
+        """The longest summary that is accepted."""
+        target = self.room.target
+        return min(len(self.original), int(SLACK * target) if target > SMALL else len(self.original))
+
+    def opening(self, most: int) -> list[AnyMessage]:
+        """The prompt up to the request: the same for every length, so that a server reads it once.
+
+        ``most``: characters of the longest message that is given whole; of a longer one, head and tail.
+        """
+        lines = [f"[{self.label(each)}] {_abridged(_fenced(each.text), most)}" for each in self.messages if each.text]
+        dialogue = "<dialogue>\n" + "\n".join(lines) + "\n</dialogue>"
+        return [SystemMessage(prompt.render("summary", self.language)), HumanMessage(dialogue)]
+
+    def label(self, message: AnyMessage) -> str:
+        """Who speaks: the user, the AI, or a tool by its name."""
+        name = f" {message.name}" if isinstance(message, ToolMessage) and message.name else ""
+        return _LABEL[self.language].get(message.type, message.type) + name
+
+    @cached_property
+    def wanted(self) -> tuple[pack.Wanted, ...]:
+        """The facts by what they matter: who and which more than how much, and half as much what only a tool said."""
+        said = "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
+        weights = (
+            (1.5 if each.kind in UNIQUE else 1.0) * (1.0 if fact.holds(said, each) else 0.5) for each in self.facts
+        )
+        return tuple(map(pack.Wanted, self.facts, weights))
+
+    @cached_property
+    def sentences(self) -> list[note.Note]:
+        """Sentences and clauses of the original as candidates for notes."""
+        found, start = [], 0
+        for message in self.messages:
+            speaker = _LABEL[self.language].get(message.type, "")
+            for piece in note.clauses(clean(_plain(message.text))):
+                said = note.tidy(_MARKS.sub("", piece).strip())
+                if _says(said) and (isinstance(message, HumanMessage) or not said.endswith(("?", "？"))):
+                    at = start + max(0, message.text.find(piece))
+                    found.append(note.Note(said, at, note.SOURCE, speaker))
+            start += len(message.text)
+        return found
+
+    def record(self, thread_id: str, summary: str) -> SummaryRecord:
+        """The record with exactly the specified keys."""
+        return SummaryRecord(
+            thread_id=thread_id,
+            turns=list(self.turns),
+            turn_length=len(self.turns),
+            original_chars=len(self.original),
+            summary_chars=len(summary),
+            compression_rate=self.rate,
+            summary=summary,
+        )
+
+    def rejected(self, reason: str) -> SummaryRejected:
+        """The error that leaves the turns raw."""
+        return SummaryRejected(first=self.turns[0], last=self.turns[-1], reason=reason)
+
+
+def _abridged(text: str, most: int) -> str:
+    """Head and tail of a text that is longer than ``most`` characters, cut between words."""
+    if len(text) <= most:
+        return text
+    head = note.shorten(text, most * 2 // 3)
+    tail = text[len(text) - most // 3 :]
+    return f"{head} […] {tail.split(' ', 1)[-1]}"
+
+
+def _plain(text: str) -> str:
+    """The text; of a JSON document its strings, a line each."""
+    try:
+        found = json.loads(text) if text.lstrip()[:1] in ("{", "[") else text
+    except ValueError:
+        return text
+    return found if isinstance(found, str) else "\n".join(_strings(found))
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for each in inner for text in _strings(each)]
+
+
+def _says(text: str) -> bool:
+    """Whether a piece has words: not a formula, not a line of marks."""
+    return 3 * sum(letter.isalpha() for letter in text) > len(text)
+
+
+def _fenced(text: str) -> str:
+    """The text as data: it cannot close the frame it stands in."""
+    return re.sub(r"<(?=/?\s*dialogue)", "‹", clean(text), flags=re.IGNORECASE)
