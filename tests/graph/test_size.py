@@ -1,0 +1,131 @@
+"""The state holds what the next turn needs, the record everything; and no blob runs code (design §3)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ormsgpack
+import pytest
+
+from graph.agent import Agent
+from graph.context import over_budget
+from graph.event import ContextBuilt, SummaryMade
+from model.scripted import count
+from store.checkpoint import open_checkpoints
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import answer, only, prompts, question, raw, say, summarised, talk, topic
+from tests.graph.test_conversation import NewSession
+from tests.graph.test_turns import record
+
+
+def rows(bot: Agent, table: str) -> int:
+    connection = sqlite3.connect(bot.settings.data_dir / "checkpoint.db")
+    try:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def test_after_sixty_turns_the_state_is_small_and_the_record_complete(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(budget_summaries=200)
+    own, other = session(bot), session(bot)
+    talk(bot, other, [1])
+    for turn in range(1, 61):
+        events = say(bot, own, question(turn))
+        bot.background.idle(5)
+    assert rows(bot, "checkpoints") == 2
+    state = bot.state(own)
+    assert raw(state["messages"]) == [topic(58), topic(59), topic(60)]
+    assert len(state["messages"]) == 6
+    kept = state["summary_history"]
+    assert 1 < len(kept) < 19
+    assert sum(count(each["summary"]) for each in kept) <= 200
+    assert [each["turns"][0] for each in kept] == list(range(kept[0]["turns"][0], 56, 3))
+    turns = bot.store.turns_between(own, 1, 60)
+    assert [(turn.question, turn.answer) for turn in turns] == [(question(n), answer(n)) for n in range(1, 61)]
+    assert all(len(turn.messages or []) == 2 for turn in turns)
+    _check_retired(bot, own, kept[0]["turns"][0])
+    report = only(events, ContextBuilt)[-1].report
+    forgotten, replaced = report.left_out
+    assert (forgotten.what, forgotten.reason) == (f"1-{kept[0]['turns'][0] - 1}", "over_budget")
+    assert (replaced.what, replaced.reason) == (f"{kept[0]['turns'][0]}-57", "summarised")
+    assert summarised(prompts(bot)[-1]) == [(each["turns"][0], each["turns"][-1]) for each in kept]
+
+
+def _check_retired(bot: Agent, session: str, first_kept: int) -> None:
+    ledger = bot.store.ledger.summaries(session)
+    assert (ledger.pop().status, len(ledger)) == ("ready", 19)
+    assert {row.status for row in ledger if row.turns[0] < first_kept} == {"retired"}
+    assert {row.status for row in ledger if row.turns[0] >= first_kept} == {"active"}
+    assert all(row.record is not None for row in ledger)
+
+
+def test_the_last_checkpoint_does_not_grow(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(budget_summaries=100, ahead=False)
+    own = session(bot)
+    sizes: list[int] = []
+    connection = sqlite3.connect(bot.settings.data_dir / "checkpoint.db")
+    for turn in range(1, 31):
+        talk(bot, own, [turn])
+        sizes.append(connection.execute("SELECT sum(length(checkpoint)) FROM checkpoints").fetchone()[0])
+        assert rows(bot, "checkpoints") == 1
+    connection.close()
+    assert max(sizes[20:]) < 1.3 * max(sizes[8:20])
+
+
+@pytest.mark.parametrize(
+    ("records", "budget", "leaving"), [(0, 10, 0), (1, 1, 0), (3, 1000, 0), (10, 50, 5), (10, 1, 9)]
+)
+def test_the_oldest_summaries_leave_down_to_half_the_budget(records: int, budget: int, leaving: int) -> None:
+    """Each counts one token and four for its place."""
+    every = [record(3 * n + 1, 3 * n + 3) for n in range(records)]
+    if (records, budget) == (10, 50):
+        assert over_budget(every, 50, count) == []
+        assert over_budget(every, 49, count) == every[:6]
+        return
+    assert over_budget(every, budget, count) == every[:leaving]
+
+
+def test_a_turn_that_retires_summaries_says_which_it_made(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(budget_summaries=1, ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 7))
+    assert [made.turns for made in only(say(bot, own, question(7)), SummaryMade)] == [(4, 5, 6)]
+    assert [each["turns"] for each in bot.state(own)["summary_history"]] == [[4, 5, 6]]
+    assert [row.status for row in bot.store.ledger.summaries(own)] == ["retired", "active"]
+
+
+# --- what is in a checkpoint is data ------------------------------------------------------------
+
+
+def crafted(path: Path) -> bytes:
+    """A blob that has LangGraph's permissive serializer call ``os.system``."""
+    call = ormsgpack.packb(("posix", "system", f"touch {path}"))
+    return ormsgpack.packb(ormsgpack.Ext(0, call))
+
+
+def test_a_crafted_blob_runs_nothing(tmp_path: Path) -> None:
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    harm = tmp_path / "harm"
+    blob = ("msgpack", crafted(harm))
+    checkpoints = open_checkpoints(None, tmp_path)
+    checkpoints.saver.serde.loads_typed(blob)
+    checkpoints.close()
+    assert not harm.exists()
+    JsonPlusSerializer(allowed_msgpack_modules=True).loads_typed(blob)
+    assert harm.exists(), "the blob must be harmful where it may be, else this test proves nothing"
+
+
+@pytest.mark.parametrize("first", ["graph.agent", "graph.state"])
+def test_strict_msgpack_is_asked_for_before_langgraph_is_imported(first: str) -> None:
+    program = f"import {first}; from langgraph.checkpoint.serde import _msgpack; print(_msgpack.STRICT_MSGPACK_ENABLED)"
+    environment = {name: value for name, value in os.environ.items() if name != "LANGGRAPH_STRICT_MSGPACK"}
+    run: list[Any] = [sys.executable, "-c", program]
+    said = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    assert said.stdout.strip() == "True"
