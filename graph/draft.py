@@ -1,4 +1,4 @@
-"""Drafting a summary with the utility model: plain text, or notes that code packs; one repair either way (design §5)."""
+"""Drafting a summary with the utility model: plain text, or notes that code packs; one repair each (design §5)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Talk:
     messages: list[AnyMessage]
     prompt_tokens: int = 0
     answer_tokens: int = 0
-    calls: int = field(default=0)
+    calls: int = 0
 
     def ask(self, request: str, **bind: Any) -> str:
         """The model's reply to a further request."""

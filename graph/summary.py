@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
+from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
@@ -17,13 +18,17 @@ from graph.source import SLACK, SMALL, Source
 from graph.state import SummaryRecord
 from model.modelset import ModelSet
 from text import fact
+from text.clean import clean
 
-__all__ = ["SLACK", "SMALL", "Made", "make"]
+__all__ = ["SLACK", "SMALL", "Made", "make", "written"]
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A summary that may replace its turns, and what it cost. ``lost``, ``kept``: facts as the original writes them."""
+    """A summary that may replace its turns, and what it cost.
+
+    ``lost``, ``kept``: facts as the original writes them. ``model``: '' when the user wrote it.
+    """
 
     record: SummaryRecord
     lost: tuple[str, ...]
@@ -52,20 +57,39 @@ def make(
     own errors.
     """
     begun = time.monotonic()
-    source = Source(tuple(messages), tuple(turns), rate, "ko" if language == "ko" else "en")
+    source = _source(messages, turns, rate, language)
     talk = draft.Talk(models, stop, source.opening(draft.longest(source, models)))
     text = draft.notes(source, talk) if models.constrained else draft.prose(source, talk)
     _check(text, source)
     return Made(
         record=source.record(thread_id, text),
-        lost=tuple(each.text for each in source.facts if not fact.holds(text, each)),
-        kept=tuple(each.text for each in source.facts if fact.holds(text, each)),
+        **_facts(source, text),
         seconds=time.monotonic() - begun,
         prompt_tokens=talk.prompt_tokens,
         answer_tokens=talk.answer_tokens,
         calls=talk.calls,
         model=models.name,
     )
+
+
+def written(
+    messages: list[AnyMessage], turns: list[int], *, thread_id: str, rate: float, language: str, text: str
+) -> Made:
+    """A summary in the user's own words, of any length, with the facts that it holds and lacks."""
+    source, own = _source(messages, turns, rate, language), clean(text)
+    record = source.record(thread_id, own)
+    return Made(record, **_facts(source, own), seconds=0.0, prompt_tokens=0, answer_tokens=0, calls=0, model="")
+
+
+def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Source:
+    return Source(tuple(messages), tuple(turns), rate, "ko" if language == "ko" else "en")
+
+
+def _facts(source: Source, text: str) -> dict[Literal["lost", "kept"], tuple[str, ...]]:
+    """The facts of the original that a text lacks and holds."""
+    lost = tuple(each.text for each in source.facts if not fact.holds(text, each))
+    kept = tuple(each.text for each in source.facts if fact.holds(text, each))
+    return {"lost": lost, "kept": kept}
 
 
 def _check(text: str, source: Source) -> None:

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-import re
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from text import fact, pack
+from text.note import MODEL, SOURCE, Note
 
 WORDS = st.text(alphabet="가나다라마바사abcdef", min_size=1, max_size=9)
 NOTES = st.lists(st.lists(WORDS, min_size=1, max_size=12).map(" ".join), max_size=12)
 
 
-def notes(texts: list[str], origin: int = pack.MODEL) -> list[pack.Note]:
-    return [pack.Note(text, index, origin) for index, text in enumerate(texts)]
+def notes(texts: list[str], origin: int = MODEL) -> list[Note]:
+    return [Note(text, index, origin) for index, text in enumerate(texts)]
 
 
 @given(NOTES, NOTES, st.integers(0, 400), st.floats(0.1, 0.5))
@@ -20,25 +19,11 @@ def test_what_is_packed_fits_and_consists_of_whole_notes(
     written: list[str], source: list[str], original: int, rate: float
 ) -> None:
     space = pack.room(original, rate)
-    text = pack.pack([*notes(written), *notes(source, pack.SOURCE)], (), space)
+    text = pack.pack([*notes(written), *notes(source, SOURCE)], (), space)
     assert len(text) <= space.most <= original
     assert set(filter(None, text.split(". "))) <= {note.rstrip(".") for note in (*written, *source)} | {
         f"{note}." for note in (*written, *source)
     }
-
-
-@given(st.lists(WORDS, min_size=1, max_size=40).map(" ".join), st.integers(0, 200))
-def test_a_shortened_text_ends_at_a_word(text: str, most: int) -> None:
-    made = pack.shorten(text, most)
-    assert len(made) <= most or made == text
-    assert not made or (text.startswith(made) and (made == text or text[len(made)] == " "))
-
-
-@given(st.text(max_size=120), st.integers(0, 60))
-def test_shortening_any_text_never_splits_a_word(text: str, most: int) -> None:
-    made = pack.shorten(text, most)
-    assert len(made) <= max(most, 0) or made == text
-    assert set(made.split()) <= set(re.split(r"[\s]+", text)) | {word.rstrip(" ,;") for word in text.split()}
 
 
 def test_a_note_with_facts_is_kept_before_one_without() -> None:
@@ -51,12 +36,12 @@ def test_a_note_with_facts_is_kept_before_one_without() -> None:
 
 def test_a_sentence_of_the_original_fills_in_for_a_missing_fact() -> None:
     wanted = [pack.Wanted(each) for each in fact.facts("예약번호는 ABC123입니다.")]
-    candidates = [*notes(["사용자가 예약함"]), pack.Note("예약번호는 ABC123입니다.", 9, pack.SOURCE)]
+    candidates = [*notes(["사용자가 예약함"]), Note("예약번호는 ABC123입니다.", 9, SOURCE)]
     assert pack.pack(candidates, wanted, pack.Room(30, 33)) == "사용자가 예약함. 예약번호는 ABC123입니다."
 
 
 def test_notes_stand_in_the_order_of_the_original() -> None:
-    late, early = pack.Note("나중 일", 50), pack.Note("먼저 한 일", 3)
+    late, early = Note("나중 일", 50), Note("먼저 한 일", 3)
     assert pack.pack([late, early], (), pack.Room(40, 44)) == "먼저 한 일. 나중 일."
 
 
@@ -69,9 +54,3 @@ def test_room_is_the_specified_target_with_a_tenth_more() -> None:
     assert pack.room(1500, 0.3) == pack.Room(450, 495)
     assert pack.room(100, 0.3) == pack.Room(30, 42)
     assert pack.room(10, 0.5) == pack.Room(5, 10)
-
-
-def test_long_sentences_also_give_their_clauses() -> None:
-    text = "예산은 120만 원으로 정했고 인원은 어른 둘과 아이 하나이며 출발은 3월 14일 아침입니다."
-    assert pack.clauses(text)[0] == text
-    assert "예산은 120만 원으로 정했고" in pack.clauses(text)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from text.note import SOURCE, Note, alike, clauses, join, place, shorten, tidy
+
+WORDS = st.text(alphabet="가나다라마바사abcdef", min_size=1, max_size=9)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=40).map(" ".join), st.integers(0, 200))
+def test_a_shortened_text_ends_at_a_word(text: str, most: int) -> None:
+    made = shorten(text, most)
+    assert len(made) <= most or made == text
+    assert not made or (text.startswith(made) and (made == text or text[len(made)] == " "))
+
+
+@given(st.text(max_size=120), st.integers(0, 60))
+def test_shortening_any_text_never_splits_a_word(text: str, most: int) -> None:
+    made = shorten(text, most)
+    assert len(made) <= max(most, 0) or made == text
+    assert set(made.split()) <= set(re.split(r"[\s]+", text)) | {word.rstrip(" ,;") for word in text.split()}
+
+
+def test_long_sentences_also_give_their_clauses() -> None:
+    text = "예산은 120만 원으로 정했고 인원은 어른 둘과 아이 하나이며 출발은 3월 14일 아침입니다."
+    assert clauses(text)[0] == text
+    assert "예산은 120만 원으로 정했고" in clauses(text)
+
+
+def test_a_clause_stands_alone_without_its_joint() -> None:
+    assert tidy("and costs £504 in total") == "Costs £504 in total"
+    assert tidy("그리고 3시까지 가야 해요") == "3시까지 가야 해요"
+    assert tidy("https://example.com") == "https://example.com"
+
+
+def test_a_change_of_speaker_is_marked() -> None:
+    said = [
+        Note("하나", 0, SOURCE, "사용자"),
+        Note("둘!", 1, SOURCE, "사용자"),
+        Note("셋", 2, SOURCE, "AI"),
+        Note("넷", 3),
+    ]
+    assert join([*user, Note("셋", 2, SOURCE, "AI"), Note("넷", 3)]) == "사용자: 하나. 둘! AI: 셋. 넷."
+
+
+def test_a_note_belongs_to_the_sentence_it_resembles() -> None:
+    sentences = [Note("날씨가 맑다", 0), Note("회의는 7층에서 한다", 40)]
+    found = place("7층 회의", sentences)
+    assert found is not None
+    assert found.position == 40
+    assert place("x", []) is None
+
+
+def test_likeness_ignores_marks_and_case() -> None:
+    assert alike("The Van costs £504.", "the van costs 504 in total")
+    assert not alike("The van costs £504.", "Hannah likes jazz")

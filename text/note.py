@@ -1,0 +1,92 @@
+"""Notes: the pieces that a summary is packed from, written by a model or taken from the original."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from text import sentence
+
+MODEL, SOURCE = 0, 1
+"""Where a note is from: written by the model, or a sentence of the original."""
+
+_CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|\s+[—–]\s+")
+_JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
+_END = re.compile(r"[.!?。？！…]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A piece of a summary: its text, where it belongs in the original (characters), who wrote it, whose words it is.
+
+    ``speaker``: '' for a report in the third person.
+    """
+
+    text: str
+    position: int
+    origin: int = MODEL
+    speaker: str = ""
+
+
+def clauses(text: str) -> list[str]:
+    """The sentences of a text, and of each long one its clauses too, as candidates for notes."""
+    found: list[str] = []
+    for piece in sentence.split(text):
+        found.append(piece)
+        if len(piece) > 40:
+            found += [part.strip(" ,;") for part in _CLAUSE.split(piece) if 12 <= len(part.strip(" ,;")) < len(piece)]
+    return list(dict.fromkeys(found))
+
+
+def tidy(text: str) -> str:
+    """A clause that can stand alone: without what tied it to the one before; an English one begins with a capital."""
+    bare = _JOINT.sub("", text)
+    return re.sub(r"^[a-z]+(?=[\s,])", lambda word: word.group().capitalize(), bare)
+
+
+def shorten(text: str, most: int) -> str:
+    """The text cut back to the end of a sentence, a clause or else a word, within ``most`` characters; or ''."""
+    if len(text) <= most:
+        return text
+    head = text[: most + 1]
+    for mark, least in ((r"(?<=[.!?。…])(?=\s)", most // 2), (r"(?=[,;]\s)", most // 2), (r"(?=\s)", 1)):
+        ends = [match.start() for match in re.finditer(mark, head)]
+        if ends and ends[-1] >= least:
+            return head[: ends[-1]].rstrip(" ,;")
+    return ""
+
+
+def place(text: str, sentences: Sequence[Note]) -> Note | None:
+    """The sentence of the original that a text shares the most letter pairs with."""
+    pairs = _pairs(text)
+    return max(sentences, key=lambda each: len(pairs & _pairs(each.text)), default=None)
+
+
+def join(notes: Iterable[Note]) -> str:
+    """Notes as running text: each ends in a full stop, and a change of speaker is marked."""
+    pieces, speaker = [], ""
+    for note in notes:
+        label = f"{note.speaker}: " if note.speaker and note.speaker != speaker else ""
+        pieces.append(label + (note.text if _END.search(note.text) else f"{note.text}."))
+        speaker = note.speaker
+    return " ".join(pieces)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether the shorter of two texts is mostly in the other."""
+    short, long = sorted((one, other), key=len)
+    return shared(short, long) > 0.75
+
+
+def shared(text: str, other: str) -> float:
+    """The share of a text's letter pairs that another has too; 1 for a text without any."""
+    pairs = _pairs(text)
+    return len(pairs & _pairs(other)) / len(pairs) if pairs else 1.0
+
+
+@lru_cache(maxsize=8192)
+def _pairs(text: str) -> frozenset[str]:
+    letters = re.sub(r"\W+", "", text.casefold())
+    return frozenset(letters[at : at + 2] for at in range(len(letters) - 1))
