@@ -19,7 +19,7 @@ from model.stream import complete, usage
 from text import fact, note, pack, sentence
 from text.clean import clean
 
-NOTE = {"ko": 34, "en": 70}
+NOTE = {"ko": 45, "en": 90}
 """Characters of a usual note, by language."""
 MOST_NOTES = 24
 MOST_TOKENS = 3000

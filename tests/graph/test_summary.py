@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 
 from errors import ModelUnreachable, SummaryRejected
-from graph.summary import Made, make
+from graph.summary import Made, make, written
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel, models
 from model.stream import Stopped
@@ -275,6 +275,13 @@ def test_tokens_of_both_calls_are_counted() -> None:
     assert made.answer_tokens > 0
     assert made.model == "scripted"
     assert made.seconds > 0
+
+
+def test_a_summary_in_the_users_own_words_may_have_any_length_and_tells_what_it_lacks() -> None:
+    made = written(FACTS, [1, 2, 3], thread_id="s1", rate=0.3, language="ko", text="비용은 120만 원. " * 40)
+    assert made.record["summary_chars"] == len(made.record["summary"]) > made.record["original_chars"]
+    assert (made.kept, made.calls, made.model) == (("120만 원",), 0, "")
+    assert set(made.lost) == {"김민수", "3월 5일"}
 
 
 @settings(deadline=None, max_examples=60)

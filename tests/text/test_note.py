@@ -37,12 +37,7 @@ def test_a_clause_stands_alone_without_its_joint() -> None:
 
 
 def test_a_change_of_speaker_is_marked() -> None:
-    said = [
-        Note("하나", 0, SOURCE, "사용자"),
-        Note("둘!", 1, SOURCE, "사용자"),
-        Note("셋", 2, SOURCE, "AI"),
-        Note("넷", 3),
-    ]
+    user = [Note("하나", 0, SOURCE, "사용자"), Note("둘!", 1, SOURCE, "사용자")]
     assert join([*user, Note("셋", 2, SOURCE, "AI"), Note("넷", 3)]) == "사용자: 하나. 둘! AI: 셋. 넷."
 
 
