@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from errors import EmptyAnswer
 from graph.call import calls_of, storable
-from graph.context import FROZEN_TOKENS, Prompt, block, build
+from graph.context import FROZEN_TOKENS, Prompt, block, build, message_tokens
 from graph.event import ContextBuilt, Token
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
@@ -97,9 +97,12 @@ def respond(
         if text := clean(str(chunk.text)):
             turn.notes.first_token = turn.notes.first_token or time.monotonic()
             emit(runtime, Token(text))
-    if whole is not None:
-        turn.notes.add(whole, turn.models)
     text = clean(str(whole.text)) if whole is not None else ""
+    if whole is not None and whole.usage_metadata:
+        turn.notes.add(whole, turn.models)
+    else:  # stopped, or a server that counts nothing
+        read = sum(message_tokens(message, turn.models.count) for message in prompt)
+        turn.notes.add_tokens(read, 0, turn.models.count(text), False, turn.models)
     if turn.stop.is_set():
         return stopped(text)
     calls = calls_of(whole) if whole is not None and callable_tools else []
