@@ -23,12 +23,10 @@ def main() -> None:
     said = words()
     open_page(said)
     try:
-        view = current(said)
-    except GieokError as error:
+        draw(current(said))
+    except GieokError as error:  # the store does not open, or failed just now
         draw_error(said, error)
         retry_button(said("chat.retry"), "open-again", resource.agent.clear)
-        return
-    draw(view)
 
 
 def draw(view: View) -> None:

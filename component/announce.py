@@ -32,6 +32,14 @@ export default function (component) {
         if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
       }
     }
+    for (const [selector, label] of Object.entries(data.regions)) {
+      for (const each of document.querySelectorAll(selector)) {
+        if (each.getAttribute("aria-label") === label) continue;
+        each.setAttribute("role", "region");
+        each.setAttribute("tabindex", "0");
+        each.setAttribute("aria-label", label);
+      }
+    }
   };
   name();
   if (window.gieokNames) window.gieokNames.disconnect();
@@ -50,6 +58,13 @@ _NAMES = {
     ".st-key-open-panel button": "panel.open",
 }
 
+# What scrolls must be reached with the keyboard.
+_REGIONS = {
+    '[class*="st-key-chat-"]': "a11y.chat",
+    ".st-key-panel": "panel.title",
+    '[data-testid="stLayoutWrapper"]:has(> .st-key-sessions)': "session.list",
+}
+
 
 def announce(words: Words, session_id: str | None, running: bool, outcome: str) -> None:
     """Tells a screen reader when an answer starts, and ``outcome`` (done, stopped, failed) when it has ended."""
@@ -59,6 +74,8 @@ def announce(words: Words, session_id: str | None, running: bool, outcome: str) 
     elif was_running and not running and session_id == was_session:
         serial, say = serial + 1, words(f"a11y.{outcome}")
     st.session_state["announced"] = (session_id, running, serial, say)
-    names = {selector: words(key) for selector, key in _NAMES.items()}
+    data: dict[str, object] = {"lang": words.language, "say": say, "serial": str(serial)}
+    data["names"] = {selector: words(key) for selector, key in _NAMES.items()}
+    data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):
-        _component(key="announcer", data={"lang": words.language, "say": say, "serial": str(serial), "names": names})
+        _component(key="announcer", data=data)

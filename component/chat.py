@@ -11,7 +11,7 @@ from component.failure import draw_error
 from component.job import Refused
 from component.live import Live
 from component.markdown import plain, short
-from component.page import MARK
+from component.page import mark_address
 from component.stage import stage
 from component.turn import draw_question, draw_turn
 from component.view import DRAFT, View, told
@@ -97,7 +97,7 @@ def _widen(view: View) -> None:
 def _draw_invitation(view: View) -> None:
     words = view.words
     with st.container(key="invitation", horizontal_alignment="center", gap="small"):
-        st.image(MARK, width=56)
+        st.html(f'<div class="gieok-hero"><img alt="" width="56" height="56" src="{mark_address()}"></div>')
         st.markdown(f"## {words('empty.title')}", anchors=False, text_alignment="center")
         st.markdown(words("empty.text"), text_alignment="center")
         with st.container(key="samples", gap="small"):

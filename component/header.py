@@ -17,7 +17,7 @@ def draw_header(view: View) -> None:
     words = view.words
     title = view.session.title if view.session and view.session.title else words("session.new")
     with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        st.markdown(f"**{words('app.name')}**", width="content")
+        st.markdown(f"# {words('app.name')}", width="content", anchors=False)
         st.markdown(f":gray[{plain(short(title, 60))}]", width="stretch")
         state = view.status.state
         with st.container(key=f"chip-{state}", width="content"):

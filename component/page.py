@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 
 import streamlit as st
@@ -10,6 +11,11 @@ from component.catalogue import Words
 
 _FOLDER = Path(__file__).parent
 MARK = str(_FOLDER / "mark.svg")
+
+
+def mark_address() -> str:
+    """The mark as an address of its own."""
+    return "data:image/svg+xml;base64," + b64encode(Path(MARK).read_bytes()).decode()
 
 
 def open_page(words: Words) -> None:

@@ -55,7 +55,8 @@ def draw_drawer(view: View) -> None:
 
     @st.dialog(view.words("panel.title"), position="right", width="medium")
     def drawer() -> None:
-        _draw(view).show_prompt(last_report(turns))
+        with st.container(key="drawer"):
+            _draw(view).show_prompt(last_report(turns))
 
     drawer()
 
@@ -67,12 +68,12 @@ def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
 
 def _draw(view: View) -> Panel:
     words = view.words
-    st.markdown(f"#### {words('panel.history')}", anchors=False)
+    st.markdown(f"## {words('panel.history')}", anchors=False)
     st.caption(words("panel.current", rate=f"{view.rate:g}"))
     history = st.empty()
-    st.markdown(f"#### {words('due.title')}", anchors=False)
+    st.markdown(f"## {words('due.title')}", anchors=False)
     draw_due(words, view.session.turn_count if view.session else 0)
-    st.markdown(f"#### {words('prompt.title')}", anchors=False)
+    st.markdown(f"## {words('prompt.title')}", anchors=False)
     panel = Panel(view, history, st.empty())
     panel.show_summaries()
     return panel
@@ -80,7 +81,7 @@ def _draw(view: View) -> Panel:
 
 def _draw_history(view: View, summaries: Sequence[Summary]) -> None:
     draw_summaries(view.words, summaries[-CARDS:], len(summaries) - CARDS)
-    st.markdown(f"#### {view.words('total.title')}", anchors=False)
+    st.markdown(f"## {view.words('total.title')}", anchors=False)
     draw_totals(view.words, totals(summaries))
 
 
