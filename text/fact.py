@@ -27,7 +27,7 @@ _IDENTIFIER = re.compile(
     r"|[A-Z]{2,}[-_]?\d+"  # GPT-4, MX5
     r"|v\d+(?:\.\d+)+"  # v2.1.0
     r"|\d+\.\d+\.\d+(?:\.\d+)*"  # 2.1.0
-    r"|\d{2,4}-\d{3,4}-\d{4}"  # telephone
+    r"|0\d{1,2}-\d{3,4}-\d{4}|\d{3}-\d{3}-\d{4}"  # telephone
     r")(?![A-Za-z0-9])"
 )
 

@@ -38,13 +38,16 @@ _PARTICLE = (
 _SURNAME = (
     "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추"
 )
-_TITLED = re.compile(rf"(?<![가-힣])([{_SURNAME}][가-힣]{{2}})\s?(?:{_TITLE})(?:님)?(?:{_PARTICLE})?(?![가-힣])")
+_TITLED = re.compile(rf"(?<![가-힣])([{_SURNAME}][가-힣]{{2}})\s?(?:{_TITLE}|님)(?:님)?(?:{_PARTICLE})?(?![가-힣])")
 _HONOURED = re.compile(rf"(?<![가-힣])([가-힣]{{2,4}}?)(?:\s?씨|님)(?:{_PARTICLE})?(?![가-힣])")
 _CALLED = re.compile(
     r"(?:이름은|이름이|성함은|성함이)\s?['\"‘“]?([가-힣]{2,4}?|[A-Z][A-Za-z]+)['\"’”]?"
-    r"(?:입니다|이에요|예요|이야|야|이고|고요?|라고|이라고|인데|이며|[.,!\s]|$)"
+    r"(?:입니다|이에요|예요|이야|야|이고|고요?|라고|이라고|인데|이며|[.!]|$)"
 )
-_SELF = re.compile(rf"(?:저는|나는|전)\s([{_SURNAME}][가-힣]{{2}})(?:입니다|이에요|예요|라고|이라고|이고|인데|이야)")
+_SELF = re.compile(
+    rf"(?:저는|나는|전)\s([{_SURNAME}][가-힣]{{2}})(?:입니다|이에요|예요|라고|이라고|이고|인데|이야)"
+    rf"|(?<![가-힣])([{_SURNAME}][가-힣]{{2}})(?:이?라고)\s(?:해요|합니다|하는|불러)"
+)
 _NOBODY = _words("nobody")
 _PLACE = re.compile(
     r"(?<![가-힣])(서울|부산|대구|인천|광주|대전|울산|세종시|제주도?|강릉|속초|경주|전주|여수|춘천|수원|성남|판교|분당|강남|홍대|잠실|여의도|"
@@ -78,8 +81,9 @@ def find(text: str) -> Iterator[Name]:
 def _spans(text: str, *patterns: re.Pattern[str]) -> Iterator[Name]:
     for pattern in patterns:
         for match in pattern.finditer(text):
-            if _someone(match[1]):
-                yield Name(match.start(1), match.end(1), match[1])
+            group = match.lastindex or 1
+            if _someone(match[group]):
+                yield Name(match.start(group), match.end(group), match[group])
 
 
 def _someone(word: str) -> bool:
