@@ -107,8 +107,8 @@ def _sentinel(address: Address, common: dict[str, Any]) -> Client:
 
 def _cluster(address: Address, common: dict[str, Any]) -> Client:
     nodes = [ClusterNode(host, port) for host, port in address.hosts]  # type: ignore[no-untyped-call]
-    del common["retry"]
-    return RedisCluster(startup_nodes=nodes, cluster_error_retry_attempts=2, **common, **dict(address.options))
+    common["retry"] = Retry(NoBackoff(), 2)  # a cluster moves slots: a redirected call is asked again
+    return RedisCluster(startup_nodes=nodes, **common, **dict(address.options))
 
 
 def _options(found: re.Match[str]) -> tuple[tuple[str, Any], ...]:

@@ -18,6 +18,7 @@ from memory.state import Entity, State, Turn, Version
 from memory.store import kept_json, memory_json, plain_kept, plain_version, turn_json
 from store import Store
 from store import memory as table
+from store.database import alone, translated
 from store.schema import metadata
 
 
@@ -37,8 +38,8 @@ class Archive:
 
     def __init__(self, store: Store) -> None:
         self._transaction = store.transaction
-        with store.transaction() as connection:
-            metadata.create_all(connection, tables=table.TABLES)
+        with translated(store.engine.url.render_as_string(hide_password=True)), alone(store.engine):
+            metadata.create_all(store.engine, tables=table.TABLES)
 
     # --- states and versions --------------------------------------------------------------------
 
@@ -73,10 +74,10 @@ class Archive:
             state = connection.execute(found).scalar_one_or_none()
             return (read(state), self._versions(connection, scope)) if state is not None else None
 
-    def versions(self, scope: Scope) -> tuple[Version, ...]:
-        """All versions that were not undone, oldest first."""
+    def versions(self, scope: Scope, undone: bool = False) -> tuple[Version, ...]:
+        """All versions, oldest first; those that were undone only when asked for."""
         with self._transaction() as connection:
-            return self._versions(connection, scope)
+            return self._versions(connection, scope, undone)
 
     def scopes(self, tenant: str | None = None, user: str | None = None) -> list[tuple[Scope, str, int, int, float]]:
         """All memories that are kept, of one user when asked: scope, user, revision, waiting turns, last change."""
@@ -162,9 +163,10 @@ class Archive:
             values = {"number": version.number, "created": version.created, "data": asdict(version), "undone": False}
             connection.execute(insert(table.version), {"scope": scope.tag, **values})
 
-    def _versions(self, connection: Connection, scope: Scope) -> tuple[Version, ...]:
+    def _versions(self, connection: Connection, scope: Scope, undone: bool = False) -> tuple[Version, ...]:
         row = table.version.c
-        wanted = select(row.data).where(row.scope == scope.tag, row.undone.is_(False)).order_by(row.number)
+        wanted = select(row.data).where(row.scope == scope.tag).order_by(row.number, row.id)
+        wanted = wanted if undone else wanted.where(row.undone.is_(False))
         return tuple(plain_version(data) for data in connection.execute(wanted).scalars())
 
     def counts(self) -> dict[str, int]:

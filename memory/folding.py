@@ -27,7 +27,7 @@ from model.stream import Stopped
 from settings import Settings
 
 MOST_CARRIED = 200
-__all__ = ["Folding", "Held"]
+__all__ = ["Folding", "Held", "take_back"]
 
 
 class Folding:
@@ -214,3 +214,24 @@ def _carried(scope: Scope, session: State, text: str, entities: tuple[Entity, ..
 
 def _started(start: int) -> Callable[[State], State]:
     return lambda now: replace(now, start=start)
+
+
+def take_back(client: Client, redis: RedisStore, scope: Scope, back: Callable[[State], State]) -> None:
+    """Undo a session's newest version, and the copy of it that the user's memory took over last."""
+    state = redis.change(client, scope, back, undo=True)
+    owner = Scope(scope.tenant, "", state.user)
+    if not state.user:
+        return
+    user, versions = redis.read_all(client, owner)
+    if dict(user.carried).get(scope.tag) != state.version + 1 or user.version != state.start:
+        return  # not taken over yet, or another session wrote there since
+    before = versions[-2] if len(versions) > 1 else None
+    carried = tuple((tag, state.version if tag == scope.tag else number) for tag, number in user.carried)
+
+    def new(now: State) -> State:
+        text, number = (before.text, before.number) if before else ("", 0)
+        entities = before.after if before else ()
+        return replace(now, text=text, version=number, entities=entities, carried=carried)
+
+    redis.change(client, owner, new, undo=True)
+    redis.change(client, scope, _started(before.number if before else 0))

@@ -137,7 +137,8 @@ class Link:
             self._reason = str(error) or type(error).__name__
             return False
         except Exception as error:
-            _log.error("memory could not be taken up again: %s", trace(error))
+            if self._reason != type(error).__name__:
+                _log.error("memory could not be taken up again: %s", trace(error))
             self._reason = type(error).__name__
             return False
         self._announce(None)

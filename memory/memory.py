@@ -49,6 +49,8 @@ from text import sentence
 
 USER = "me"
 """The user of doors that know only one."""
+ABSENT_SECONDS = 30.0
+"""How long «there is none in the archive» is believed: what others write meanwhile is found in Redis."""
 REST_SECONDS = 600.0
 """A session that was left for so long is folded to its last turn once another one goes on."""
 
@@ -77,9 +79,10 @@ class Memory:
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
         self._archive = Archive(store)
+        self._absent: dict[Scope, float] = {}
         self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
         self._upkeep = Upkeep(self._archive, self._redis, self._apply)
-        self._link = Link(settings.redis_url, settings.data_dir / "memory", self._upkeep.back)
+        self._link = Link(settings.redis_url, settings.data_dir / "memory", self._back)
         self._upkeep.start(self._link)
 
     @classmethod
@@ -241,7 +244,7 @@ class Memory:
                 raise NothingToUndo(session=session)
             return replace(undone(state, last, text), version=versions[-2].number if len(versions) > 1 else 0)
 
-        self._link.quick(lambda client: self._redis.change(client, scope, back, undo=True))
+        self._link.quick(lambda client: folding.take_back(client, self._redis, scope, back))
         self._upkeep.changed(scope)
         return self.context(tenant, session)
 
@@ -298,6 +301,7 @@ class Memory:
 
         Raises ``BadImport``; nothing is changed then.
         """
+        self._absent = {}
         return portable.import_(self._archive, tenant, user, data)
 
     def cleanup(self, known: Callable[[str, str], bool]) -> dict[str, int]:
@@ -306,13 +310,23 @@ class Memory:
 
     # --- inside ---------------------------------------------------------------------------------
 
+    def _back(self, client: Client) -> None:
+        self._absent = {}
+        self._upkeep.back(client)
+
     def _state(self, client: Client, scope: Scope) -> State:
         """The state; from the archive when Redis has let it go."""
         state = self._redis.read(client, scope)
-        if not state.revision and (kept := self._archive.load(scope)):
-            self._redis.restore(client, scope, *kept)
-            state = self._redis.read(client, scope)
-        return state
+        if state.revision or self._absent.get(scope, 0.0) > time.monotonic():
+            return state
+        kept = self._archive.load(scope)
+        if kept is None:
+            self._absent = (
+                {**self._absent, scope: time.monotonic() + ABSENT_SECONDS} if len(self._absent) < 1000 else {}
+            )
+            return state
+        self._redis.restore(client, scope, *kept)
+        return self._redis.read(client, scope)
 
     def _with_base(self, client: Client, scope: Scope, user: str) -> tuple[State, State | None]:
         state = self._state(client, scope)

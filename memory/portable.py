@@ -30,11 +30,15 @@ DIGEST_SECONDS = 90 * 86_400.0
 def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope) -> None:
     """Erase one memory everywhere. While Redis is away its keys go as soon as it is back, before anybody reads them."""
     kept = archive.load(scope)
-    user = _user(link, redis, archive, scope, kept[0] if kept else State())
+    states = [kept[0]] if kept else []
+    states += [State(text=each.text, entities=each.after) for each in archive.versions(scope, undone=True)]
     archive.erase(scope)
     try:
-        if user is not None:
-            _withdraw(link, redis, archive, scope, user, kept[0] if kept else None)
+        now, versions = link.quick(lambda client: redis.look(client, scope))
+        states += [now, *(State(text=each.text, entities=each.after) for each in versions)]
+        name = now.user or (kept[0].user if kept else "")
+        if name and scope.session:
+            _withdraw(link, redis, archive, scope, Scope(scope.tenant, "", name), states)
         link.quick(lambda client: redis.erase(client, scope))
     except MemoryAway:
         return
@@ -116,29 +120,13 @@ def _check(state: State) -> None:
         raise TypeError("a value of another type than expected")
 
 
-def _user(link: Link, redis: RedisStore, archive: Archive, scope: Scope, kept: State) -> Scope | None:
-    """Whose memory may hold something of this session."""
-    name = kept.user
-    if not name:
-        try:
-            name = link.quick(lambda client: redis.look(client, scope))[0].user
-        except MemoryAway:
-            return None
-    return Scope(scope.tenant, "", name) if name and scope.session else None
-
-
-def _withdraw(link: Link, redis: RedisStore, archive: Archive, scope: Scope, user: Scope, kept: State | None) -> None:
+def _withdraw(link: Link, redis: RedisStore, archive: Archive, scope: Scope, user: Scope, gone: list[State]) -> None:
     """Take out of the user's memory what only this session says, and drop the user's earlier versions."""
+    others = [archive.load(each) for each, *_ in archive.scopes(user.tenant, user.user) if each.session]
+    rest = [each[0] for each in others if each is not None]
 
     def work(client: Client) -> None:
-        gone = redis.look(client, scope)[0]
-        gone = gone if gone.revision or kept is None else kept
-        now = redis.read(client, user)
-        if not now.revision or scope.tag not in dict(now.carried):
-            return
-        others = [archive.load(each) for each, *_ in archive.scopes(user.tenant, user.user) if each.session]
-        rest = [each[0] for each in others if each is not None]
-        redis.change(client, user, lambda state: _less(state, scope, gone, rest))
+        redis.change(client, user, lambda state: _less(state, scope, gone, rest) if state.revision else state)
         redis.drop_versions(client, user)
 
     link.quick(work)
@@ -152,17 +140,17 @@ def _save(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> 
         archive.save(scope, state, versions, state.user)
 
 
-def _less(state: State, scope: Scope, gone: State, rest: list[State]) -> State:
-    said = sentence.split(gone.text)
+def _less(state: State, scope: Scope, gone: list[State], rest: list[State]) -> State:
+    said = [line for each in gone for line in sentence.split(each.text)]
     elsewhere = [line for each in rest for line in sentence.split(each.text)]
     lines = [
         line
         for line in sentence.split(state.text)
         if not any(alike(line, each) for each in said) or any(alike(line, each) for each in elsewhere)
     ]
-    values = {(same_key(each.key), each.value) for each in gone.entities}
+    values = {(same_key(each.key), each.value) for old in gone for each in old.entities}
     values -= {(same_key(each.key), each.value) for other in rest for each in other.entities}
     entities = tuple(each for each in state.entities if (same_key(each.key), each.value) not in values)
-    pins = tuple(each for each in state.pins if each not in gone.pins)
+    pins = tuple(each for each in state.pins if all(each not in old.pins for old in gone))
     carried = tuple(each for each in state.carried if each[0] != scope.tag)
     return replace(state, text="\n".join(lines), entities=entities, pins=pins, carried=carried)

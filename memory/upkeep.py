@@ -6,10 +6,8 @@ Level-triggered: whenever Redis is reached, everything that differs is found by 
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 from collections.abc import Callable
-from typing import Literal
 
 from errors import CallerError, GieokError, trace
 from memory.address import Client
@@ -19,6 +17,7 @@ from memory.link import Link
 from memory.store import RedisStore
 
 SWEEP_SECONDS = 3600.0
+GATHER_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -27,11 +26,14 @@ class Upkeep:
 
     def __init__(self, archive: Archive, redis: RedisStore, apply: Callable[[Client, Queued], None]) -> None:
         self._archive, self._redis, self._apply = archive, redis, apply
-        self._changed: queue.SimpleQueue[Scope | Literal["sweep"] | None] = queue.SimpleQueue()
+        self._change = threading.Condition()
+        self._changed: dict[Scope, None] = {}
+        self._look = False
+        self._saving = False
+        self._hurry = False
+        self._closed = False
         self._thread: threading.Thread | None = None
         self._link: Link | None = None
-        self._pending = 0
-        self._done = threading.Condition()
 
     def start(self, link: Link) -> None:
         """Begin; the link exists by now."""
@@ -41,17 +43,25 @@ class Upkeep:
 
     def changed(self, scope: Scope) -> None:
         """This memory differs from the archive."""
-        self._put(scope)
+        with self._change:
+            self._changed[scope] = None
+            self._change.notify_all()
 
     def idle(self, seconds: float) -> bool:
-        """Wait until all changes so far are in the archive (or could not be)."""
-        with self._done:
-            return self._done.wait_for(lambda: self._pending == 0, seconds)
+        """Do not wait for more changes; wait until all so far are in the archive (or could not be)."""
+        with self._change:
+            self._hurry = True
+            self._change.notify_all()
+            done = self._change.wait_for(lambda: not (self._changed or self._look or self._saving), seconds)
+            self._hurry = False
+            return done
 
     def close(self) -> None:
         """Save what is left and end."""
+        with self._change:
+            self._closed = True
+            self._change.notify_all()
         if self._thread is not None:
-            self._changed.put(None)
             self._thread.join(timeout=5)
 
     def back(self, client: Client) -> None:
@@ -62,7 +72,9 @@ class Upkeep:
         while waiting := self._archive.queued(limit=200):
             for each in waiting:
                 self.write(client, each)
-        self._put("sweep")
+        with self._change:
+            self._look = True
+            self._change.notify_all()
 
     def write(self, client: Client, each: Queued) -> None:
         """Something that waited goes to Redis; what can never be written is dropped, so that it holds up nothing."""
@@ -79,27 +91,28 @@ class Upkeep:
         if state.revision:
             self._archive.save(scope, state, versions, state.user)
 
-    def _put(self, scope: Scope | Literal["sweep"]) -> None:
-        with self._done:
-            self._pending += 1
-        self._changed.put(scope)
-
     def _loop(self) -> None:
-        while True:
-            try:
-                scope = self._changed.get(timeout=SWEEP_SECONDS)
-            except queue.Empty:
+        while (todo := self._next()) is not None:
+            scopes, look = todo
+            if look:
                 self._sweep()
-                continue
-            if scope is None:
-                return
-            if scope == "sweep":
-                self._sweep()
-            else:
+            for scope in scopes:
                 self._save(scope)
-            with self._done:
-                self._pending -= 1
-                self._done.notify_all()
+            with self._change:
+                self._saving = False
+                self._change.notify_all()
+
+    def _next(self) -> tuple[list[Scope], bool] | None:
+        """What has changed, gathered for a moment; at times everything is looked through. None at the end."""
+        with self._change:
+            due = self._change.wait_for(lambda: self._changed or self._look or self._closed, SWEEP_SECONDS)
+            self._change.wait_for(lambda: self._closed or self._hurry, GATHER_SECONDS)
+            if self._closed and not self._changed:
+                return None
+            scopes, look = list(self._changed), self._look or not due
+            self._changed.clear()
+            self._look, self._saving = False, True
+            return scopes, look
 
     def _sweep(self) -> None:
         assert self._link is not None

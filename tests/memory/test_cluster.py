@@ -1,0 +1,90 @@
+"""A real cluster of three: one memory's keys live in one slot, so every change stays atomic there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import redis
+
+from memory.key import Scope
+from memory.link import Link
+from memory.lock import Held, hold
+from memory.state import Turn
+from memory.store import RedisStore
+from tests.memory.conftest import free_port, valkey
+
+STORE = RedisStore(60_000)
+
+
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    chosen = [free_port() for _ in range(3)]
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+    with ExitStack() as stack:
+        for port in chosen:
+            stack.enter_context(valkey(tmp_path_factory.mktemp("node"), port, *options))
+        join(chosen)
+        yield chosen
+
+
+def join(ports: list[int]) -> None:
+    nodes = [redis.Redis(port=port, protocol=2) for port in ports]
+    bounds = [0, 5461, 10923, 16384]
+    for index, node in enumerate(nodes):
+        node.execute_command("CLUSTER", "SET-CONFIG-EPOCH", index + 1)
+        node.execute_command("CLUSTER", "ADDSLOTSRANGE", bounds[index], bounds[index + 1] - 1)
+        nodes[0].execute_command("CLUSTER", "MEET", "127.0.0.1", ports[index])
+    until = time.monotonic() + 20
+    while not all("cluster_state:ok" in _info(node) and "known_nodes:3" in _info(node) for node in nodes):
+        assert time.monotonic() < until, "the cluster did not come together"
+        time.sleep(0.05)
+    for node in nodes:
+        node.close()
+
+
+def _info(node: redis.Redis) -> str:
+    answer = node.execute_command("CLUSTER", "INFO")
+    return answer.decode() if isinstance(answer, bytes) else "\n".join(f"{k}:{v}" for k, v in answer.items())
+
+
+@pytest.fixture(params=["redis+cluster", "redis"])
+def link(request: pytest.FixtureRequest, ports: list[int]) -> Iterator[Link]:
+    """By the cluster's address, and by a plain one that turns out to be a node of a cluster."""
+    made = Link(f"{request.param}://127.0.0.1:{ports[1]}", Path("unused"))
+    assert made.wait(10), made.away
+    yield made
+    made.close()
+
+
+def test_all_keys_of_a_memory_share_a_slot_and_memories_spread(link: Link) -> None:
+    scopes = [Scope(f"tenant {number}", f"세션:{{{number}}}") for number in range(30)]
+    slots = [{link.run(lambda client, key=key: client.keyslot(key)) for key in scope.keys} for scope in scopes]  # type: ignore[misc]
+    assert all(len(each) == 1 for each in slots)
+    assert len({next(iter(each)) // 5462 for each in slots}) == 3
+
+
+def test_reading_and_changing_work_on_every_node(link: Link) -> None:
+    scopes = [Scope("acme", f"{link.where} {number}") for number in range(12)]
+    for scope in scopes:
+        for number in range(1, 4):
+            turn = Turn(number, scope.session, "answer")
+            link.quick(lambda client, scope=scope, turn=turn: STORE.append_turn(client, scope, turn))  # type: ignore[misc]
+    for scope in scopes:
+        state = link.quick(lambda client, scope=scope: STORE.read(client, scope))  # type: ignore[misc]
+        assert [(each.number, each.question) for each in state.short] == [(n, scope.session) for n in (1, 2, 3)]
+    assert set(scopes) <= set(link.run(STORE.scopes))
+
+
+def test_lock_and_erasing_work_in_a_cluster(link: Link) -> None:
+    scope = Scope("acme", f"locked {link.where}")
+    link.run(lambda client: STORE.append_turn(client, scope, Turn(1, "q", "a")))
+    with hold(link, scope) as token:
+        assert token > 0
+        with pytest.raises(Held), hold(link, scope):
+            pass
+    link.run(lambda client: STORE.erase(client, scope))
+    assert link.run(lambda client: STORE.read(client, scope)).revision == 0

@@ -1,0 +1,173 @@
+"""One server per folder, whoever starts, dies or leaves; and nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from memory import server as module
+from memory.server import Server
+
+ROOT = Path(__file__).parents[2]
+USER = """
+import sys
+from pathlib import Path
+from memory.server import Server
+server = Server(Path(sys.argv[1]))
+server.ensure()
+print("ready", flush=True)
+sys.stdin.readline()
+server.close()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[Server]:
+    made = Server(folder)
+    made.ensure()
+    yield made
+    made.close()
+
+
+def client(server: Server) -> redis.Redis:
+    return redis.Redis(unix_socket_path=str(server.socket), protocol=2)
+
+
+def pid(server: Server) -> int:
+    with contextlib.closing(client(server)) as each:
+        return int(each.info("server")["process_id"])  # type: ignore[index]
+
+
+def until(true: Callable[[], bool], seconds: float = 8.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def gone(number: int) -> bool:
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{number}/status").read_text("utf-8")
+    except OSError:
+        return True
+
+
+@contextlib.contextmanager
+def user(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that uses the server."""
+    command = [sys.executable, "-c", USER, str(folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def test_processes_share_one_server_and_it_outlives_the_one_that_started_it(folder: Path) -> None:
+    with user(folder) as first:
+        other = Server(folder)
+        other.ensure()
+        number = pid(other)
+        first.kill()
+        first.wait()
+        time.sleep(2 * module.GRACE_SECONDS)
+        assert pid(other) == number
+        other.close()
+    until(lambda: gone(number))
+
+
+def test_it_stops_when_its_last_user_is_killed(folder: Path) -> None:
+    with user(folder) as only:
+        number = pid(Server(folder))
+        only.send_signal(signal.SIGKILL)
+        until(lambda: gone(number))
+    assert not (folder / "valkey.sock").exists()
+
+
+def test_what_was_written_survives_a_clean_stop(folder: Path) -> None:
+    first = Server(folder)
+    first.ensure()
+    with contextlib.closing(client(first)) as each:
+        each.set("kept", "yes")
+    number = pid(first)
+    first.close()
+    until(lambda: gone(number))
+    second = Server(folder)
+    second.ensure()
+    with contextlib.closing(client(second)) as each:
+        assert each.get("kept") == b"yes"
+    second.close()
+
+
+def test_what_was_written_survives_a_killed_server(server: Server) -> None:
+    with contextlib.closing(client(server)) as each:
+        each.set("kept", "yes")
+        time.sleep(1.1)  # the append-only file is flushed every second
+    before = pid(server)
+    os.kill(before, signal.SIGKILL)
+    until(lambda: gone(before))
+    server.ensure()
+    assert pid(server) != before
+    with contextlib.closing(client(server)) as each:
+        assert each.get("kept") == b"yes"
+
+
+def test_a_stale_socket_and_stale_lock_files_do_not_matter(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for name in ("valkey.sock", "server.lock", "users.lock"):
+        (folder / name).write_text("left by somebody")
+    made = Server(folder)
+    made.ensure()
+    assert pid(made) > 0
+    made.close()
+
+
+def test_a_second_keeper_starts_no_second_server(server: Server, folder: Path) -> None:
+    number = pid(server)
+    command = [sys.executable, "-I", "-S", str(Path(module.__file__).with_name("keeper.py")), str(folder), "1"]
+    ended = subprocess.run([*command, str(module.binary()), "--port", "0"], timeout=10, check=False)
+    assert ended.returncode == 0
+    assert pid(server) == number
+
+
+def test_many_starting_at_once_get_the_same_server(folder: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        command = [sys.executable, "-c", USER, str(folder)]
+        pipe = subprocess.PIPE
+        started = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) for _ in range(3)]
+        for each in started:
+            stack.enter_context(each)
+        assert [each.stdout.readline() for each in started if each.stdout] == ["ready\n"] * 3
+        servers = [
+            line for line in (folder / "valkey.log").read_text("utf-8").splitlines() if "Ready to accept" in line
+        ]
+        assert len(servers) == 1
+        for each in started:
+            each.kill()
+
+
+def test_a_long_path_has_its_socket_elsewhere(tmp_path: Path) -> None:
+    made = Server(tmp_path / ("long" * 30) / "memory")
+    made.ensure()
+    assert len(str(made.socket)) < 100
+    assert pid(made) > 0
+    made.close()
+
+
+def test_only_this_user_may_reach_the_socket(server: Server) -> None:
+    assert server.socket.stat().st_mode & 0o077 == 0
