@@ -102,6 +102,29 @@ class MemoryAway(OperatorError):
     retryable = True
 
 
+class LibraryCorrupt(OperatorError):
+    """The index file is damaged; documents, passages and vectors are kept apart from it (design §7)."""
+
+    code = "library_corrupt"
+    message = "The search index {path} is damaged: {reason}."
+    hint = "Rebuild it; nothing is embedded again, and documents and conversations are not affected."
+
+
+class LibraryModelChanged(OperatorError):
+    """Vectors of two models cannot be compared."""
+
+    code = "library_model_changed"
+    message = "The documents were embedded with {old}, and the setting now says {new}."
+    hint = "Rebuild the index (every passage is embedded again), or change EMBEDDING_MODEL back."
+
+
+class EmbeddingFailed(OperatorError):
+    code = "embedding_failed"
+    message = "The embedding model {model} failed: {reason}."
+    hint = "What was embedded so far is kept. Check the model's settings and try again."
+    retryable = True
+
+
 # --- upstream must act: the model's server ------------------------------------------------------
 
 
@@ -211,6 +234,51 @@ class FoldRejected(ModelOutputError):
     hint = "The memory stays as it was and the turns are kept; it is tried again after a later turn."
 
 
+# --- the author of a document must act ----------------------------------------------------------
+
+
+class DocumentError(GieokError):
+    """A file that cannot be taken into the library; the others go on."""
+
+    code = "document"
+
+
+class DocumentEmpty(DocumentError):
+    code = "document_empty"
+    message = "{name!r} has no text."
+    hint = "A scanned document needs its text recognised (OCR) first."
+
+
+class DocumentBroken(DocumentError):
+    code = "document_broken"
+    message = "{name!r} cannot be read: {reason}."
+    hint = "Open it in its own program, save it again and add that."
+
+
+class DocumentEncrypted(DocumentError):
+    code = "document_encrypted"
+    message = "{name!r} is protected by a password."
+    hint = "Save it without a password and add that."
+
+
+class DocumentTooLarge(DocumentError):
+    code = "document_too_large"
+    message = "{name!r} has {size:,} bytes; the limit is {limit:,}."
+    hint = "Split it, or raise GIEOK_DOCUMENT_LIMIT."
+
+
+class DocumentMislabelled(DocumentError):
+    code = "document_mislabelled"
+    message = "{name!r} calls itself {claimed}, and its content is {found}."
+    hint = "Give it the right ending and add it again."
+
+
+class DocumentKindUnknown(DocumentError):
+    code = "document_kind_unknown"
+    message = "{name!r} is of no kind that can be read; known are {known}."
+    hint = "Save it as one of these."
+
+
 # --- the caller must act ------------------------------------------------------------------------
 
 
@@ -281,6 +349,25 @@ class BadImport(CallerError):
     code = "bad_import"
     message = "The file is not an export of memory: {reason}."
     hint = "Choose a file that Gieok exported. Nothing was changed."
+
+
+class DocumentUnknown(CallerError):
+    code = "document_unknown"
+    message = "There is no document {document!r}."
+    hint = "Reload the list and choose one of its documents."
+
+
+class PassageUnknown(CallerError):
+    code = "passage_unknown"
+    message = "There is no passage {passage!r} any more."
+    hint = "Its document was changed or removed; ask again."
+
+
+class LibraryBusy(CallerError):
+    code = "library_busy"
+    message = "The library is being changed by another program."
+    hint = "Wait until that is done and try again."
+    retryable = True
 
 
 class PromptError(GieokError):

@@ -18,6 +18,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from errors import BadSetting
 
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read by LangGraph when it is imported (design §3)
+_CALM = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
+"""Read by the embedding model's threads when it is loaded: they must not spin beside an answer (facts: 3 to 10 times
+the processor time). Only this process gets them, not those that it starts."""
+for _name, _value in _CALM.items():
+    os.environ.setdefault(_name, _value)
 
 
 def _standard(name: str) -> AliasChoices:
@@ -121,6 +126,19 @@ class Settings(BaseSettings):
         False, description="Give the model its long-term memory only when it asks for it by tool."
     )
     user_memory: bool = Field(True, description="Start new sessions from what earlier sessions of the user left.")
+    retrieval: bool = Field(True, description="Answers from documents: the tool search_documents.")
+    retrieval_first: bool = Field(
+        False, description="Search the documents before every answer instead of letting the model decide."
+    )
+    retrieval_index: Literal["auto", "faiss", "pgvector"] = Field(
+        "auto", description="Index of the documents. auto: pgvector on a PostgreSQL that has it, else faiss."
+    )
+    embedding_model: str | None = Field(
+        None,
+        validation_alias=_standard("EMBEDDING_MODEL"),
+        description="Embedding model at OPENAI_BASE_URL, such as text-embedding-3-small. Empty: the built-in one.",
+    )
+    document_limit: int = Field(20_000_000, ge=1, description="Largest document in bytes.")
     tool_limit: int = Field(5, ge=0, le=20, description="Tool rounds per turn; after that the model must answer.")
     message_limit: int = Field(200_000, ge=1, description="Longest message in characters.")
     budget_system: int = Field(1500, ge=1, description="Token budget of the system prompt with tool descriptions.")
@@ -194,4 +212,4 @@ def current() -> Settings:
 
 def child_environment() -> dict[str, str]:
     """The environment for a process that Gieok starts itself."""
-    return dict(os.environ)
+    return {name: value for name, value in os.environ.items() if _CALM.get(name) != value}
