@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,7 @@ def _postgres(url: str) -> Checkpoints:
         undo.callback(pool.close)
         pool.open(wait=True, timeout=CONNECT_SECONDS)
         saver = PostgresSaver(pool, serde=_serializer())
-        with pool.connection() as connection, connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MAKING,))
+        with pool.connection() as connection, _making(connection):
             saver.setup()
         undo.pop_all()
 
@@ -96,3 +96,16 @@ def _postgres(url: str) -> Checkpoints:
             saver.prune([thread_id])
 
     return Checkpoints(saver, prune, pool.close)
+
+
+@contextmanager
+def _making(connection: Any) -> Iterator[None]:
+    """One process at a time makes the tables. It asks again and again: one that waits inside the server holds a
+    snapshot, which ``CREATE INDEX CONCURRENTLY`` waits for in turn."""
+    key = (MAKING + 1,)
+    while not connection.execute("SELECT pg_try_advisory_lock(%s) AS free", key).fetchone()["free"]:
+        time.sleep(0.05)
+    try:
+        yield
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(%s)", key)

