@@ -8,6 +8,7 @@ What tools said never enters; what the caller recalled for the model is not in t
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,10 +21,10 @@ from errors import FoldRejected
 from memory import change
 from memory.ask import Talk, bare, fenced, notes_shape, pairs_shape, read_notes, read_pairs
 from memory.change import Change
-from memory.line import about, alike, choose, pairs, plain, shortened
+from memory.line import about, alike, choose, pairs, plain, shorten, shortened
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, Turn, put, same_key
 from model.modelset import ModelSet
-from text import fact, pack, sentence
+from text import fact, sentence
 from text.clean import clean
 from text.language import Language, detect
 
@@ -38,6 +39,15 @@ LINE_CHARS = 160
 SPEECH = {"ko": (500, 160), "en": (900, 300)}
 """Characters of a question and an answer that a small model is given; of longer ones head and tail."""
 
+_SENTENCE = re.compile(r"[^.]{12}(?:[.!?]|다|요|까)$")
+"""A value that is a whole sentence is none."""
+_OWN = re.compile(
+    r"좋아|싫어|선호|알레르기|못 먹|즐겨|관심|원해|하고 싶|할 거|하기로|정했|결정"
+    r"|\b(?:i|we)(?:'m| am|'ve| have)? (?:like|love|hate|prefer|want|plan|decided|always|never|allergic|vegetarian)"
+    r"|\bfavou?rite\b|\ballerg",
+    re.IGNORECASE,
+)
+"""What the user says of their own tastes and plans is kept although it may hold no value."""
 _LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
 
 
@@ -243,15 +253,18 @@ def _chosen(source: Source, notes: Sequence[str]) -> list[str]:
     spare = [f"{user}: {each}" for each in source.said if len(each) <= most and not source.is_forgotten(each)]
     spare = [each for each in spare if not _superseded(source, each)]
     size = sum(len(each) + 1 for each in notes) + 6 * NOTE[source.language]
-    return choose(notes, spare, source.wanted, size, source.place)
+    own = [each for each in spare if _OWN.search(each) and not any(alike(each, note) for note in notes)]
+    return choose([*notes, *own], spare, source.wanted, size, source.place)
 
 
 def _note(source: Source, said: str, length: int) -> str:
     """A note; '' when it states what nobody said, what was replaced, or what is forgotten."""
-    said = pack.shorten(said, length - 1) if len(said) >= length else said
+    if len(said) >= length:  # cut off in its middle by the shape
+        said = shorten(said, length - 1)
+        said = said if len(said) > length // 2 else ""
     exact = [each for each in fact.facts(said) if each.kind != "name"]
     invented = any(not fact.holds(source.everything, each) for each in exact)
-    return "" if invented or source.is_forgotten(said) or _superseded(source, said) else said
+    return "" if len(said) < 5 or invented or source.is_forgotten(said) or _superseded(source, said) else said
 
 
 def _superseded(source: Source, text: str) -> bool:
@@ -299,7 +312,7 @@ def _entities(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[Entity,
     for key, value in pairs:
         number = source.turn_of(value)
         key, value = " ".join(key.split())[:KEY_CHARS], " ".join(value.split())
-        if not key or not value or len(value) > VALUE_CHARS or number is None:
+        if not key or not value or len(value) > VALUE_CHARS or number is None or _SENTENCE.search(value):
             continue
         if source.is_forgotten(key) or change.outdated(value, source.changes) or _unchanged(entities, key, value):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from text import fact
@@ -19,6 +20,11 @@ def alike(one: str, other: str) -> bool:
     """Whether the shorter of two sentences is mostly in the other."""
     short, long = sorted((pairs(one), pairs(other)), key=len)
     return not short or len(short & long) > SAME * len(short)
+
+
+def says(text: str, line: str) -> bool:
+    """Whether a text says what a line says: mostly its words, and all its facts."""
+    return alike(line, text) and holds_all(text, fact.facts(line))
 
 
 def about(what: str, text: str) -> bool:
@@ -78,3 +84,14 @@ def _best(chosen: Sequence[str], spare: Sequence[str], wanted: Sequence[fact.Fac
 
 def _size(lines: Iterable[str]) -> int:
     return sum(len(line) + 1 for line in lines)
+
+
+def shorten(text: str, most: int) -> str:
+    """The text cut back to the end of a sentence, else of a word, within ``most`` characters; '' when none fits."""
+    if len(text) <= most:
+        return text
+    head = text[: most + 1]
+    ends = [found.end() for found in re.finditer(r"[.!?](?=\s)", head)]
+    if ends and ends[-1] > most // 2:
+        return head[: ends[-1]]
+    return head[: head.rfind(" ")].rstrip(" ,;") if " " in head else ""

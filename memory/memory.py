@@ -283,8 +283,12 @@ class Memory:
     # --- everything of somebody -----------------------------------------------------------------
 
     def erase(self, tenant: str, session: str) -> None:
-        """Erase a session's memory everywhere, and from the user's memory what only this session left there."""
+        """Erase a session's memory everywhere, and what it left in the user's memory and in sessions that followed.
+
+        Those lose their earlier versions when they held something of it.
+        """
         portable.erase(self._link, self._redis, self._archive, Scope(tenant, session))
+        self._absent = {}
 
     def erase_user(self, tenant: str, user: str = USER) -> int:
         """Erase all memory of a user, everywhere; returns how many memories."""
@@ -301,6 +305,7 @@ class Memory:
 
         Raises ``BadImport``; nothing is changed then.
         """
+        self._sync(tenant, user)
         self._absent = {}
         return portable.import_(self._archive, tenant, user, data)
 
@@ -321,12 +326,15 @@ class Memory:
             return state
         kept = self._archive.load(scope)
         if kept is None:
-            self._absent = (
-                {**self._absent, scope: time.monotonic() + ABSENT_SECONDS} if len(self._absent) < 1000 else {}
-            )
+            self._believe_absent(scope)
             return state
         self._redis.restore(client, scope, *kept)
         return self._redis.read(client, scope)
+
+    def _believe_absent(self, scope: Scope) -> None:
+        lasts = min(ABSENT_SECONDS, self._settings.memory_ttl * 1800 or ABSENT_SECONDS)
+        known = self._absent if len(self._absent) < 1000 else {}
+        self._absent = {**known, scope: time.monotonic() + lasts}
 
     def _with_base(self, client: Client, scope: Scope, user: str) -> tuple[State, State | None]:
         state = self._state(client, scope)
@@ -347,6 +355,9 @@ class Memory:
 
     def _apply(self, client: Client, each: Queued) -> None:
         """Write a turn, a value to keep or something to forget; doing it twice changes nothing."""
+        if each.kind == "withdraw":
+            portable.withdraw(client, self._redis, self._archive, each.scope, each.user, each.data)
+            return
         known = self._state(client, each.scope)
 
         def new(state: State) -> State:

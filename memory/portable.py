@@ -6,7 +6,7 @@ Erasing notes a digest in the database before anything else goes, so what was aw
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ from errors import BadImport, MemoryAway
 from memory.address import Client
 from memory.archive import Archive, plain, read
 from memory.key import Scope
-from memory.line import alike
+from memory.line import says
 from memory.link import Link
-from memory.state import State, same_key
+from memory.state import State, Turn, Version, same_key
 from memory.store import RedisStore, plain_version
 from text import sentence
 
@@ -36,12 +36,37 @@ def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope) -> None
     try:
         now, versions = link.quick(lambda client: redis.look(client, scope))
         states += [now, *(State(text=each.text, entities=each.after) for each in versions)]
-        name = now.user or (kept[0].user if kept else "")
-        if name and scope.session:
-            _withdraw(link, redis, archive, scope, Scope(scope.tenant, "", name), states)
         link.quick(lambda client: redis.erase(client, scope))
     except MemoryAway:
+        now = State()
+    user = now.user or (kept[0].user if kept else "")
+    left = _left_by(states)
+    if not (user and scope.session and any(left.values())):
         return
+    try:
+        link.run(lambda client: withdraw(client, redis, archive, scope, user, left))
+    except MemoryAway:
+        archive.queue(scope, user, "withdraw", left)
+
+
+def withdraw(
+    client: Client, redis: RedisStore, archive: Archive, scope: Scope, user: str, left: Mapping[str, Any]
+) -> None:
+    """Take what only an erased session said out of the user's memory and the sessions that started from it.
+
+    ``left``: its lines, entities and pins. A memory that held some of it also loses its earlier versions.
+    """
+    sessions = [each for each, *_ in archive.scopes(scope.tenant, user) if each.session and each != scope]
+    states = [redis.look(client, each) for each in sessions]
+    turns = [turn for state, versions in states for turn in _turns(state, versions)]
+    said = [line for turn in turns for line in sentence.split(f"{turn.question}\n{turn.answer}")]
+    for each in (*sessions, Scope(scope.tenant, "", user)):
+        before = redis.look(client, each)[0]
+        after = redis.change(client, each, lambda state: _less(state, scope, left, said) if state.revision else state)
+        if (before.text, before.entities, before.pins) != (after.text, after.entities, after.pins):
+            redis.drop_versions(client, each)
+            archive.erase_versions(each)
+        _save(client, redis, archive, each)
 
 
 def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str) -> int:
@@ -120,18 +145,17 @@ def _check(state: State) -> None:
         raise TypeError("a value of another type than expected")
 
 
-def _withdraw(link: Link, redis: RedisStore, archive: Archive, scope: Scope, user: Scope, gone: list[State]) -> None:
-    """Take out of the user's memory what only this session says, and drop the user's earlier versions."""
-    others = [archive.load(each) for each, *_ in archive.scopes(user.tenant, user.user) if each.session]
-    rest = [each[0] for each in others if each is not None]
+def _left_by(states: Sequence[State]) -> dict[str, Any]:
+    """What a session may have left elsewhere, as plain data."""
+    return {
+        "lines": list(dict.fromkeys(line for each in states for line in sentence.split(each.text))),
+        "values": sorted({(same_key(each.key), each.value) for state in states for each in state.entities}),
+        "pins": list(dict.fromkeys(pin for each in states for pin in each.pins)),
+    }
 
-    def work(client: Client) -> None:
-        redis.change(client, user, lambda state: _less(state, scope, gone, rest) if state.revision else state)
-        redis.drop_versions(client, user)
 
-    link.quick(work)
-    archive.erase_versions(user)
-    link.quick(lambda client: _save(client, redis, archive, user))
+def _turns(state: State, versions: Sequence[Version]) -> list[Turn]:
+    return [*state.short, *(turn for each in versions for turn in each.turns)]
 
 
 def _save(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> None:
@@ -140,17 +164,18 @@ def _save(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> 
         archive.save(scope, state, versions, state.user)
 
 
-def _less(state: State, scope: Scope, gone: list[State], rest: list[State]) -> State:
-    said = [line for each in gone for line in sentence.split(each.text)]
-    elsewhere = [line for each in rest for line in sentence.split(each.text)]
+def _less(state: State, scope: Scope, left: Mapping[str, Any], said: Sequence[str]) -> State:
+    """Without lines and values of the erased session, unless what another one said holds them."""
     lines = [
         line
         for line in sentence.split(state.text)
-        if not any(alike(line, each) for each in said) or any(alike(line, each) for each in elsewhere)
+        if not any(says(each, line) for each in left["lines"]) or any(says(each, line) for each in said)
     ]
-    values = {(same_key(each.key), each.value) for old in gone for each in old.entities}
-    values -= {(same_key(each.key), each.value) for other in rest for each in other.entities}
-    entities = tuple(each for each in state.entities if (same_key(each.key), each.value) not in values)
-    pins = tuple(each for each in state.pins if all(each not in old.pins for old in gone))
-    carried = tuple(each for each in state.carried if each[0] != scope.tag)
-    return replace(state, text="\n".join(lines), entities=entities, pins=pins, carried=carried)
+    values = {(key, value) for key, value in left["values"] if not any(value in each for each in said)}
+    return replace(
+        state,
+        text="\n".join(lines) if len(lines) < len(sentence.split(state.text)) else state.text,
+        entities=tuple(each for each in state.entities if (same_key(each.key), each.value) not in values),
+        pins=tuple(each for each in state.pins if each not in left["pins"]),
+        carried=tuple(each for each in state.carried if each[0] != scope.tag),
+    )

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -35,9 +36,9 @@ def join(ports: list[int]) -> None:
     nodes = [redis.Redis(port=port, protocol=2) for port in ports]
     bounds = [0, 5461, 10923, 16384]
     for index, node in enumerate(nodes):
-        node.execute_command("CLUSTER", "SET-CONFIG-EPOCH", index + 1)
-        node.execute_command("CLUSTER", "ADDSLOTSRANGE", bounds[index], bounds[index + 1] - 1)
-        nodes[0].execute_command("CLUSTER", "MEET", "127.0.0.1", ports[index])
+        _do(node, "SET-CONFIG-EPOCH", index + 1)
+        _do(node, "ADDSLOTSRANGE", bounds[index], bounds[index + 1] - 1)
+        _do(nodes[0], "MEET", "127.0.0.1", ports[index])
     until = time.monotonic() + 20
     while not all("cluster_state:ok" in _info(node) and "known_nodes:3" in _info(node) for node in nodes):
         assert time.monotonic() < until, "the cluster did not come together"
@@ -46,8 +47,12 @@ def join(ports: list[int]) -> None:
         node.close()
 
 
+def _do(node: redis.Redis, *command: object) -> Any:
+    return node.execute_command("CLUSTER", *command)  # type: ignore[no-untyped-call]
+
+
 def _info(node: redis.Redis) -> str:
-    answer = node.execute_command("CLUSTER", "INFO")
+    answer = _do(node, "INFO")
     return answer.decode() if isinstance(answer, bytes) else "\n".join(f"{k}:{v}" for k, v in answer.items())
 
 

@@ -49,7 +49,7 @@ def client(server: Server) -> redis.Redis:
 
 def pid(server: Server) -> int:
     with contextlib.closing(client(server)) as each:
-        return int(each.info("server")["process_id"])  # type: ignore[index]
+        return int(each.info("server")["process_id"])
 
 
 def until(true: Callable[[], bool], seconds: float = 8.0) -> None:

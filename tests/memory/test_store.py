@@ -143,7 +143,7 @@ def test_a_fold_with_an_older_token_is_refused(link: Link) -> None:
 def test_a_swap_keeps_a_turn_that_came_meanwhile(link: Link) -> None:
     append(link, *range(1, 7))
     link.run(lambda client: client.hset(SCOPE.key("meta"), "token", "1"))
-    calls = []
+    calls: list[State] = []
 
     def new(state: State) -> State:
         if not calls:

@@ -1,0 +1,407 @@
+"""The door to memory: what a session, a user and an operator can do with it, with Redis there and away."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+import settings
+from errors import BadImport, BadSetting, MemoryAway, MemoryTooLarge, NothingToUndo
+from memory import Memory
+from memory.link import USER_SECONDS
+from store import Store
+from tests.memory.conftest import Opened, free_port, valkey
+from tests.memory.models import good, saying
+
+LIMIT = USER_SECONDS + 0.05
+
+
+def talk(memory: Memory, *numbers: int, tenant: str = "acme", session: str = "s1", user: str = "me") -> None:
+    for number in numbers:
+        memory.note_turn(tenant, session, number, f"My item {number} costs ${number}00.", "Noted.", user=user)
+
+
+def fold(memory: Memory, session: str = "s1", tenant: str = "acme") -> None:
+    report = memory.fold(tenant, session, models=good(), language="en")
+    assert report.status == "folded", report
+
+
+def waited(started: float) -> float:
+    return time.monotonic() - started
+
+
+def test_a_session_is_remembered_after_its_sixth_turn(memory: Memory) -> None:
+    talk(memory, *range(1, 6))
+    assert memory.due("acme", "s1") == []
+    talk(memory, 6)
+    assert [(each.session, each.rest) for each in memory.due("acme", "s1")] == [("s1", False)]
+    fold(memory)
+    view = memory.context("acme", "s1", "en")
+    assert view.version == 1
+    assert "$500" in view.text
+    assert "$600" not in view.text
+    assert view.entity_text == "item 1: $100, item 2: $200, item 3: $300, item 4: $400, item 5: $500"
+    assert memory.due("acme", "s1") == []
+
+
+def test_a_fold_that_nothing_waits_for_does_nothing(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    assert memory.fold("acme", "s1", models=saying(), language="en").status == "nothing"
+
+
+def test_tenants_never_see_each_other(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.pin("acme", "s1", "the secret is 4711")
+    memory.remember("acme", "s1", "secret", "4711", turn=6)
+    memory.settle(10)
+    for tenant, session in (("other", "s1"), ("acme:s1", ""), ("", "acme:s1"), ("acme}", "s1"), ("ACME", "s1")):
+        view = memory.context(tenant, session, "en")
+        assert (view.text, view.entities, view.pins) == ("", (), ())
+        assert memory.recall(tenant, session, "secret 4711 item costs") == []
+        assert memory.versions(tenant, session) == []
+        assert memory.export(tenant)["memories"] == []
+        memory.erase(tenant, session)
+    assert "4711" in memory.context("acme", "s1", "en").text
+
+
+def test_a_new_session_starts_from_what_earlier_ones_left(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    view = memory.context("acme", "s2", "en")
+    assert view.from_user
+    assert "$500" in view.text
+    assert {each.turn for each in view.entities} == {0}
+    assert memory.context("acme", "s2", "en", user="somebody else").text == ""
+
+
+def test_a_second_session_goes_on_from_the_first_and_a_third_from_both(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    talk(memory, *range(11, 17), session="s2")
+    fold(memory, "s2")
+    text = memory.context("acme", "s3", "en").text
+    assert "$500" in text
+    assert "$1500" in text
+
+
+def test_sessions_side_by_side_both_reach_the_user(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    talk(memory, *range(11, 17), session="s2")
+    fold(memory)
+    fold(memory, "s2")
+    talk(memory, *range(7, 12))
+    fold(memory)
+    text = memory.context("acme", "s3", "en").text
+    assert all(value in text for value in ("$100", "$1100", "$1000"))
+
+
+def test_the_switch_keeps_sessions_apart(opened: Opened) -> None:
+    memory = opened(user_memory=False)
+    talk(memory, *range(1, 7))
+    fold(memory)
+    assert memory.context("acme", "s2", "en").text == ""
+
+
+def test_a_session_that_was_left_is_folded_to_its_last_turn(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.memory.REST_SECONDS", -1.0)
+    talk(memory, 1, 2)
+    memory.settle(10)
+    talk(memory, 1, session="s2")
+    [due] = memory.due("acme", "s2")
+    assert (due.session, due.rest) == ("s1", True)
+    memory.fold("acme", due.session, models=good(), language="en", rest=due.rest)
+    memory.settle(10)
+    assert memory.due("acme", "s2") == []
+    assert "$200" in memory.context("acme", "s2", "en").text
+
+
+def test_remember_overwrites_and_forget_drops_for_good(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    memory.remember("acme", "s1", "Favourite colour", "blue", turn=6)
+    memory.remember("acme", "s1", "favourite_colour", "green", turn=6)
+    assert memory.context("acme", "s1").entity_text == "favourite_colour: green"
+    memory.forget("acme", "s1", "favourite colour", turn=6)
+    memory.forget("acme", "s1", "My item 2 costs $200", turn=6)
+    fold(memory)
+    view = memory.context("acme", "s1", "en")
+    assert "favourite" not in view.entity_text
+    assert "item 3" in view.entity_text
+    assert "$200" not in view.text
+    assert "$300" in view.text
+
+
+def test_what_is_forgotten_comes_back_when_it_is_said_again(memory: Memory) -> None:
+    talk(memory, *range(1, 4))
+    memory.forget("acme", "s1", "My item 2 costs $200", turn=3)
+    talk(memory, 4, 5, 6)
+    fold(memory)
+    assert "$200" in memory.context("acme", "s1", "en").text  # the batch holds a later turn: it may be meant
+
+
+def test_recall_finds_what_has_left_the_memory(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.edit("acme", "s1", "The user lists prices.")
+    memory.settle(10)
+    found = memory.recall("acme", "s1", "item 3")
+    assert any("$300" in each and "turn 3" in each for each in found)
+
+
+def test_an_edit_is_a_version_and_undo_goes_back_one(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    made = memory.context("acme", "s1", "en").whole
+    edited = memory.edit("acme", "s1", "Edited by hand. Twice.")
+    assert edited.text == "Edited by hand.\nTwice."
+    assert [(each.number, each.origin) for each in memory.versions("acme", "s1")] == [(1, "fold"), (2, "edit")]
+    assert memory.undo("acme", "s1").whole == made
+    back = memory.undo("acme", "s1")
+    assert (back.version, back.text, back.waiting) == (0, "", 6)
+    with pytest.raises(NothingToUndo):
+        memory.undo("acme", "s1")
+
+
+def test_an_undone_fold_is_made_again_and_the_archive_knows_both(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.settle(10)
+    memory.undo("acme", "s1")
+    memory.settle(10)
+    assert memory.due("acme", "s1")
+    fold(memory)
+    memory.settle(10)
+    assert [each.number for each in memory.versions("acme", "s1")] == [1]
+    assert [each.number for each in memory.versions("acme", "s1")[0].turns] == [1, 2, 3, 4, 5]
+
+
+def test_an_undone_fold_leaves_the_user_too(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.undo("acme", "s1")
+    assert memory.context("acme", "s2", "en").text == ""
+
+
+def test_a_pinned_statement_is_in_the_context_until_it_is_unpinned(memory: Memory) -> None:
+    memory.pin("acme", "s1", "I am allergic to peanuts.")
+    assert memory.context("acme", "s1").text == "I am allergic to peanuts."
+    assert memory.unpin("acme", "s1", "I am allergic to peanuts.").text == ""
+
+
+def test_what_is_too_large_is_an_error_and_nothing_is_lost(memory: Memory) -> None:
+    memory.remember("acme", "s1", "colour", "blue", turn=1)
+    huge = "x" * 1_000_000
+    for refused in (
+        lambda: memory.remember("acme", "s1", "colour", huge, turn=1),
+        lambda: memory.remember("acme", "s1", huge, "blue", turn=1),
+        lambda: memory.pin("acme", "s1", huge),
+        lambda: memory.edit("acme", "s1", huge),
+        lambda: memory.forget("acme", "s1", huge, turn=1),
+    ):
+        with pytest.raises(MemoryTooLarge):
+            refused()
+    assert memory.note_turn("acme", "s1", 1, "start " + huge, huge + " end")
+    view = memory.context("acme", "s1")
+    assert view.entity_text == "colour: blue"
+    assert view.short[0].question.startswith("start ")
+    assert view.short[0].answer.endswith(" end")
+
+
+def test_an_unused_memory_comes_back_from_the_archive(opened: Opened) -> None:
+    memory = opened(memory_ttl=1.5 / 3600)
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.remember("acme", "s1", "colour", "blue", turn=6)
+    before = memory.context("acme", "s1", "en")
+    assert memory.settle(10)
+    time.sleep(1.7)
+    assert memory.expires("acme", "s1") is None
+    after = memory.context("acme", "s1", "en")
+    assert (after.text, after.entities, after.short, after.version) == (
+        before.text,
+        before.entities,
+        before.short,
+        before.version,
+    )
+    assert [each.number for each in memory.versions("acme", "s1")] == [1]
+
+
+def test_a_turn_after_expiry_goes_on_where_the_session_stopped(opened: Opened) -> None:
+    memory = opened(memory_ttl=1.5 / 3600)
+    talk(memory, 1, 2, 3)
+    memory.settle(10)
+    time.sleep(1.7)
+    talk(memory, 4)
+    assert [each.number for each in memory.context("acme", "s1").short] == [1, 2, 3, 4]
+
+
+def test_erasing_a_session_leaves_no_trace_of_it_anywhere(memory: Memory, tmp_path: Path, tcp: str) -> None:
+    talk(memory, *range(1, 7))
+    talk(memory, *range(21, 27), session="s2")
+    fold(memory)
+    fold(memory, "s2")
+    memory.settle(10)
+    memory.erase("acme", "s1")
+    memory.settle(10)
+    assert memory.context("acme", "s1", user="nobody").short == ()
+    assert memory.recall("acme", "s1", "item 3", user="nobody") == []
+    assert "$2200" in memory.context("acme", "s2", "en").text
+    assert "$300" not in json.dumps(memory.export("acme"))
+    client = redis.Redis.from_url(tcp)
+    assert not [key for key in client.scan_iter() if b":s1}" in key]
+    client.close()
+
+
+def test_what_is_erased_while_redis_is_away_leaves_the_users_memory_too(opened: Opened, tmp_path: Path) -> None:
+    port = free_port()
+    with valkey(tmp_path, port) as process:
+        memory = opened(redis_url=f"redis://127.0.0.1:{port}")
+        talk(memory, *range(1, 7))
+        fold(memory)
+        memory.settle(10)
+        os.kill(process.pid, signal.SIGSTOP)
+        memory.erase("acme", "s1")
+        os.kill(process.pid, signal.SIGCONT)
+        assert memory.wait(10)
+        assert memory.context("acme", "s2", "en").text == ""
+        memory.settle(10)
+        assert "$300" not in json.dumps(memory.export("acme"))
+
+
+def test_all_of_a_user_can_be_taken_along_and_brought_in_elsewhere(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.remember("acme", "s1", "colour", "blue", turn=6)
+    memory.pin("acme", "s1", "I am Kim.")
+    before = memory.context("acme", "s1", "en")
+    taken = json.loads(json.dumps(memory.export("acme")))
+    assert memory.erase_user("acme") == 2
+    assert memory.context("acme", "s1").text == ""
+    assert memory.import_("else", taken, "you") == 2
+    after = memory.context("else", "s1", "en", user="you")
+    assert (after.text, after.entities, after.pins, after.short) == (
+        before.text,
+        before.entities,
+        before.pins,
+        before.short,
+    )
+    assert [each.number for each in memory.versions("else", "s1")] == [1]
+    assert memory.import_("else", taken, "you") == 0
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"format": "gieok-memory", "version": 9}, {"format": "gieok-memory", "version": 1, "memories": [{}]}]
+)
+def test_a_file_that_is_no_export_changes_nothing(memory: Memory, data: dict[str, object]) -> None:
+    with pytest.raises(BadImport):
+        memory.import_("acme", data)
+    assert memory.export("acme")["memories"] == []
+
+
+def test_cleaning_up_erases_memories_of_sessions_that_are_gone(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.portable.ORPHAN_SECONDS", -1.0)
+    talk(memory, 1)
+    talk(memory, 2, session="s2")
+    memory.settle(10)
+    assert memory.cleanup(lambda tenant, session: session == "s2")["orphans"] == 1
+    assert memory.context("acme", "s1").short == ()
+    assert len(memory.context("acme", "s2").short) == 1
+
+
+# --- Redis away -----------------------------------------------------------------------------------
+
+
+def test_with_redis_away_from_the_start_nothing_waits_and_nothing_is_lost(opened: Opened, tmp_path: Path) -> None:
+    port = free_port()
+    memory = opened(wait=False, redis_url=f"redis://127.0.0.1:{port}")
+    started = time.monotonic()
+    assert memory.context("acme", "s1").away
+    assert waited(started) < LIMIT
+    talk(memory, *range(1, 7))
+    assert not memory.remember("acme", "s1", "colour", "blue", turn=6)
+    assert memory.recall("acme", "s1", "item") == []
+    assert memory.due("acme", "s1") == []
+    assert memory.fold("acme", "s1", models=saying()).status == "away"
+    with pytest.raises(MemoryAway):
+        memory.edit("acme", "s1", "no")
+    with valkey(tmp_path, port):
+        assert memory.wait(10)
+        view = memory.context("acme", "s1")
+        assert [each.number for each in view.short] == [1, 2, 3, 4, 5, 6]
+        assert view.entity_text == "colour: blue"
+        fold(memory)
+        assert "$500" in memory.context("acme", "s1", "en").text
+
+
+def test_a_server_that_hangs_costs_one_short_wait_and_then_none(opened: Opened, tmp_path: Path) -> None:
+    port = free_port()
+    with valkey(tmp_path, port) as process:
+        memory = opened(redis_url=f"redis://127.0.0.1:{port}")
+        talk(memory, 1)
+        os.kill(process.pid, signal.SIGSTOP)
+        started = time.monotonic()
+        assert memory.context("acme", "s1").away
+        assert waited(started) < LIMIT
+        started = time.monotonic()
+        for _ in range(20):
+            assert memory.context("acme", "s1").away
+        assert waited(started) < LIMIT
+        started = time.monotonic()
+        assert not memory.note_turn("acme", "s1", 2, "q", "a")
+        assert waited(started) < LIMIT
+        os.kill(process.pid, signal.SIGCONT)
+        assert memory.wait(10)
+        assert [each.number for each in memory.context("acme", "s1").short] == [1, 2]
+
+
+def test_what_is_erased_while_redis_is_away_never_comes_back(opened: Opened, tmp_path: Path) -> None:
+    port = free_port()
+    with valkey(tmp_path, port) as process:
+        memory = opened(redis_url=f"redis://127.0.0.1:{port}")
+        talk(memory, 1, 2)
+        memory.settle(10)
+        os.kill(process.pid, signal.SIGSTOP)
+        memory.erase("acme", "s1")
+        os.kill(process.pid, signal.SIGCONT)
+        assert memory.wait(10)
+        assert memory.context("acme", "s1").short == ()
+        memory.settle(10)
+        assert memory.export("acme")["memories"] == []
+
+
+def test_a_lost_redis_is_filled_from_the_archive(opened: Opened, tmp_path: Path) -> None:
+    port = free_port()
+    memory = opened(wait=False, redis_url=f"redis://127.0.0.1:{port}")
+    (tmp_path / "one").mkdir()
+    with valkey(tmp_path / "one", port):
+        assert memory.wait(10)
+        talk(memory, *range(1, 7))
+        fold(memory)
+        before = memory.context("acme", "s1", "en")
+        memory.settle(10)
+    assert memory.context("acme", "s1").away
+    with valkey(tmp_path, port):
+        assert memory.wait(10)
+        assert memory.context("acme", "s1", "en").text == before.text
+
+
+@pytest.mark.parametrize("url", ["http://x", "redis+sentinel://h:1", "redis+cluster://h:port", "nonsense"])
+def test_an_address_that_cannot_be_read_is_a_clear_error(url: str, tmp_path: Path) -> None:
+    chosen = settings.load(_env_file=None, data_dir=tmp_path, redis_url=url)
+    store = Store(chosen.database)
+    with pytest.raises(BadSetting, match="REDIS_URL"):
+        Memory.open(chosen, store)
+    store.close()
+
+
+def test_the_embedded_server_needs_no_setting(opened: Opened) -> None:
+    memory = opened(redis_url=None)
+    talk(memory, 1)
+    assert [each.number for each in memory.context("acme", "s1").short] == [1]
