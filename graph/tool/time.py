@@ -36,9 +36,9 @@ def current_time(zone: str = LOCAL) -> str:
 
 
 def _say(now: datetime) -> str:
+    """Without the offset: small models take «UTC-06:00» for the zone and say UTC."""
     place = now.tzinfo.key if isinstance(now.tzinfo, ZoneInfo) else "local time"
-    offset = f"UTC{now:%z}"[:6] + ":" + f"{now:%z}"[3:5]
-    return f"{now:%Y-%m-%d} {now:%A} ({_WEEKDAYS[now.weekday()]}) {now:%H:%M} {place} ({offset})"
+    return f"{now:%Y-%m-%d} {now:%A} ({_WEEKDAYS[now.weekday()]}) {now:%H:%M}, {place}"
 
 
 current_time.metadata = {

@@ -44,15 +44,11 @@ def test_the_time_is_that_of_the_zone() -> None:
     said = str(_result("서울").content)
     now = datetime.now(ZoneInfo("Asia/Seoul"))
     assert said.startswith(f"{now:%Y-%m-%d}")
-    assert said.endswith("Asia/Seoul (UTC+09:00)")
+    assert said.endswith(", Asia/Seoul")
 
 
 def test_without_a_place_it_is_the_local_time() -> None:
     assert "local time" in str(_result("local").content)
-
-
-def test_half_hour_offsets_are_written_whole() -> None:
-    assert "(UTC+05:30)" in str(_result("Asia/Kolkata").content)
 
 
 def test_an_unknown_zone_names_near_ones() -> None:
