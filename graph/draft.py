@@ -21,7 +21,7 @@ from text.clean import clean
 
 NOTE = {"ko": 45, "en": 90}
 """Characters of a usual note, by language."""
-MOST_NOTES = 24
+MOST_NOTES, MOST_REPAIRED = 24, 5
 MOST_TOKENS = 3000
 """Prompt tokens of the embedded model's summaries: about a minute and a half of reading on two cores."""
 ASKED = 1.1
@@ -89,12 +89,10 @@ def _whole(source: Source, text: str) -> str:
 
 def notes(source: Source, talk: Talk) -> str:
     """Short notes in a constrained shape, packed to the length, for models that cannot count."""
-    written = _ask_notes(source, talk, "summary_notes", source.room.target * ASKED)
-    text = pack.pack(written, source.wanted, source.room)
-    lost = _worth_asking(source, text)
+    written = _first_notes(source, talk)
+    lost = _worth_asking(source, pack.pack(written, source.wanted, source.room))
     if lost:
-        missing = ", ".join(each.text for each in lost)
-        written += _ask_notes(source, talk, "summary_notes_repair", 12 + 3.0 * len(missing), lost=missing)
+        written += _repair_notes(source, talk, lost[:MOST_REPAIRED])
     if not written:
         raise source.rejected("the model wrote no usable note")
     return pack.pack([*written, *source.sentences], source.wanted, source.room) or _clause(source, written)
@@ -106,37 +104,47 @@ def _clause(source: Source, written: Sequence[note.Note]) -> str:
     return next((text for text in short if text), "")
 
 
-def _ask_notes(source: Source, talk: Talk, name: str, chars: float, **variables: object) -> list[note.Note]:
-    """Ask for notes of about so many characters together."""
-    usual = NOTE[source.language]
+def _first_notes(source: Source, talk: Talk) -> list[note.Note]:
+    """An array of notes that together have about the target's length."""
+    usual, chars = NOTE[source.language], int(source.room.target * ASKED)
     count = min(MOST_NOTES, max(1, round(chars / usual)))
-    length = int(usual * 1.6) if count > 1 else max(16, min(int(usual * 1.6), int(chars)))
-    if name == "summary_notes":
-        variables["length"] = int(length * 0.75)
-    answer = talk.ask(
-        prompt.render(name, source.language, count=count, **variables),
-        response_format=_shape(count, length),
-        max_tokens=count * (length + 8) + 16,
-    )
-    return [note for said in _read(answer) if (note := _note(source, said, length))]
+    longest = int(usual * 1.6) if count > 1 else max(16, min(int(usual * 1.6), chars))
+    each = {"type": "string", "minLength": min(8, longest), "maxLength": longest}
+    shape = {"type": "array", "items": each, "minItems": max(1, math.ceil(count * 0.6)), "maxItems": count}
+    request = prompt.render("summary_notes", source.language, count=count, length=int(longest * 0.75))
+    return _said(source, talk.ask(request, **_shaped(shape, count * (longest + 8))), longest)
 
 
-def _shape(count: int, length: int) -> dict[str, Any]:
-    """``response_format`` for an array of notes; llama.cpp holds the model to it, letter by letter."""
-    note = {"type": "string", "minLength": min(8, length), "maxLength": length}
-    schema = {"type": "array", "items": note, "minItems": max(1, math.ceil(count * 0.6)), "maxItems": count}
-    return {"type": "json_schema", "json_schema": {"name": "notes", "strict": True, "schema": schema}}
+def _repair_notes(source: Source, talk: Talk, lost: Sequence[fact.Fact]) -> list[note.Note]:
+    """An object with a note for each lost fact: its name before the note is what makes a small model speak of it."""
+    longest = int(NOTE[source.language] * 1.2)
+    names = list(dict.fromkeys(clean(each.text) for each in lost))
+    notes = {name: {"type": "string", "minLength": len(name), "maxLength": longest} for name in names}
+    shape = {"type": "object", "properties": notes, "required": names, "additionalProperties": False}
+    request = prompt.render("summary_notes_repair", source.language, lost=", ".join(names), length=int(longest * 0.75))
+    answer = talk.ask(request, **_shaped(shape, sum(longest + len(name) + 8 for name in names)))
+    return _said(source, answer, longest)
+
+
+def _shaped(schema: dict[str, Any], tokens: int) -> dict[str, Any]:
+    """What holds llama.cpp to a shape letter by letter, and to a length if its grammar fails."""
+    form = {"type": "json_schema", "json_schema": {"name": "notes", "strict": True, "schema": schema}}
+    return {"response_format": form, "max_tokens": tokens + 16}
+
+
+def _said(source: Source, answer: str, longest: int) -> list[note.Note]:
+    return [each for said in _read(answer) if (each := _note(source, said, longest))]
 
 
 def _read(answer: str) -> list[str]:
-    """The notes of an answer: a JSON array, also one that was cut off, else its sentences."""
+    """The notes of an answer: the strings of a JSON array or object, even of one cut off; else its sentences."""
     try:
         read = json.loads(answer)
     except ValueError:
-        read = [json.loads(part) for part in re.findall(r'"(?:[^"\\\n]|\\.)*"', answer)] or sentence.split(answer)
-    if isinstance(read, dict):
-        read = next((value for value in read.values() if isinstance(value, list)), [])
-    return [" ".join(said.split()) for said in read if isinstance(said, str) and said.strip()]
+        strings = re.findall(r'"((?:[^"\\\n]|\\.)*)"(?!\s*:)', answer)
+        read = [json.loads(f'"{part}"') for part in strings] or sentence.split(answer)
+    found = list(read.values()) if isinstance(read, dict) else read if isinstance(read, list) else []
+    return [" ".join(said.split()) for said in found if isinstance(said, str) and said.strip()]
 
 
 def _note(source: Source, said: str, length: int) -> note.Note | None:

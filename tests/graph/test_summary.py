@@ -149,7 +149,7 @@ def test_a_repair_that_is_worse_is_not_taken() -> None:
 
 
 def test_constrained_notes_are_repaired_once_and_packed() -> None:
-    chosen, model = scripted('["김민수 과장이 3월 5일에 온다"]', '["비용은 120만 원"]', constrained=True)
+    chosen, model = scripted('["김민수 과장이 3월 5일에 온다"]', '{"120만 원": "비용은 120만 원"}', constrained=True)
     made = run(FACTS, chosen)
     assert "김민수 과장이 3월 5일에 온다." in made.record["summary"]
     assert "비용은 120만 원." in made.record["summary"]
@@ -157,6 +157,8 @@ def test_constrained_notes_are_repaired_once_and_packed() -> None:
     shape = model.bound[0]["response_format"]["json_schema"]["schema"]
     assert shape["type"] == "array"
     assert shape["items"]["maxLength"] > 0
+    repair = model.bound[1]["response_format"]["json_schema"]["schema"]
+    assert repair["required"] == ["120만 원"]
 
 
 def test_as_a_last_resort_the_original_speaks_for_itself() -> None:
@@ -176,6 +178,16 @@ def test_an_empty_summary_is_rejected(answer: str) -> None:
         run(chunk(500), scripted(answer, answer)[0])
     assert raised.value.values["first"] == 1
     assert raised.value.values["last"] == 3
+
+
+def test_an_answer_that_was_cut_off_gives_its_whole_notes() -> None:
+    made = run(
+        FACTS,
+        scripted(
+            '["김민수 과장이 3월 5일에 온다", "비용은 12', '{"120만 원": "비용은 120만 원", "x": "', constrained=True
+        )[0],
+    )
+    assert made.lost == ()
 
 
 def test_no_usable_note_is_rejected() -> None:
