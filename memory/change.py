@@ -19,6 +19,9 @@ _CUE = re.compile(
     r"|actually|correct|updat|revis|went (?:up|down)|switch|became|lowered|reduced|push(?:ed)? (?:back|to))",
     re.IGNORECASE,
 )
+_FROM_TO = re.compile(
+    r"([가-힣A-Za-z]+)에서 ([가-힣A-Za-z]+?)(?:으로|로)(?![가-힣])|\bfrom ([A-Za-z]+) to ([A-Za-z]+)", re.IGNORECASE
+)
 _WORD = re.compile(r"[가-힣]{2,}|[A-Za-z]{3,}")
 _ENDING = re.compile(
     r"(?:이었습니다|였습니다|이었어요|였어요|이었어|였어|입니다|이에요|예요|이야|으로|에서|까지|부터|에게|한테|이다|라고|은|는|이|가|을|를|의|에|로|도|만|과|와|야|요)$"
@@ -51,7 +54,14 @@ def said(before: Sequence[str], statements: Sequence[str]) -> list[Change]:
     for index, statement in enumerate(statements):
         if _CUE.search(statement):
             found += _against([*before, *statements[:index]], statement)
+            found += [_pair(match, statement) for match in _FROM_TO.finditer(statement)]
     return found
+
+
+def _pair(match: re.Match[str], statement: str) -> Change:
+    """«From A to B», of words that are no values by their form."""
+    old, new = (part for part in match.groups() if part)
+    return Change(old, new, words(statement))
 
 
 def replaced(old: str, new: str, statements: Iterable[str]) -> Change:

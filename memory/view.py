@@ -19,8 +19,8 @@ class MemoryView:
     ``entities``: within theirs, oldest first. ``tokens``, ``entity_tokens``: what these take; ``cut``,
     ``cut_entities``: what was left out, the oldest first. ``away``: Redis cannot be used now, ``reason`` says why; all
     else is then empty. ``whole``: the text without the budget. ``from_user``: the session has no memory of its own yet
-    and shows what earlier sessions of the user left. ``waiting``: turns that are not in the memory yet.
-    ``expires``: seconds of disuse until it leaves Redis for the archive; 0: never.
+    and shows what earlier sessions of the user left. ``waiting``: numbers of the turns that
+    are not in the memory yet. ``expires``: seconds of disuse until it leaves Redis for the archive; 0: never.
     """
 
     text: str = ""
@@ -35,7 +35,7 @@ class MemoryView:
     whole: str = ""
     pins: tuple[str, ...] = ()
     from_user: bool = False
-    waiting: int = 0
+    waiting: tuple[int, ...] = ()
     short: tuple[Turn, ...] = ()
     rejection: Rejection | None = None
     updated: float = 0.0
@@ -65,7 +65,7 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
         whole=text,
         pins=pins,
         from_user=base is not None and not base.empty,
-        waiting=len(state.waiting),
+        waiting=tuple(turn.number for turn in state.waiting),
         short=state.short,
         rejection=state.rejection,
         updated=state.updated or (base.updated if base else 0.0),

@@ -164,7 +164,7 @@ def test_an_edit_is_a_version_and_undo_goes_back_one(memory: Memory) -> None:
     assert [(each.number, each.origin) for each in memory.versions("acme", "s1")] == [(1, "fold"), (2, "edit")]
     assert memory.undo("acme", "s1").whole == made
     back = memory.undo("acme", "s1")
-    assert (back.version, back.text, back.waiting) == (0, "", 6)
+    assert (back.version, back.text, back.waiting) == (0, "", (1, 2, 3, 4, 5, 6))
     with pytest.raises(NothingToUndo):
         memory.undo("acme", "s1")
 

@@ -1,0 +1,91 @@
+"""kill -9 at each step of a fold, and several processes at once: nothing is lost, nothing comes twice."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from memory import Memory
+from tests.memory import process
+from tests.memory.conftest import Opened
+from tests.memory.models import good
+from tests.memory.test_memory import talk
+
+STEPS = ["locked", "asked", "made", "swapped", "carrying", "carried"]
+
+
+def whole(memory: Memory, turns: int) -> None:
+    """Every turn is in the memory or waits for it, once; the user's memory says the same."""
+    view = memory.context("acme", "s1", "en", count=lambda text: 0)
+    folded = [turn.number for version in memory.versions("acme", "s1") for turn in version.turns]
+    assert sorted([*folded, *view.waiting]) == list(range(1, turns + 1))
+    for number in folded:
+        assert view.whole.count(f"item {number} costs ${number}00.") == 1
+    assert memory.context("acme", "another", "en", count=lambda text: 0).whole == view.whole
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_fold_that_was_killed_is_completed_once(step: str, opened: Opened, tcp: str, tmp_path: Path) -> None:
+    memory = opened()
+    talk(memory, *range(1, 7))
+    killed = process.start(process.fold_until, step, tcp, tmp_path / "data", "s1")
+    killed.join(30)
+    assert killed.exitcode == -signal.SIGKILL
+    for due in memory.due("acme", "s1"):  # the next start or turn finds it
+        report = memory.fold("acme", due.session, models=good(), language="en")
+        assert report.status in ("folded", "nothing")
+    assert memory.context("acme", "s1").version == 1
+    assert memory.due("acme", "s1") == []
+    whole(memory, 6)
+
+
+def test_processes_on_one_session_lose_no_turn_and_double_none(opened: Opened, tcp: str, tmp_path: Path) -> None:
+    memory = opened()
+    work = [list(range(1, 24, 2)), list(range(2, 25, 2)), list(range(1, 25, 3))]
+    running = [process.start(process.note, tcp, tmp_path / "data", "s1", numbers) for numbers in work]
+    for each in running:
+        each.join(60)
+        assert each.exitcode == 0
+    while due := memory.due("acme", "s1"):
+        memory.fold("acme", due[0].session, models=good(), language="en")
+    assert memory.settle(10)
+    whole(memory, 24)
+
+
+def test_a_process_that_folds_keeps_others_from_it(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    seen = []
+
+    def step(name: str) -> None:
+        if name == "asked":
+            seen.append(memory.fold("acme", "s1", models=good(), language="en").status)
+
+    assert memory.fold("acme", "s1", models=good(), language="en", step=step).status == "folded"
+    assert seen == ["busy"]
+    assert [each.number for each in memory.versions("acme", "s1")] == [1]
+
+
+def test_an_edit_during_a_fold_wins_and_the_turns_wait_for_the_next(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    memory.edit("acme", "s1", "At first.")
+
+    def step(name: str) -> None:
+        if name == "made" and memory.context("acme", "s1").whole == "At first.":
+            memory.edit("acme", "s1", "Meanwhile.")
+
+    report = memory.fold("acme", "s1", models=good(), language="en", step=step)
+    assert report.status == "folded"
+    assert memory.context("acme", "s1", "en").whole.startswith("Meanwhile.\n")
+
+
+def test_what_is_remembered_during_a_fold_stands(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+
+    def step(name: str) -> None:
+        if name == "made":
+            memory.remember("acme", "s1", "item 5", "$555", turn=6)
+
+    memory.fold("acme", "s1", models=good(), language="en", step=step)
+    assert memory.context("acme", "s1", "en").entity_text.endswith("item 5: $555")

@@ -1,0 +1,57 @@
+"""The view: budgets in tokens, cut by rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memory.state import Entity, State, put
+from memory.view import view
+from model.scripted import count
+
+TEXT = "\n".join(f"Sentence number {number} says something." for number in range(1, 11))
+ENTITIES = tuple(Entity(f"key {number}", f"value {number}", number) for number in range(1, 26))
+
+
+def test_everything_is_shown_that_fits() -> None:
+    made = view(State(text=TEXT, version=3, entities=ENTITIES), None, count, 500, 200, 0.0)
+    assert made.text == TEXT
+    assert made.entities == ENTITIES
+    assert (made.cut, made.cut_entities) == ((), ())
+
+
+def test_the_oldest_sentences_leave_and_the_budget_holds() -> None:
+    made = view(State(text=TEXT), None, count, 40, 200, 0.0)
+    assert 0 < made.tokens <= 40
+    assert made.text.endswith("number 10 says something.")
+    assert made.cut[0] == "Sentence number 1 says something."
+    assert [*made.cut, *made.text.splitlines()] == TEXT.splitlines()
+    assert made.whole == TEXT
+
+
+def test_the_oldest_entities_leave() -> None:
+    made = view(State(entities=ENTITIES), None, count, 500, 30, 0.0)
+    assert 0 < made.entity_tokens <= 30
+    assert made.entities[-1] == ENTITIES[-1]
+    assert made.cut_entities + made.entities == ENTITIES
+
+
+def test_pinned_statements_stay_when_all_else_goes() -> None:
+    state = State(text=TEXT, pins=("Sentence number 1 says something.", "I am Kim."))
+    made = view(state, None, count, 16, 200, 0.0)
+    assert made.text.splitlines() == ["I am Kim.", "Sentence number 1 says something."]
+
+
+def test_a_budget_of_nothing_shows_nothing() -> None:
+    made = view(State(text=TEXT, entities=ENTITIES, pins=("I am Kim.",)), None, count, 0, 0, 0.0)
+    assert (made.text, made.entities) == ("", ())
+
+
+def test_a_session_without_memory_shows_the_user_s_under_its_own() -> None:
+    base = State(
+        text="From before.", entities=(Entity("name", "Kim", 9), Entity("colour", "blue", 9)), pins=("A pin.",)
+    )
+    own = replace(State(), entities=put((), Entity("Colour", "green", 2)))
+    made = view(own, base, count, 500, 200, 0.0)
+    assert made.text == "A pin.\nFrom before."
+    assert made.entity_text == "name: Kim, Colour: green"
+    assert made.from_user
