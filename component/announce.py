@@ -1,6 +1,7 @@
-"""What a page says without showing it: the language of the document, and the start and end of an answer.
+"""What a page says without showing it: the language and colour scheme of the document, names, an answer's start and end.
 
-A small component of our own, because Streamlit keeps ``<html lang="en">`` and has no live region (facts: ui.md §1.6).
+A small component of our own, because Streamlit keeps ``<html lang="en">``, has no live region (facts: ui.md §1.6), and
+draws dialogs outside the element that knows whether the page is dark.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ export default function (component) {
     region.dataset.serial = data.serial;
     region.textContent = data.say;
   }
+  const scheme = () => {
+    const app = document.querySelector(".stApp");
+    const now = app ? getComputedStyle(app).colorScheme : "";
+    if (document.documentElement.style.colorScheme !== now) document.documentElement.style.colorScheme = now;
+  };
   const name = () => {
+    scheme();
     for (const [selector, label] of Object.entries(data.names)) {
       for (const each of document.querySelectorAll(selector)) {
         if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
@@ -43,7 +50,12 @@ export default function (component) {
   };
   name();
   if (window.gieokNames) window.gieokNames.disconnect();
-  window.gieokNames = new MutationObserver(name);
+  let planned = false;
+  window.gieokNames = new MutationObserver(() => {
+    if (planned) return;
+    planned = true;
+    requestAnimationFrame(() => { planned = false; name(); });
+  });
   window.gieokNames.observe(document.body, { childList: true, subtree: true });
 }
 """

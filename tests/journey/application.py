@@ -22,6 +22,7 @@ from tests.stub.reply import Reply, called, failed, said
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
+REPEATED = 6
 LONG = "이 답변은 한 단어씩 천천히 도착하는 긴 답변입니다. 기억은 대화를 세 턴마다 요약합니다. "
 
 
@@ -89,7 +90,7 @@ def answer(body: dict[str, object]) -> Reply:
     if last["role"] == "tool":
         return said(f"계산 결과는 {text} 입니다.")
     if "천천히" in question:
-        return said(LONG * 8).but(pause=0.04)
+        return said(LONG * REPEATED).but(pause=0.04)
     if "실패" in question:
         return failed(500, "server_error", kind="server_error", x_should_retry="false")
     if "계산" in question:

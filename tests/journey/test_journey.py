@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.journey.application import REPEATED
 from tests.journey.conftest import Visit
 
 pytestmark = pytest.mark.browser
@@ -64,7 +65,7 @@ def test_a_refresh_in_mid_answer_finds_it_again(visit: Visit) -> None:
     person.page.reload()
     expect(person.live).to_contain_text("이 답변은 한 단어씩", timeout=20_000)
     answer = person.see(1)
-    assert answer.inner_text().count("천천히 도착하는") == 8
+    assert answer.inner_text().count("천천히 도착하는") == REPEATED
 
 
 def test_moving_the_slider_in_mid_answer_neither_cuts_nor_doubles_it(visit: Visit) -> None:
@@ -74,7 +75,7 @@ def test_moving_the_slider_in_mid_answer_neither_cuts_nor_doubles_it(visit: Visi
     person.move_slider(2)
     expect(person.panel).to_contain_text("현재 압축률: 0.4", timeout=10_000)
     answer = person.see(1)
-    assert answer.inner_text().count("천천히 도착하는") == 8
+    assert answer.inner_text().count("천천히 도착하는") == REPEATED
     expect(person.page.get_by_role("slider")).to_have_value("0.4")
 
 
@@ -86,7 +87,7 @@ def test_a_message_typed_during_an_answer_is_sent_after_it(visit: Visit) -> None
     expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_be_visible()
     expect(person.see(2)).to_contain_text("그다음 질문에도")
     expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_have_count(0)
-    assert person.answer(1).inner_text().count("천천히 도착하는") == 8
+    assert person.answer(1).inner_text().count("천천히 도착하는") == REPEATED
 
 
 def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
@@ -249,6 +250,11 @@ def test_axe_finds_nothing_serious(visit: Visit, scheme: str, width: int) -> Non
         person.ask(text, number)
     found = violations(person.page)
     assert found == [], json.dumps(found, ensure_ascii=False, indent=1)
+    if width < 640:
+        person.page.get_by_role("button", name="요약 패널").click()
+        expect(person.page.get_by_role("dialog")).to_contain_text("시스템과 도구")
+        found = violations(person.page)
+        assert found == [], json.dumps(found, ensure_ascii=False, indent=1)
 
 
 def test_a_long_answer_costs_few_bytes(visit: Visit) -> None:
@@ -262,9 +268,9 @@ def test_a_long_answer_costs_few_bytes(visit: Visit) -> None:
     person.page.reload()
     person.open()
     received.clear()
-    person.say("천천히 답해줘")
-    person.see(1)
-    assert sum(received) < 150_000
+    answer = person.ask("천천히 답해줘", 1)
+    text = len(answer.inner_text().encode())
+    assert sum(received) < 60_000 + 25 * text
 
 
 def test_the_app_has_nothing_to_complain_about(app: Any) -> None:
