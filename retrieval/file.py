@@ -1,0 +1,73 @@
+"""Index files: written beside their place and moved there whole, with a checksum that reading looks at."""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from errors import GieokError, LibraryCorrupt
+from store.database import translated
+
+_STEP = 1 << 20
+_REVISION = re.compile(r"-(\d+)\.\w+(?:\.sum|\.part)?$")
+
+
+@contextmanager
+def published(path: Path) -> Iterator[Path]:
+    """A file to write; at the end it stands at ``path`` with its checksum, on the disk. Disk errors become ours."""
+    part = path.with_name(f"{path.name}.part")
+    with translated(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        _flush(part)
+        sum_file = path.with_name(f"{path.name}.sum")
+        sum_file.write_text(str(_checksum(part)), "ascii")
+        _flush(sum_file)
+        os.replace(part, path)  # noqa: PTH105
+        _flush(path.parent)
+
+
+@contextmanager
+def checked(path: Path) -> Iterator[None]:
+    """Raises ``FileNotFoundError`` when there is no such file, ``LibraryCorrupt`` when it is not what was written."""
+    if not path.exists():
+        raise FileNotFoundError(path)
+    try:
+        expected = int(path.with_name(f"{path.name}.sum").read_text("ascii"))
+        if _checksum(path) != expected:
+            raise ValueError("its checksum is wrong")
+        yield
+    except GieokError:
+        raise
+    except Exception as error:  # what a library says of a damaged file has no common class
+        if not path.exists():  # a writer has just removed it
+            raise FileNotFoundError(path) from error
+        raise LibraryCorrupt(path=str(path), reason=str(error).strip().splitlines()[-1][:200]) from error
+
+
+def prune(folder: Path, keep: int) -> None:
+    """Removes the files of older revisions; the one before ``keep`` stays for who is just opening it."""
+    for path in folder.glob("*-*"):
+        found = _REVISION.search(path.name)
+        if found and int(found.group(1)) < keep - 1:
+            path.unlink(missing_ok=True)
+
+
+def _checksum(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while piece := file.read(_STEP):
+            value = zlib.crc32(piece, value)
+    return value
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,149 @@
+"""The index of vectors: a small Protocol, and FAISS behind it (issue «Index», «Pluggable»).
+
+FAISS: exact inner product over half-precision vectors up to ``IVF_FROM`` passages; above, inverted lists, of which the
+nearest ``PROBES`` are searched. Vectors of 16 bits need half the room and find the same. No pickle anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import faiss as _faiss
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from errors import LibraryCorrupt
+from retrieval.embed import Vectors
+from retrieval.file import checked, prune, published
+
+faiss: Any = _faiss  # its type stubs lack much
+IVF_FROM = 30_000
+"""Passages above which exact search costs more processor time than the embedding of the query saves (bench index)."""
+PROBES = 24
+GROWTH = 4
+"""How many times the lists may grow before they are made anew."""
+Ids = NDArray[np.int64]
+Found = tuple[Ids, Vectors]
+
+
+class Searcher(Protocol):
+    """One revision of an index, for searching."""
+
+    def search(self, vector: Vectors, k: int, allowed: Ids | None) -> Found:
+        """At most ``k`` ids with their cosines, best first; only ``allowed`` ones when given."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The next revision: it counts when ``commit`` has run in the transaction that raises the revision."""
+
+    searcher: Searcher
+    commit: Callable[[Connection], None]
+
+
+class Index(Protocol):
+    """Where vectors are kept by passage id. One writer at a time calls ``change`` and ``replace``."""
+
+    def open(self, revision: int) -> Searcher:
+        """Raises ``FileNotFoundError`` when this machine does not have it, ``LibraryCorrupt`` when it is damaged."""
+
+    def change(self, old: Searcher, revision: int, removed: Ids, ids: Ids, vectors: Vectors) -> Prepared | None:
+        """The next revision from the last; None: too different, use ``replace``."""
+
+    def replace(self, revision: int, ids: Ids, vectors: Vectors) -> Prepared:
+        """The next revision from all vectors."""
+
+    def prune(self, revision: int) -> None:
+        """Forgets what revisions before this one left."""
+
+
+class FaissIndex:
+    """Files ``dense-<revision>.faiss`` in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self, revision: int) -> Searcher:
+        path = self._path(revision)
+        with checked(path):
+            return FaissSearcher(faiss.read_index(str(path)))
+
+    def change(self, old: Searcher, revision: int, removed: Ids, ids: Ids, vectors: Vectors) -> Prepared | None:
+        assert isinstance(old, FaissSearcher)
+        made = old.changed(removed, ids, vectors)
+        return None if made is None else self._written(made, revision)
+
+    def replace(self, revision: int, ids: Ids, vectors: Vectors) -> Prepared:
+        return self._written(FaissSearcher(build(ids, vectors)), revision)
+
+    def prune(self, revision: int) -> None:
+        prune(self._folder, revision)
+
+    def _path(self, revision: int) -> Path:
+        return self._folder / f"dense-{revision}.faiss"
+
+    def _written(self, searcher: FaissSearcher, revision: int) -> Prepared:
+        with published(self._path(revision)) as part:
+            faiss.write_index(searcher.index, str(part))
+        return Prepared(searcher, lambda _: None)
+
+
+class FaissSearcher:
+    """A FAISS index that is only read."""
+
+    def __init__(self, index: Any) -> None:
+        self.index = index
+
+    def search(self, vector: Vectors, k: int, allowed: Ids | None) -> Found:
+        if not self.index.ntotal or (allowed is not None and not len(allowed)):
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        selector = None if allowed is None else faiss.IDSelectorBatch(allowed)
+        params = _params(self.index, selector)
+        cosines, ids = self.index.search(vector[None, :], min(k, self.index.ntotal), params=params)
+        real = ids[0] >= 0
+        return ids[0][real], cosines[0][real]
+
+    def changed(self, removed: Ids, ids: Ids, vectors: Vectors) -> FaissSearcher | None:
+        """A copy with the change; None when its kind or its lists no longer fit the size."""
+        size = self.index.ntotal - len(removed) + len(ids)
+        lists = getattr(self.index, "nlist", 0)
+        if not size or (size > IVF_FROM) != bool(lists) or (lists and size > GROWTH * (lists / 4) ** 2):
+            return None
+        copy = faiss.clone_index(self.index)
+        if len(removed):
+            copy.remove_ids(faiss.IDSelectorBatch(removed))
+        if len(ids):
+            copy.add_with_ids(vectors, ids)
+        if copy.ntotal != size:
+            raise LibraryCorrupt(path="the index", reason=f"it holds {copy.ntotal} vectors, {size} were expected")
+        return FaissSearcher(copy)
+
+
+def build(ids: Ids, vectors: Vectors) -> Any:
+    """A FAISS index that fits the number of vectors."""
+    dimension = vectors.shape[1]
+    half = faiss.ScalarQuantizer.QT_fp16
+    if len(ids) <= IVF_FROM:
+        index = faiss.IndexIDMap2(faiss.IndexScalarQuantizer(dimension, half, faiss.METRIC_INNER_PRODUCT))
+        index.train(vectors)
+    else:
+        lists = int(4 * len(ids) ** 0.5)
+        coarse = faiss.IndexFlatIP(dimension)
+        index = faiss.IndexIVFScalarQuantizer(coarse, dimension, lists, half, faiss.METRIC_INNER_PRODUCT, False)
+        index.cp.seed, index.cp.niter = 7, 8
+        sample = np.random.default_rng(7).permutation(len(ids))[: lists * 40]
+        index.train(vectors[np.sort(sample)])
+        index.nprobe = PROBES
+    if len(ids):
+        index.add_with_ids(vectors, ids)
+    return index
+
+
+def _params(index: Any, selector: Any) -> Any:
+    if isinstance(index, faiss.IndexIVF):
+        return faiss.SearchParametersIVF(sel=selector, nprobe=PROBES)
+    return faiss.SearchParameters(sel=selector) if selector is not None else None

@@ -1,0 +1,228 @@
+"""The library: documents in, passages out. The one door of this folder, for tools, pages and the command line."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from errors import DocumentUnknown, LibraryCorrupt, LibraryModelChanged, PassageUnknown
+from retrieval import search as searching
+from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
+from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
+from retrieval.embed import Embedder, embedder
+from retrieval.pgvector import index
+from retrieval.row import digest
+from retrieval.shelf import Shelf
+from retrieval.word import installed
+from settings import Settings
+from store import Store
+
+
+class Library:
+    """All documents of one database. Thread-safe; processes may share it: one changes it while the others search.
+
+    Errors: ``LibraryCorrupt`` and ``LibraryModelChanged`` until ``rebuild`` is called; ``EmbeddingFailed``;
+    those of the store.
+    """
+
+    def __init__(self, settings: Settings, store: Store, embed: Embedder | None = None) -> None:
+        self._limit = settings.document_limit
+        self._embedder = embed or embedder(settings)
+        self._shelf = Shelf(settings, store, self._embedder, index(settings, store))
+        self._rows = self._shelf.rows
+        self._mutex = threading.Lock()
+        self._answers = 0
+        self._quiet = threading.Event()
+        self._quiet.set()
+        self._closed = threading.Event()
+
+    @classmethod
+    def open(cls, settings: Settings, store: Store) -> Library:
+        """The library of this database. Opens nothing yet: a damaged index is told when it is used."""
+        return cls(settings, store)
+
+    def close(self) -> None:
+        """Stops additions that run, at their next passage."""
+        self._closed.set()
+        self._quiet.set()
+
+    # --- changing -------------------------------------------------------------------------------
+
+    def add(
+        self,
+        files: Iterable[Path | Upload],
+        doc_type: DocType | None = None,
+        *,
+        progress: Callable[[Progress], None] = lambda _: None,
+        stop: threading.Event | None = None,
+    ) -> Added:
+        """Takes files in: paths, folders, or uploads as (name, bytes); an upload replaces one of the same name.
+
+        Unchanged files are skipped by their hash. In a folder, documents whose file is gone are removed. A file with a
+        fault is listed with its error and the rest go on. ``stop`` ends it after the passage being embedded; what is
+        done stays. Raises ``LibraryBusy``, and what the class says.
+        """
+        self._shelf.check_model()
+        given = list(files)
+        wanted = list(sources(given, self._limit))
+        intake = Intake(
+            rows=self._rows,
+            embedder=self._embedder,
+            limit=self._limit,
+            publish=self._shelf.publish,
+            progress=progress,
+            stop=_Either(stop, self._closed),
+            pause=self._wait,
+        )
+        done = intake.run(wanted, doc_type)
+        gone = [] if done.cancelled else self._gone(given, {source.key for source in wanted})
+        self.remove(*(document.id for document in gone))
+        return replace(done, removed=tuple(document.name for document in gone))
+
+    def remove(self, *documents: int) -> None:
+        """Removes documents with their passages. Raises ``DocumentUnknown``, changing nothing."""
+        if not documents:
+            return
+        for document in documents:
+            self.document(document)
+        self._shelf.publish(removed=documents)
+
+    def reindex(
+        self,
+        *documents: int,
+        progress: Callable[[Progress], None] = lambda _: None,
+        stop: threading.Event | None = None,
+    ) -> Added:
+        """Reads the files of these documents again; uploads, whose files are not kept, stay as they are."""
+        known = [self.document(each) for each in documents]
+        files = [Path(each.source) for each in known if not each.source.startswith(UPLOAD)]
+        return self.add(files, progress=progress, stop=stop)
+
+    def set_type(self, document: int, doc_type: DocType) -> None:
+        """Changes whether a document is FAQ or guide; nothing is embedded again."""
+        self.document(document)
+        with self._shelf.changing():
+            self._rows.set_type(document, doc_type)
+            self._shelf.publish()
+
+    def rebuild(
+        self,
+        *,
+        progress: Callable[[Progress], None] = lambda _: None,
+        stop: threading.Event | None = None,
+    ) -> bool:
+        """Makes the index anew from the rows; passages are embedded only where their vector is missing.
+
+        False when it was stopped: what was embedded is kept. Files need not be there.
+        """
+        halt = _Either(stop, self._closed)
+        texts = self._rows.texts()
+        missing = sorted(self._rows.missing(list(texts), self._embedder.name))
+        for start in range(0, len(missing), self._embedder.batch):
+            progress(Progress("", 1, 1, len(texts) - len(missing) + start, len(texts)))
+            self._wait()
+            if halt.is_set():
+                return False
+            some = missing[start : start + self._embedder.batch]
+            vectors = self._embedder.passages([texts[each] for each in some])
+            self._rows.keep_vectors(some, vectors, self._embedder.name)
+        self._shelf.publish(whole=True)
+        progress(Progress("", 1, 1, len(texts), len(texts)))
+        return True
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """While an answer is being made, embedding waits (design §5 «Background work yields»)."""
+        with self._mutex:
+            self._answers += 1
+            self._quiet.clear()
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._answers -= 1
+                if not self._answers:
+                    self._quiet.set()
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def documents(self) -> list[Document]:
+        """All documents by name, also those that failed."""
+        return self._rows.documents()
+
+    def document(self, id_: int) -> Document:
+        """One document, or ``DocumentUnknown``."""
+        found = next((document for document in self._rows.documents() if document.id == id_), None)
+        if found is None:
+            raise DocumentUnknown(document=id_)
+        return found
+
+    def passage(self, id_: int) -> Passage:
+        """One passage, or ``PassageUnknown`` when its document has changed since."""
+        found = self._rows.passages([id_]).get(id_)
+        if found is None:
+            raise PassageUnknown(passage=id_)
+        return found
+
+    def section(self, id_: str) -> Section:
+        """A whole section by ``Passage.section_id``, or ``PassageUnknown``."""
+        return self._rows.section(id_)
+
+    def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
+        """The ``k`` best passages for a query, best first: dense and lexical search, fused."""
+        view = self._shelf.open()
+        if not view.slots or not query.strip():
+            return []
+        return searching.search(view, self._rows, self._embedder, query, filters or Filters(), k)
+
+    def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
+        """Three of the FAQ and seven of the guides, in one order (copilot-rag.md §4.2)."""
+        view = self._shelf.open()
+        if not view.slots or not query.strip():
+            return []
+        return searching.search_all(view, self._rows, self._embedder, query, filters)
+
+    @property
+    def status(self) -> Status:
+        """The library at a glance; never raises for a damaged or foreign index, but says so."""
+        documents, state = self._rows.documents(), self._rows.state()
+        failed = sum(document.state == "failed" for document in documents)
+        count = sum(document.passages for document in documents)
+        why: Literal["corrupt", "model"] | None = None
+        try:
+            self._shelf.open()
+        except LibraryModelChanged:
+            why = "model"
+        except LibraryCorrupt:
+            why = "corrupt"
+        return Status(
+            len(documents), failed, count, state.model or self._embedder.name, installed(), state.revision, why
+        )
+
+    def _wait(self) -> None:
+        self._quiet.wait()
+
+    def _gone(self, given: Sequence[Path | Upload], seen: set[str]) -> list[Document]:
+        """Documents of the given folders whose file is no longer there."""
+        folders = [each.expanduser().absolute() for each in given if isinstance(each, Path) and each.is_dir()]
+        return [
+            document
+            for document in self.documents()
+            if digest(document.source) not in seen
+            and any(folder in Path(document.source).parents for folder in folders if document.source[:1] == "/")
+        ]
+
+
+class _Either(threading.Event):
+    """Set as soon as one of two events is."""
+
+    def __init__(self, *events: threading.Event | None) -> None:
+        super().__init__()
+        self._events = [event for event in events if event is not None]
+
+    def is_set(self) -> bool:
+        return any(event.is_set() for event in self._events)

@@ -1,0 +1,269 @@
+"""Files into text: one reader per kind, each file's own faults told by name (issue «Load»).
+
+Everything becomes Markdown with its headings, so that splitting is written once. Only this file knows the libraries.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import re
+import unicodedata
+import warnings
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import yaml
+
+from errors import (
+    DocumentBroken,
+    DocumentEmpty,
+    DocumentEncrypted,
+    DocumentError,
+    DocumentKindUnknown,
+    DocumentMislabelled,
+    DocumentTooLarge,
+)
+from text.clean import clean
+
+NAME_CHARS = 120
+UNPACKED = 20
+"""How many times its own limit an archive may unpack to."""
+FRONT_CHARS = 4000
+_KINDS = {
+    ".md": "Markdown",
+    ".markdown": "Markdown",
+    ".txt": "text",
+    ".text": "text",
+    ".html": "HTML",
+    ".htm": "HTML",
+    ".pdf": "PDF",
+    ".docx": "Word",
+    ".csv": "CSV",
+    ".tsv": "CSV",
+}
+SUFFIXES = tuple(_KINDS)
+_QUESTION = ("question", "q", "질문", "문의", "제목", "title")
+_ANSWER = ("answer", "a", "답변", "답", "내용", "content")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file as text. ``markdown``: whether marks in it mean something; ``front``: its YAML front matter."""
+
+    name: str
+    title: str
+    text: str
+    markdown: bool
+    front: dict[str, Any]
+
+
+def load(name: str, data: bytes, limit: int) -> Loaded:
+    """The text of a file. ``name`` may come from anybody; ``limit`` in bytes. Raises a ``DocumentError``."""
+    shown = label(name)
+    if len(data) > limit:
+        raise DocumentTooLarge(name=shown, size=len(data), limit=limit)
+    kind = _KINDS.get(PurePath(shown).suffix.lower())
+    if kind is None:
+        raise DocumentKindUnknown(name=shown, known=", ".join(SUFFIXES))
+    if not data.strip():
+        raise DocumentEmpty(name=shown)
+    found = _content(data)
+    if found != kind and (found in ("PDF", "Word", "zip", "old Office") or kind in ("PDF", "Word")):
+        _refuse(shown, kind, found, data)
+    try:
+        loaded = _READERS[kind](shown, data, limit)
+    except DocumentError:
+        raise
+    except (RecursionError, Exception) as error:  # whatever a parser meets in a broken file is the file's fault
+        raise DocumentBroken(name=shown, reason=_reason(error)) from error
+    if not re.search(r"\w", loaded.text):
+        raise DocumentEmpty(name=shown)
+    return loaded
+
+
+def label(name: str) -> str:
+    """A name that can be shown and stored, whatever was given: a path's last part, printable, cut in its middle."""
+    last = re.split(r"[/\\]", clean(name))[-1]
+    printable = "".join(letter for letter in unicodedata.normalize("NFC", last) if letter.isprintable()).strip(" .")
+    plain = printable or "document"
+    return plain if len(plain) <= NAME_CHARS else f"{plain[: NAME_CHARS - 21]}…{plain[-20:]}"
+
+
+def _refuse(name: str, kind: str, found: str, data: bytes) -> None:
+    if found == "old Office" and "EncryptedPackage".encode("utf-16-le") in data:
+        raise DocumentEncrypted(name=name)
+    raise DocumentMislabelled(name=name, claimed=kind, found=found)
+
+
+def _content(data: bytes) -> str:
+    """What the bytes are, by their beginning."""
+    if data[:1024].lstrip().startswith(b"%PDF-"):
+        return "PDF"
+    if data.startswith(b"PK\x03\x04"):
+        return "Word" if b"word/document.xml" in data else "zip"
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return "old Office"
+    if re.match(rb"\s*(?:<!doctype html|<html)", data[:512], re.IGNORECASE):
+        return "HTML"
+    return "text"
+
+
+def _reason(error: BaseException) -> str:
+    said = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {said[0][:200]}" if said else type(error).__name__
+
+
+def _decoded(name: str, data: bytes) -> str:
+    """Text in UTF-8, UTF-16 with its mark, or the older Korean encoding."""
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for encoding in ("utf-16",) if marked else ("utf-8-sig", "cp949"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if text.count("\x00") * 100 <= len(text):
+            return clean(text).replace("\r\n", "\n").replace("\r", "\n")
+        break
+    raise DocumentBroken(name=name, reason="it is no text in UTF-8, UTF-16 or CP949")
+
+
+def _stem(name: str) -> str:
+    return PurePath(name).stem or name
+
+
+# --- one reader per kind --------------------------------------------------------------------------
+
+
+def _markdown(name: str, data: bytes, _limit: int) -> Loaded:
+    text, front = _front(_decoded(name, data))
+    heading = re.search(r"^# +(.+?)[ #]*$", text, re.MULTILINE)
+    title = str(front.get("title") or (heading.group(1) if heading else _stem(name)))
+    return Loaded(name, title.strip(), text, True, front)
+
+
+def _front(text: str) -> tuple[str, dict[str, Any]]:
+    """The text without its YAML front matter, and that."""
+    found = re.match(rf"---[ \t]*\n(.{{0,{FRONT_CHARS}}}?)\n---[ \t]*(?:\n|\Z)", text, re.DOTALL)
+    if not found:
+        return text, {}
+    try:
+        front = yaml.safe_load(found.group(1))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return text, {}
+    return (text[found.end() :], front) if isinstance(front, dict) else (text, {})
+
+
+def _text(name: str, data: bytes, _limit: int) -> Loaded:
+    return Loaded(name, _stem(name), _decoded(name, data), False, {})
+
+
+def _html(name: str, data: bytes, _limit: int) -> Loaded:
+    from bs4 import BeautifulSoup
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about files that look like an address or XML
+        page = BeautifulSoup(data if _declares(data) else _decoded(name, data), "html.parser")
+    return _from_html(name, page)
+
+
+def _declares(data: bytes) -> bool:
+    return re.search(rb"charset\s*=", data[:2048], re.IGNORECASE) is not None
+
+
+def _from_html(name: str, page: Any) -> Loaded:
+    from markdownify import MarkdownConverter
+
+    heading = page.find("h1")
+    title = page.title.get_text(" ", strip=True) if page.title else ""
+    title = title or (heading.get_text(" ", strip=True) if heading else "") or _stem(name)
+    for part in page(["script", "style", "noscript", "template", "nav", "footer", "form", "iframe", "head"]):
+        part.decompose()
+    body = page.find("main") or page.find("article") or page.body or page
+    text = MarkdownConverter(heading_style="ATX", bullets="-", strip=["img", "a"]).convert_soup(body)
+    return Loaded(name, clean(title), re.sub(r"\n{3,}", "\n\n", clean(text)).strip(), True, {})
+
+
+def _word(name: str, data: bytes, limit: int) -> Loaded:
+    import mammoth
+    from bs4 import BeautifulSoup
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+        if size > limit * UNPACKED:
+            raise DocumentTooLarge(name=name, size=size, limit=limit * UNPACKED)
+    made = mammoth.convert_to_html(io.BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {"src": ""}))
+    return _from_html(name, BeautifulSoup(made.value, "html.parser"))
+
+
+def _pdf(name: str, data: bytes, _limit: int) -> Loaded:
+    import pypdf
+
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+    reader = pypdf.PdfReader(io.BytesIO(data))
+    if reader.is_encrypted and not _opens(reader):
+        raise DocumentEncrypted(name=name)
+    pages = [_unwrapped(clean(page.extract_text())) for page in reader.pages]
+    about = reader.metadata.title if reader.metadata else None
+    text = "\n\n".join(f"## p. {number}\n\n{page}" for number, page in enumerate(pages, 1) if page)
+    return Loaded(name, clean(about or "").strip() or _stem(name), text, True, {})
+
+
+def _opens(reader: Any) -> bool:
+    """Whether the empty password opens it; its cipher may need a package that is not there."""
+    try:
+        return bool(reader.decrypt(""))
+    except Exception:  # pypdf has no common class for this
+        return False
+
+
+def _unwrapped(page: str) -> str:
+    """A page's lines as paragraphs: a line that ends like a sentence or is short ends one. Marks are escaped."""
+    lines = [line.strip() for line in page.splitlines()]
+    longest = max(map(len, lines), default=0)
+    text = ""
+    for line in lines:
+        ends = not line or re.search(r"[.!?:。…][\"'”’)]*$", line) or len(line) < longest * 0.6
+        text += re.sub(r"^([#>|`~-])", r"\\\1", line) + ("\n\n" if ends else " ")
+    return re.sub(r"\n\n+", "\n\n", text).strip()
+
+
+def _csv(name: str, data: bytes, _limit: int) -> Loaded:
+    text = _decoded(name, data)
+    try:
+        dialect: Any = csv.Sniffer().sniff(text[:8192], delimiters=",;\t|")
+    except csv.Error:
+        dialect = csv.excel_tab if name.lower().endswith(".tsv") else csv.excel
+    rows = csv.DictReader(io.StringIO(text), dialect=dialect, strict=True)
+    columns = [column or "" for column in rows.fieldnames or ()]
+    asked, answered = _column(columns, _QUESTION), _column(columns, _ANSWER)
+    parts = [_row(row, columns, asked, answered) for row in rows]
+    return Loaded(name, _stem(name), "\n\n".join(part for part in parts if part), True, {})
+
+
+def _column(columns: list[str], names: tuple[str, ...]) -> str | None:
+    return next((column for column in columns if column.strip().lower() in names), None)
+
+
+def _row(row: dict[str | None, Any], columns: list[str], asked: str | None, answered: str | None) -> str:
+    """A row as a section: its question, or its first cell, is the heading."""
+    heading = " ".join(str(row.get(asked or columns[0]) or "").split()).lstrip("# ")
+    if asked and answered:
+        body = str(row.get(answered) or "").strip()
+    else:
+        body = "  \n".join(f"{column}: {str(row[column]).strip()}" for column in columns if row.get(column))
+    return f"## {heading or '–'}\n\n{body}" if body else ""
+
+
+_READERS: dict[str, Callable[[str, bytes, int], Loaded]] = {
+    "Markdown": _markdown,
+    "text": _text,
+    "HTML": _html,
+    "PDF": _pdf,
+    "Word": _word,
+    "CSV": _csv,
+}

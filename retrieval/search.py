@@ -1,0 +1,144 @@
+"""Searching one revision: dense and lexical candidates, fused, as hits (issue «Search»)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.document import DocType, Filters, Hit
+from retrieval.embed import Embedder, Vectors
+from retrieval.fuse import CANDIDATES, fuse, ranks
+from retrieval.index import Ids, Searcher
+from retrieval.lexical import Lexical
+from retrieval.row import Rows, Slot
+from text.language import detect
+
+FAQ, GUIDE = 3, 7
+"""copilot-rag.md §4.2: how many of each kind «search_all» finds."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One revision, open for searching; never changed."""
+
+    revision: int
+    searcher: Searcher
+    lexical: Lexical
+    slots: tuple[Slot, ...]
+    ids: Ids
+
+    def allowed(self, filters: Filters) -> NDArray[np.bool_] | None:
+        """Which slots a search may find; None: all."""
+        if filters == Filters():
+            return None
+        documents = None if filters.documents is None else frozenset(filters.documents)
+        return np.asarray([_fits(slot, filters, documents) for slot in self.slots], bool)
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """What one search found, by position in ``View.slots``."""
+
+    at: NDArray[np.int64]
+    cosine: Vectors
+    bm25: Vectors
+    dense: NDArray[np.bool_]
+    lexical: NDArray[np.bool_]
+
+
+def search(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
+    """The ``k`` best passages, best first."""
+    return _hits(view, rows, query, [(_candidates(view, rows, embedder, query, filters), k)])
+
+
+def search_all(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters | None = None) -> list[Hit]:
+    """FAQ 3 + guide 7 in one order (copilot-rag.md §4.2); what one kind lacks, the other fills up."""
+    plain = filters or Filters()
+    if plain.doc_type:
+        return search(view, rows, embedder, query, plain, FAQ + GUIDE)
+    kinds: tuple[tuple[DocType, int], ...] = (("faq", FAQ), ("guide", GUIDE))
+    parts = []
+    for kind, quota in kinds:
+        only = Filters(kind, plain.has_steps, plain.language, plain.documents)
+        parts.append((_candidates(view, rows, embedder, query, only), quota))
+    return _hits(view, rows, query, parts)
+
+
+def _candidates(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters) -> _Candidates:
+    allowed = view.allowed(filters)
+    vector = embedder.query(query)
+    found, cosines = view.searcher.search(vector, CANDIDATES, None if allowed is None else view.ids[allowed])
+    mine = np.isin(found, view.ids)  # another machine may have changed the index since
+    found, cosines = found[mine], cosines[mine]
+    scores = view.lexical.scores(query)
+    eligible = scores if allowed is None else np.where(allowed, scores, 0)
+    count = min(CANDIDATES, len(eligible))
+    best = np.argpartition(-eligible, count - 1)[:count] if count else np.empty(0, np.int64)
+    best = best[eligible[best] > 0]
+    dense = np.searchsorted(view.ids, found)
+    at = np.union1d(dense, best)
+    cosine = _cosines(view, rows, embedder, vector, at, dict(zip(dense.tolist(), cosines.tolist(), strict=True)))
+    return _Candidates(at, cosine, scores[at], np.isin(at, dense), np.isin(at, best))
+
+
+def _cosines(
+    view: View, rows: Rows, embedder: Embedder, vector: Vectors, at: NDArray[np.int64], known: dict[int, float]
+) -> Vectors:
+    """The cosine of every candidate; those that only words found are looked up."""
+    unknown = [int(each) for each in at if int(each) not in known]
+    if unknown:
+        hashes = [view.slots[each].hash for each in unknown]
+        vectors = rows.vectors(hashes, embedder.name, len(vector))
+        known |= dict(zip(unknown, (vectors @ vector).tolist(), strict=True))
+    return np.asarray([known[int(each)] for each in at], np.float32)
+
+
+def _hits(view: View, rows: Rows, query: str, parts: Sequence[tuple[_Candidates, int]]) -> list[Hit]:
+    """The candidates of all parts on one scale, the quota of each part first, then the best of the rest."""
+    names = ("at", "cosine", "bm25", "dense", "lexical")
+    at, cosine, bm25, dense, lexical = (np.concatenate([getattr(part, name) for part, _ in parts]) for name in names)
+    asked = detect(query)
+    score = fuse(cosine, bm25, np.asarray([view.slots[each].language != asked for each in at], bool))
+    order = np.argsort(-score, kind="stable")
+    owner = np.repeat(np.arange(len(parts)), [len(part.at) for part, _ in parts])
+    chosen = _quota(order, owner, [quota for _, quota in parts])
+    dense_ranks, lexical_ranks = ranks(cosine, dense), ranks(bm25, lexical)
+    passages = rows.passages(view.slots[at[each]].id for each in chosen)
+    kept = [each for each in chosen if view.slots[at[each]].id in passages]
+    return [
+        Hit(
+            passage=passages[view.slots[at[each]].id],
+            score=float(score[each]),
+            cosine=float(cosine[each]),
+            bm25=float(bm25[each]),
+            dense_rank=dense_ranks[each],
+            lexical_rank=lexical_ranks[each],
+            fused_rank=rank,
+        )
+        for rank, each in enumerate(kept, 1)
+    ]
+
+
+def _quota(order: NDArray[np.int64], owner: NDArray[np.int64], quotas: Sequence[int]) -> list[int]:
+    """The best of each part up to its quota, places left filled by the best of the others, in the order of scores."""
+    left, first, later = list(quotas), list[int](), list[int]()
+    for each in (int(one) for one in order):
+        if left[owner[each]] > 0:
+            left[owner[each]] -= 1
+            first.append(each)
+        else:
+            later.append(each)
+    chosen = set(first + later[: sum(quotas) - len(first)])
+    return [int(each) for each in order if int(each) in chosen]
+
+
+def _fits(slot: Slot, filters: Filters, documents: frozenset[int] | None) -> bool:
+    return (
+        filters.doc_type in (None, slot.doc_type)
+        and filters.has_steps in (None, slot.has_steps)
+        and filters.language in (None, slot.language)
+        and (documents is None or slot.document_id in documents)
+    )
