@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from errors import BadSetting, DiskFull, StoreUnavailable
+from store.index import folded, open_index
 from store.schema import metadata
 
 BUSY_SECONDS = 30.0
@@ -35,8 +36,8 @@ def _driver_errors() -> tuple[type[Exception], ...]:
 _DRIVER = _driver_errors()
 
 
-def connect(url: str) -> Engine:
-    """An engine with all tables made. Raises ``BadSetting`` or ``StoreUnavailable``."""
+def connect(url: str) -> tuple[Engine, bool]:
+    """An engine with all tables made, and whether search has an index. Raises ``BadSetting``, ``StoreUnavailable``."""
     try:
         address = make_url(re.sub(r"^postgres(?=://|\+)", "postgresql", url))
         _make_folder(address.database if address.get_backend_name() == "sqlite" else None)
@@ -47,7 +48,8 @@ def connect(url: str) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
     with translated(_without_password(url)), alone(engine):
         metadata.create_all(engine)
-    return engine
+        indexed = open_index(engine)
+    return engine, indexed
 
 
 @contextmanager
@@ -100,6 +102,7 @@ def _make_folder(path: str | None) -> None:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")  # the record survives a power cut; a checkpoint need not
+    connection.create_function("folded", 1, folded, deterministic=True)
 
 
 def _without_password(url: str) -> str:

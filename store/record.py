@@ -9,6 +9,7 @@ from store.path import TRUNK, Path
 from text.language import Language
 
 TurnStatus = Literal["running", "done", "stopped", "failed"]
+Titled = Literal["auto", "model", "user"]
 SummaryStatus = Literal["ready", "active", "retired", "superseded", "failed"]
 
 
@@ -18,7 +19,8 @@ class Session:
 
     ``path``: the branches that its turns lie on now; ``turn_count`` and ``history_tokens`` (the raw messages of all
     finished turns) are those of this path. ``deleted``: when it was put away; it can be brought back. ``revision``:
-    rises when the record is changed under the state (another branch, an edited summary).
+    rises when the record is changed under the state (another branch, an edited summary). ``titled``: where the title
+    is from, the first question (auto), the model or the user.
     """
 
     id: str
@@ -33,6 +35,7 @@ class Session:
     deleted: float | None = None
     path: Path = field(default_factory=lambda: list(TRUNK))
     revision: int = 0
+    titled: Titled = "auto"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from store.database import connect, translated
 from store.ledger import Ledger, path_of
 from store.path import TRUNK, branch_at, on_path, plain
 from store.record import Finished, Session, Turn
+from store.search import Hit, search
 from store.tree import Tree
 from text.clean import clean
 from text.language import Language
@@ -34,7 +35,7 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
-        self._engine = connect(url)
+        self._engine, self._indexed = connect(url)
         self._where = self._engine.url.render_as_string(hide_password=True)
         self.ledger = Ledger(self.transaction)
         self.tree = Tree(self.transaction)
@@ -61,6 +62,7 @@ class Store:
         row = {
             "id": session_id or uuid.uuid4().hex[:16],
             "title": "",
+            "titled": "auto",
             "language": language,
             "compression_rate": _checked_rate(compression_rate),
             "path": TRUNK,
@@ -90,7 +92,7 @@ class Store:
 
     def sessions(self, limit: int = 50, offset: int = 0) -> list[Session]:
         """Sessions with at least one turn, pinned ones first, then last used first."""
-        wanted = select(schema.session).where(schema.session.c.turn_count > 0, schema.session.c.deleted.is_(None))
+        wanted = select(schema.session).where(schema.LISTED)
         order = (schema.session.c.pinned.desc(), schema.session.c.updated.desc(), schema.session.c.id)
         with self.transaction() as connection:
             return [_session(row) for row in connection.execute(wanted.order_by(*order).limit(limit).offset(offset))]
@@ -103,8 +105,23 @@ class Store:
         """The language of the session's prompts."""
         self._change(session_id, language=language)
 
+    def search(self, query: str, limit: int = 50, within: str | None = None) -> list[Hit]:
+        """Where titles and turns hold all words of the query, newest first (``store.search``)."""
+        with self.transaction() as connection:
+            return search(connection, query, limit, within, self._indexed)
+
     def rename_session(self, session_id: str, title: str) -> None:
-        self._change(session_id, title=clean(title).strip()[:TITLE_CHARS])
+        """The user's own title: nothing else replaces it. An empty one gives the title back to the conversation."""
+        own = clean(title).strip()[:TITLE_CHARS]
+        self._change(session_id, title=own, titled="user" if own else "auto")
+
+    def entitle(self, session_id: str, title: str) -> bool:
+        """The title that a model made; False when the user has given one, which stays."""
+        table = schema.session
+        mine = (table.c.id == session_id, table.c.titled != "user")
+        with self.transaction() as connection:
+            changed = connection.execute(update(table).where(*mine).values(title=title[:TITLE_CHARS], titled="model"))
+        return changed.rowcount > 0
 
     def pin_session(self, session_id: str, pinned: bool) -> None:
         self._change(session_id, pinned=pinned)
@@ -115,7 +132,7 @@ class Store:
 
     def put_away_before(self, moment: float) -> list[str]:
         """Sessions that were put away before ``moment`` (Unix seconds): what ``delete_session`` may remove for good."""
-        wanted = select(schema.session.c.id).where(schema.session.c.deleted < moment)
+        wanted = select(schema.session.c.id).where(schema.PUT_AWAY, schema.session.c.deleted < moment)
         with self.transaction() as connection:
             return list(connection.execute(wanted).scalars())
 
@@ -227,7 +244,7 @@ def _key(connection: Connection, session_id: str, number: int) -> tuple[Any, ...
 
 def as_turn(row: Any) -> Turn:
     """A row of the turn table as a value."""
-    values = dict(row._mapping)
+    values = {name: value for name, value in row._mapping.items() if name != "id"}
     return Turn(**{**values, "steps": values["steps"] or []})
 
 
