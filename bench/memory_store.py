@@ -19,6 +19,7 @@ from memory.link import Link
 from memory.server import binary
 from memory.state import Entity, State, Turn, Version, put
 from memory.store import RedisStore
+from model.scripted import models
 from settings import Settings, current
 from store import Store
 
@@ -63,7 +64,7 @@ def _turn(folder: Path, turns: int) -> dict[str, object]:
     settings = Settings(**{**current().model_dump(), "data_dir": folder, "redis_url": None, "database_url": None})
     store = Store(settings.database)
     memory = Memory.open(settings, store)
-    milliseconds = []
+    milliseconds, writer = [], models(utility=lambda messages: TEXT)
     try:
         memory.wait(READY_SECONDS)
         for number in range(1, turns + 1):
@@ -71,6 +72,8 @@ def _turn(folder: Path, turns: int) -> dict[str, object]:
             memory.context("bench", "turns", "en")
             memory.note_turn("bench", "turns", number, "q" * 80, "a" * 600)
             milliseconds.append((time.perf_counter() - begun) * 1000)
+            for due in memory.due("bench", "turns"):
+                memory.fold("bench", due.session, models=writer)
             time.sleep(0.02)  # people take longer; the archive writes beside it
     finally:
         memory.close()

@@ -66,14 +66,14 @@ def parse(url: str) -> Address:
     return Address(found["kind"], url, hosts, path[0] if path else "", database, _options(found))
 
 
-def client(address: Address) -> Client:
+def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
     """A client that never repeats a call by itself; it connects with the first command (a cluster's at once).
 
-    Raises redis-py's errors.
+    ``seconds``: longest wait for an answer. Raises redis-py's errors.
     """
     common: dict[str, Any] = {
-        "socket_timeout": SOCKET_SECONDS,
-        "socket_connect_timeout": CONNECT_SECONDS,
+        "socket_timeout": seconds,
+        "socket_connect_timeout": min(seconds, CONNECT_SECONDS),
         "protocol": 2,
         "retry": Retry(NoBackoff(), 0),
     }

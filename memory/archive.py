@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from memory.key import Scope
 from memory.state import Entity, State, Turn, Version
@@ -57,13 +58,10 @@ class Archive:
         with self._transaction() as connection:
             if self._erased_after(connection, scope, state.created):
                 return
-            known = select(table.session.c.revision).where(table.session.c.scope == scope.tag)
-            revision = connection.execute(known).scalar_one_or_none()
-            if revision is None:
-                connection.execute(insert(table.session), {"scope": scope.tag, **row})
-            elif revision < state.revision:
-                connection.execute(update(table.session).where(table.session.c.scope == scope.tag).values(**row))
-            else:
+            statement = _insert(connection, table.session).values(scope=scope.tag, **row)
+            newer = table.session.c.revision < state.revision
+            statement = statement.on_conflict_do_update(index_elements=["scope"], set_=row, where=newer)
+            if not connection.execute(statement).rowcount:
                 return
             self._add_versions(connection, scope, state, versions)
 
@@ -124,8 +122,8 @@ class Archive:
         with self._transaction() as connection:
             for each in (table.session, table.version, table.queue):
                 connection.execute(delete(each).where(each.c.scope == scope.tag))
-            connection.execute(delete(table.erased).where(table.erased.c.digest == _digest(scope.tag)))
-            connection.execute(insert(table.erased), {"digest": _digest(scope.tag), "created": time.time()})
+            mark = _insert(connection, table.erased).values(digest=_digest(scope.tag), created=time.time())
+            connection.execute(mark.on_conflict_do_update(index_elements=["digest"], set_={"created": time.time()}))
 
     def erase_versions(self, scope: Scope) -> None:
         """Remove the versions of a memory; its state stays."""
@@ -161,7 +159,8 @@ class Archive:
                 continue
             connection.execute(update(table.version).where(*same).values(undone=True))
             values = {"number": version.number, "created": version.created, "data": asdict(version), "undone": False}
-            connection.execute(insert(table.version), {"scope": scope.tag, **values})
+            statement = _insert(connection, table.version).values(scope=scope.tag, **values)
+            connection.execute(statement.on_conflict_do_nothing())
 
     def _versions(self, connection: Connection, scope: Scope, undone: bool = False) -> tuple[Version, ...]:
         row = table.version.c
@@ -203,6 +202,11 @@ def read(data: dict[str, Any]) -> State:
         ),
         **plain_kept(data["meta"]),
     )
+
+
+def _insert(connection: Connection, into: Table) -> Any:
+    """An insert that knows conflicts: both databases spell it alike, and SQLAlchemy does not."""
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(into)
 
 
 def _digest(tag: str) -> str:

@@ -26,6 +26,8 @@ from memory.address import Address, Client
 from memory.server import Server
 
 USER_SECONDS = 0.25
+_ANSWER_SECONDS = 0.14
+"""Longest wait for one answer over a Unix socket: a user's call has two at most."""
 PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
 """Seconds between tries to reach Redis again; the last one repeats."""
 
@@ -47,6 +49,7 @@ class Link:
         self.where = self._address.shown if self._address else str(folder)
         self._back = back
         self._client: Client = None
+        self._prompt: Client = None  # over a Unix socket: connecting cannot hang, so no other thread is needed
         self._reason: str | None = "it is being started"
         self._change = threading.Condition()
         self._closed = threading.Event()
@@ -71,6 +74,8 @@ class Link:
         """
         if self._reason is not None:
             raise self._gone(self._reason)
+        if self._prompt is not None:
+            return self._do(work, self._prompt)
         try:
             return self._hands.submit(self.run, work).result(USER_SECONDS)
         except TooLate:
@@ -82,11 +87,7 @@ class Link:
         """Do ``work`` in the background: as long as the sockets allow, or ``MemoryAway``."""
         if self._reason is not None:
             raise self._gone(self._reason)
-        try:
-            return work(self._client)
-        except _FAILURES as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise (self._gone if str(error).startswith(_UNDERSTOOD) else self._lost)(reason) from error
+        return self._do(work, self._client)
 
     def close(self) -> None:
         """Let go of Redis; the embedded server stops when this was its last user."""
@@ -97,6 +98,13 @@ class Link:
         self._drop()
         if self._server is not None:
             self._server.close()
+
+    def _do(self, work: Callable[[Client], _T], client: Client) -> _T:
+        try:
+            return work(client)
+        except _FAILURES as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise (self._gone if str(error).startswith(_UNDERSTOOD) else self._lost)(reason) from error
 
     def _gone(self, reason: str) -> MemoryAway:
         return MemoryAway(where=self.where, reason=reason)
@@ -148,6 +156,7 @@ class Link:
         where = self._address or Address("plain", f"unix://{self._embedded()}")
         made = address.client(where)
         made.ping()
+        self._prompt = address.client(where, _ANSWER_SECONDS) if where.url.startswith("unix:") else None
         return address.clustered(where, made) or made
 
     def _embedded(self) -> str:
@@ -155,6 +164,7 @@ class Link:
         return quote(str(self._server.ensure()))
 
     def _drop(self) -> None:
-        if self._client is not None:
-            with contextlib.suppress(*_FAILURES):
-                self._client.close()
+        for client in (self._client, self._prompt):
+            if client is not None:
+                with contextlib.suppress(*_FAILURES):
+                    client.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -51,6 +52,7 @@ USER = "me"
 """The user of doors that know only one."""
 ABSENT_SECONDS = 30.0
 """How long «there is none in the archive» is believed: what others write meanwhile is found in Redis."""
+MOST_KNOWN = 64
 REST_SECONDS = 600.0
 """A session that was left for so long is folded to its last turn once another one goes on."""
 
@@ -80,6 +82,7 @@ class Memory:
         self._settings, self._store = settings, store
         self._archive = Archive(store)
         self._absent: dict[Scope, float] = {}
+        self._known = _Known()
         self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
         self._upkeep = Upkeep(self._archive, self._redis, self._apply)
         self._link = Link(settings.redis_url, settings.data_dir / "memory", self._back)
@@ -317,6 +320,7 @@ class Memory:
 
     def _back(self, client: Client) -> None:
         self._absent = {}
+        self._known = _Known()
         self._upkeep.back(client)
 
     def _state(self, client: Client, scope: Scope) -> State:
@@ -337,10 +341,16 @@ class Memory:
         self._absent = {**known, scope: time.monotonic() + lasts}
 
     def _with_base(self, client: Client, scope: Scope, user: str) -> tuple[State, State | None]:
-        state = self._state(client, scope)
+        """The session's state, and the user's where the session has no memory of its own."""
+        owner = Scope(scope.tenant, "", user)
+        state, base = self._redis.read_two(client, scope, owner)
+        state = state if state.revision else self._state(client, scope)
+        self._known.put(scope, state)
         if state.version or not self._settings.user_memory:
             return state, None
-        return state, self._state(client, Scope(scope.tenant, "", state.user or user))
+        if state.user not in ("", user):
+            owner, base = Scope(scope.tenant, "", state.user), State()
+        return state, base if base.revision else self._state(client, owner)
 
     def _write(self, scope: Scope, user: str, kind: str, data: dict[str, Any]) -> bool:
         """To Redis, or to the queue when it is away."""
@@ -358,7 +368,7 @@ class Memory:
         if each.kind == "withdraw":
             portable.withdraw(client, self._redis, self._archive, each.scope, each.user, each.data)
             return
-        known = self._state(client, each.scope)
+        known = self._known.take(each.scope)
 
         def new(state: State) -> State:
             state = replace(state, user=state.user or each.user)
@@ -368,14 +378,13 @@ class Memory:
                 return replace(state, entities=put(state.entities, Entity(**each.data)))
             return recollect.without(state, each.data["what"], each.data["turn"])
 
-        self._redis.change(client, each.scope, new, partial(_version, "forget"), known=known)
+        state = self._redis.change(client, each.scope, new, partial(_version, "forget"), known=known, read=self._state)
+        self._known.put(each.scope, state)
 
     def _change(self, scope: Scope, new: Callable[[State], State]) -> None:
         """A change by hand; of the text, it is a version of its own."""
         revised = partial(_version, "edit")
-        self._link.quick(
-            lambda client: self._redis.change(client, scope, new, revised, known=self._state(client, scope))
-        )
+        self._link.quick(lambda client: self._redis.change(client, scope, new, revised, read=self._state))
         self._upkeep.changed(scope)
 
     def _is_due(self, client: Client, scope: Scope, user: str) -> bool:
@@ -407,6 +416,27 @@ class Memory:
                     self._link.run(lambda client, scope=scope: self._upkeep.save(client, scope))  # type: ignore[misc]
         except MemoryAway:
             return
+
+
+class _Known:
+    """States as they were last seen, so that a write need not read first: the store refuses it when they are stale."""
+
+    def __init__(self) -> None:
+        self._states: OrderedDict[Scope, State] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, scope: Scope, state: State) -> None:
+        if not state.revision:
+            return
+        with self._lock:
+            self._states[scope] = state
+            self._states.move_to_end(scope)
+            if len(self._states) > MOST_KNOWN:
+                self._states.popitem(last=False)
+
+    def take(self, scope: Scope) -> State | None:
+        with self._lock:
+            return self._states.pop(scope, None)
 
 
 def _version(origin: Origin, before: State, after: State) -> Version | None:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol, TypeVar
 
+from redis.cluster import RedisCluster
+
 from memory.address import Client
 from memory.key import PARTS, Scope
 from memory.state import Entity, Rejection, State, Turn, Version, note
@@ -95,6 +97,16 @@ class RedisStore:
         """The whole state in one round trip; a revision of 0 when there is none."""
         return self._read(client, scope, versions=False)[0]
 
+    def read_two(self, client: Client, one: Scope, other: Scope) -> tuple[State, State]:
+        """Two states, in one round trip where both are on one server."""
+        if isinstance(client, RedisCluster):
+            return self.read(client, one), self.read(client, other)
+        with client.pipeline(transaction=False) as pipeline:
+            for scope in (one, other):
+                pipeline.eval(_READ, len(scope.keys), *scope.keys, self._ttl, "0")
+            first, second = pipeline.execute()
+        return _state(first)[0], _state(second)[0]
+
     def read_all(self, client: Client, scope: Scope) -> tuple[State, tuple[Version, ...]]:
         """The state and the versions that Redis keeps, oldest first."""
         return self._read(client, scope, versions=True)
@@ -117,15 +129,17 @@ class RedisStore:
         token: int | None = None,
         undo: bool = False,
         known: State | None = None,
+        read: Callable[[Client, Scope], State] | None = None,
     ) -> State:
         """Replace the state by ``new(state)``, atomically.
 
         ``version``, of the states before and after, is added to the versions in the same step, or with ``undo`` the
         newest one taken off. Both may be called again when the memory changed meanwhile; when ``new`` returns the
-        state as it is, nothing is written. ``known``: the state as it was just read. Raises ``Stale``, ``Conflict``.
+        state as it is, nothing is written. ``known``: the state as it was last seen; ``read``: how to
+        see it anew, by default as it is in Redis. Raises ``Stale``, ``Conflict``.
         """
         for _ in range(TRIES):
-            before, known = known or self.read(client, scope), None
+            before, known = known or (read or self.read)(client, scope), None
             after = new(before)
             if after == before:
                 return before
@@ -207,21 +221,7 @@ class RedisStore:
         self, client: Client, scope: Scope, versions: bool, ttl: int | None = None
     ) -> tuple[State, tuple[Version, ...]]:
         lasts = self._ttl if ttl is None else ttl
-        answer = client.eval(_READ, len(scope.keys), *scope.keys, lasts, "1" if versions else "0")
-        short, memory, entities, listed, revision, token, data = answer
-        kept = json.loads(data or b"{}")
-        held = json.loads(memory or b"{}")
-        state = State(
-            revision=int(revision),
-            token=int(token),
-            text=held.get("memory", ""),
-            version=held.get("version", 0),
-            updated=held.get("updated", 0.0),
-            entities=tuple(Entity(**each) for each in json.loads(entities or b"[]")),
-            short=tuple(_turn(json.loads(each)) for each in short),
-            **plain_kept(kept),
-        )
-        return state, tuple(plain_version(json.loads(each)) for each in listed)
+        return _state(client.eval(_READ, len(scope.keys), *scope.keys, lasts, "1" if versions else "0"))
 
     def _write(
         self,
@@ -241,6 +241,23 @@ class RedisStore:
         if revision == -2:
             raise Stale
         return revision
+
+
+def _state(answer: list[Any]) -> tuple[State, tuple[Version, ...]]:
+    """State and versions from what the reading script gives."""
+    short, memory, entities, listed, revision, token, data = answer
+    held = json.loads(memory or b"{}")
+    state = State(
+        revision=int(revision),
+        token=int(token),
+        text=held.get("memory", ""),
+        version=held.get("version", 0),
+        updated=held.get("updated", 0.0),
+        entities=tuple(Entity(**each) for each in json.loads(entities or b"[]")),
+        short=tuple(_turn(json.loads(each)) for each in short),
+        **plain_kept(json.loads(data or b"{}")),
+    )
+    return state, tuple(plain_version(json.loads(each)) for each in listed)
 
 
 def _operations(before: State, after: State, versions: Sequence[Version]) -> list[tuple[str, str, str]]:
@@ -281,7 +298,8 @@ def memory_json(state: State) -> dict[str, Any]:
 
 def kept_json(state: State) -> dict[str, Any]:
     """What is kept beside the specified keys."""
-    return {name: value for name, value in asdict(state).items() if name in _KEPT and value}
+    made = {name: getattr(state, name) for name in _KEPT if getattr(state, name)}
+    return {**made, "rejection": asdict(state.rejection)} if state.rejection else made
 
 
 def plain_kept(kept: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text, UniqueConstraint
 
 from store.schema import ExactText, PlainData, metadata
 
@@ -33,7 +33,7 @@ version = Table(
     Column("created", Float, nullable=False),
     Column("undone", Boolean, nullable=False, default=False),
     Column("data", PlainData, nullable=False),
-    Index("memory_version_by_scope", "scope", "number"),
+    UniqueConstraint("scope", "number", "created"),
 )
 
 queue = Table(
