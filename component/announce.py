@@ -1,7 +1,7 @@
-"""What a page says without showing it: the language and colour scheme of the document, names, an answer's start and end.
+"""What a page says without showing it: its language and colour scheme, names, an answer's start and end.
 
 A small component of our own, because Streamlit keeps ``<html lang="en">``, has no live region (facts: ui.md §1.6), and
-draws dialogs outside the element that knows whether the page is dark.
+draws dialogs outside the element that knows whether the page is dark. On a phone it closes the sidebar after a choice.
 """
 
 from __future__ import annotations
@@ -50,6 +50,13 @@ export default function (component) {
   };
   name();
   if (window.gieokNames) window.gieokNames.disconnect();
+  if (!window.gieokCloses) {
+    window.gieokCloses = true;
+    document.addEventListener("click", (event) => {
+      if (innerWidth > 768 || !event.target.closest(".st-key-sessions button, .st-key-new-chat button")) return;
+      document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+    });
+  }
   let planned = false;
   window.gieokNames = new MutationObserver(() => {
     if (planned) return;

@@ -11,6 +11,7 @@ from component.failure import draw_error
 from component.job import Refused
 from component.live import Live
 from component.markdown import plain, short
+from component.model_status import privacy
 from component.page import mark_address
 from component.stage import stage
 from component.turn import draw_question, draw_turn
@@ -109,7 +110,7 @@ def _draw_invitation(view: View) -> None:
                     icon=f":material/{words(name + '.icon')}:",
                     on_click=partial(view.send, words(name)),
                 )
-        st.caption(words("empty.privacy"), text_alignment="center")
+        st.caption(privacy(words, view.status), text_alignment="center")
 
 
 def _draw_refused(view: View, session: str, refused: Refused) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -9,6 +11,7 @@ from component.catalogue import Words
 from component.failure import retry_button
 from component.markdown import plain
 from component.readiness import Readiness, Status
+from model.modelset import ModelSet
 from model.weights import Progress
 
 MEGABYTE = 1_000_000
@@ -28,7 +31,9 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
     with place.container(gap="xsmall"):
         if status.state == "ready" and status.models is not None:
             st.markdown(f":green[:material/check_circle:] **{plain(status.models.name)}**")
-            st.caption(words(f"model.kind.{status.models.kind}"))
+            st.caption(
+                plain(" · ".join(filter(None, (words(f"model.kind.{status.models.kind}"), _host(status.models)))))
+            )
         elif status.state == "failed" and status.error is not None:
             said, hint = words.error(status.error.code, status.error.text(), status.error.values)
             st.markdown(f":red[:material/error: {plain(said)}]")
@@ -50,6 +55,21 @@ def _draw_fetched(words: Words, fetched: Progress) -> None:
     if fetched.left is not None:
         facts += " · " + duration(words, fetched.left)
     st.caption(plain(facts))
+
+
+def privacy(words: Words, status: Status) -> str:
+    """Where a conversation goes, as far as it is known which model answers."""
+    models = status.models
+    if models is None:
+        return words("empty.privacy")
+    host = _host(models)
+    return words("empty.privacy.sent", host=plain(host)) if host else words("empty.privacy.here")
+
+
+def _host(models: ModelSet) -> str:
+    """The server that gets the messages; empty when they stay in this machine."""
+    host = urlsplit(models.url).hostname or ""
+    return "" if host in ("127.0.0.1", "localhost", "::1") else host
 
 
 def duration(words: Words, seconds: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+
 import streamlit as st
 
 import settings
@@ -19,10 +21,12 @@ def readiness() -> Readiness:
     return ready
 
 
-@st.cache_resource(show_spinner=False)
+@st.cache_resource(show_spinner=False, on_release=Agent.close)
 def agent() -> Agent:
     """The agent of this process. Raises what keeps it from opening, such as ``StoreUnavailable``."""
-    return open_agent(settings.current(), models=readiness().models)
+    opened = open_agent(settings.current(), models=readiness().models)
+    atexit.register(opened.close)
+    return opened
 
 
 @st.cache_resource(show_spinner=False)

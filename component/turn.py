@@ -16,7 +16,6 @@ from store import Turn
 
 USER = ":material/person:"
 QUESTION_CHARS = 4000
-ANSWER_CHARS = 60_000
 
 
 def draw_question(view: View, text: str, key: str) -> None:
@@ -35,7 +34,7 @@ def draw_turn(view: View, turn: Turn, last: bool) -> None:
                 for step in steps:
                     draw_step(view.words, step)
         if turn.answer:
-            st.markdown(fixed(turn.answer[:ANSWER_CHARS]))
+            st.markdown(fixed(turn.answer))
         _draw_end(view, turn, last)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,6 @@ def fresh() -> Iterator[None]:
     """No agent, no models, no running turns of an earlier test."""
     st.cache_resource.clear()
     yield
-    agent: Any = resource.agent
-    if settings.current().data_dir.exists():
-        agent().close()
     st.cache_resource.clear()
 
 
@@ -106,6 +104,18 @@ def test_the_slider_is_the_specified_one(serve: Serve) -> None:
     slider = page().slider(key="rate-new")
     assert (slider.label, slider.min, slider.max, slider.value, slider.step) == ("요약 압축률", 0.1, 0.5, 0.3, 0.05)
     assert slider.help == "낮을수록 짧게 요약, 높을수록 상세하게 요약"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://127.0.0.1:8080/v1", "대화는 이 컴퓨터를 떠나지 않습니다."),
+        ("https://api.openai.com/v1", r"메시지는 api\.openai\.com(으)로 보내지고, 기록은 이 컴퓨터에 저장됩니다."),
+    ],
+)
+def test_it_says_where_the_conversation_goes(monkeypatch: pytest.MonkeyPatch, url: str, said: str) -> None:
+    monkeypatch.setattr(resolve, "models", lambda _, progress=None: replace(scripted(), url=url))
+    assert said in texts(page()).splitlines()
 
 
 def test_the_language_is_the_browsers_until_it_is_chosen(serve: Serve) -> None:

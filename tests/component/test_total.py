@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from component.total import Totals, totals
 from store import Summary
 
@@ -10,25 +12,9 @@ def summary(turns: list[int], original: int, length: int | None) -> Summary:
     record = None
     if length is not None:
         record = {"turns": turns, "turn_length": 3, "original_chars": original, "summary_chars": length, "summary": "…"}
-    return Summary(
-        id=turns[0],
-        session_id="s",
-        turns=turns,
-        rate=0.3,
-        version=1,
-        record=record,
-        status="active" if record else "failed",
-        origin="auto",
-        ahead=False,
-        model=None,
-        prompt_tokens=0,
-        answer_tokens=0,
-        seconds=0.0,
-        kept=[],
-        lost=[],
-        error=None,
-        created=0.0,
-    )
+    given = {"turns": turns, "rate": 0.3, "record": record, "status": "active" if record else "failed"}
+    rest = {each.name: None for each in fields(Summary) if each.name not in given}
+    return Summary(**given, **rest)  # type: ignore[arg-type]
 
 
 def test_three_summaries_as_in_the_specification() -> None:

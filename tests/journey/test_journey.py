@@ -154,6 +154,15 @@ def test_on_a_phone_the_panel_is_a_drawer(visit: Visit) -> None:
     expect(drawer).to_be_hidden()
 
 
+def test_on_a_phone_the_sidebar_closes_after_a_choice(visit: Visit) -> None:
+    person = visit(390, 844)
+    person.ask("옆줄을 열어볼 거야", 1)
+    person.page.get_by_role("button", name="사이드바 열기").click()
+    person.page.locator(".st-key-new-chat button").click()
+    expect(person.page.locator(".st-key-invitation")).to_be_visible()
+    expect(person.page.locator(".st-key-new-chat button")).not_to_be_in_viewport()
+
+
 def test_the_language_changes_without_losing_the_conversation(visit: Visit) -> None:
     person = visit(locale="en-US")
     person.ask("A question in English, please answer", 1)
