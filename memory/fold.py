@@ -13,20 +13,18 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import prompt
-from errors import FoldRejected
 from memory import change
-from memory.ask import Talk, bare, fenced, notes_shape, pairs_shape, read_notes, read_pairs
+from memory.ask import Talk, bare, notes_shape, pairs_shape, read_notes, read_pairs
 from memory.change import Change
-from memory.line import about, alike, choose, pairs, plain, shorten, shortened
-from memory.state import KEY_CHARS, VALUE_CHARS, Entity, Turn, put, same_key
+from memory.line import alike, choose, plain, shorten, shortened
+from memory.source import LABEL, Source, opening
+from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
-from text.language import Language, detect
 
 MOST_SENTENCES = 20
 ENOUGH = 0.6
@@ -36,9 +34,6 @@ NOTE = {"ko": 60, "en": 120}
 NOTES, PAIRS = 6, 6
 LINE_CHARS = 160
 """Room for an earlier topic."""
-SPEECH = {"ko": (500, 160), "en": (900, 300)}
-"""Characters of a question and an answer that a small model is given; of longer ones head and tail."""
-
 _SENTENCE = re.compile(r"[^.]{12}(?:[.!?]|다|요|까)$")
 """A value that is a whole sentence is none."""
 _OWN = re.compile(
@@ -48,7 +43,6 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """What the user says of their own tastes and plans is kept although it may hold no value."""
-_LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,72 +60,6 @@ class Folded:
     model: str
 
 
-@dataclass(frozen=True)
-class Source:
-    """What a fold is made from. ``forgotten``: (what, newest turn then), as in ``State``."""
-
-    text: str
-    entities: tuple[Entity, ...]
-    turns: tuple[Turn, ...]
-    pins: tuple[str, ...] = ()
-    forgotten: tuple[tuple[str, int], ...] = ()
-    default: Language = "ko"
-
-    @cached_property
-    def language(self) -> Language:
-        """The language that the user speaks."""
-        return detect(" ".join(turn.question for turn in self.turns), self.default)
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The sentences of the memory so far."""
-        return sentence.split(self.text)
-
-    @cached_property
-    def said(self) -> list[str]:
-        """What the user stated in the new turns, sentence by sentence."""
-        return [each for turn in self.turns for each in change.statements(clean(turn.question))]
-
-    @cached_property
-    def changes(self) -> list[Change]:
-        """Changes of values that the user said."""
-        known = [f"{each.key} {each.value}" for each in self.entities]
-        return change.said([*known, *self.lines], self.said)
-
-    @cached_property
-    def wanted(self) -> tuple[fact.Fact, ...]:
-        """Numbers, names, dates … of what the user stated, without values that were replaced since."""
-        found = fact.facts("\n".join(self.said))
-        return tuple(each for each in found if not change.outdated(each.text, self.changes))
-
-    @cached_property
-    def everything(self) -> str:
-        """All that a memory may state."""
-        spoken = [part for turn in self.turns for part in (turn.question, turn.answer)]
-        known = [f"{each.key}: {each.value}" for each in self.entities]
-        return "\n".join([self.text, *self.pins, *known, *spoken])
-
-    def turn_of(self, value: str) -> int | None:
-        """The newest turn that holds this value word for word."""
-        wanted = plain(value)
-        found = (turn.number for turn in reversed(self.turns) if wanted in plain(turn.question + "\n" + turn.answer))
-        return next(found, None)
-
-    def place(self, text: str) -> int:
-        """Where in the turns a sentence belongs: the statement that it shares the most letter pairs with."""
-        own = pairs(text)
-        return max(range(len(self.said)), key=lambda at: len(own & pairs(self.said[at])), default=0)
-
-    def is_forgotten(self, text: str) -> bool:
-        """Whether the user had this forgotten and has not said it again."""
-        last = self.turns[-1].number if self.turns else 0
-        return any(number >= last and about(what, text) for what, number in self.forgotten)
-
-    def rejected(self, reason: str) -> FoldRejected:
-        """The error that keeps the old memory."""
-        return FoldRejected(first=self.turns[0].number, last=self.turns[-1].number, reason=reason)
-
-
 def make(
     source: Source,
     models: ModelSet,
@@ -144,7 +72,7 @@ def make(
     ``step`` is told how far it is (tests stop there). Raises ``FoldRejected`` when what must survive did not, also
     after one repair; ``Stopped``; and the model's own errors.
     """
-    begun, talk = time.monotonic(), Talk(models, stop, _opening(source, models))
+    begun, talk = time.monotonic(), Talk(models, stop, opening(source, models))
     written = _notes(source, talk, step) if models.constrained else _prose(source, talk, room, step)
     entities = _entities(source, written.pairs)
     changes = [*source.changes, *_entity_changes(source, entities)]
@@ -177,7 +105,8 @@ class _Written:
 
 def _prose(source: Source, talk: Talk, room: int, step: Callable[[str], None]) -> _Written:
     keys = ", ".join(each.key for each in source.entities) or "–"
-    pins = "\n".join(f"- {each}" for each in source.pins)
+    listed = "\n".join(f"- {each}" for each in source.pins)
+    pins = prompt.render("memory_fold_pins", source.language, pins=listed) if source.pins else ""
     request = {"sentences": MOST_SENTENCES, "tokens": room, "pins": pins, "keys": keys}
     written = _read_text(talk.ask(prompt.render("memory_fold_text", source.language, **request)))
     step("asked")
@@ -249,7 +178,7 @@ def _repair(
 
 def _chosen(source: Source, notes: Sequence[str]) -> list[str]:
     """The notes, and the user's own sentences for facts that they lack."""
-    user, most = _LABEL[source.language][0], 2 * NOTE[source.language]
+    user, most = LABEL[source.language][0], 2 * NOTE[source.language]
     spare = [f"{user}: {each}" for each in source.said if len(each) <= most and not source.is_forgotten(each)]
     spare = [each for each in spare if not _superseded(source, each)]
     size = sum(len(each) + 1 for each in notes) + 6 * NOTE[source.language]
@@ -284,26 +213,6 @@ def _one_line(source: Source, lines: Sequence[str]) -> list[str]:
 
 
 # --- what holds for both -------------------------------------------------------------------------
-
-
-def _opening(source: Source, models: ModelSet) -> tuple[str, str]:
-    """The system prompt, and memory and dialogue: the same for every request, so that a server reads it once."""
-    lines = "\n".join(source.lines) or "–"
-    user, ai = _LABEL[source.language]
-    room = _speech(source, models)
-    spoken = [
-        f"[{user}] {abridged(turn.question, room[0])}\n[{ai}] {abridged(turn.answer, room[1])}" for turn in source.turns
-    ]
-    dialogue = "\n".join(spoken)
-    frame = f"<memory>\n{fenced(lines)}\n</memory>\n<dialogue>\n{fenced(dialogue)}\n</dialogue>"
-    return prompt.render("memory_fold", source.language), frame
-
-
-def _speech(source: Source, models: ModelSet) -> tuple[int, int]:
-    if models.constrained:
-        return SPEECH[source.language]
-    each = models.context_size // 4 // max(1, len(source.turns))  # a token is at least a character
-    return each, each
 
 
 def _entities(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[Entity, ...]:
@@ -381,12 +290,6 @@ def _has(text: str, pin: str) -> bool:
 
 def _whole(text: str, entities: Sequence[Entity]) -> str:
     return "\n".join([text, *(f"{each.key}: {each.value}" for each in entities)])
-
-
-def abridged(text: str, most: int) -> str:
-    """Head and tail of a text that is longer than ``most`` characters."""
-    text = " ".join(clean(text).split())
-    return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
 
 
 def cost(folded: Folded) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from errors import FoldRejected
 from memory import fold
 from memory.address import Client
 from memory.archive import Archive
-from memory.fold import Folded, Source
+from memory.fold import Folded
 from memory.key import Scope
 from memory.link import Link
 from memory.lock import Held, hold
+from memory.source import Source
 from memory.state import Entity, Rejection, State, Turn, Version, added, put, same_key, trimmed
 from memory.store import RedisStore, Stale
 from memory.view import merged

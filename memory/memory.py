@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -20,6 +19,7 @@ from memory import folding, portable, recollect
 from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
+from memory.known import Known
 from memory.link import Link
 from memory.state import (
     KEY_CHARS,
@@ -52,7 +52,6 @@ USER = "me"
 """The user of doors that know only one."""
 ABSENT_SECONDS = 30.0
 """How long «there is none in the archive» is believed: what others write meanwhile is found in Redis."""
-MOST_KNOWN = 64
 REST_SECONDS = 600.0
 """A session that was left for so long is folded to its last turn once another one goes on."""
 
@@ -82,7 +81,7 @@ class Memory:
         self._settings, self._store = settings, store
         self._archive = Archive(store)
         self._absent: dict[Scope, float] = {}
-        self._known = _Known()
+        self._known = Known()
         self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
         self._upkeep = Upkeep(self._archive, self._redis, self._apply)
         self._link = Link(settings.redis_url, settings.data_dir / "memory", self._back)
@@ -320,7 +319,7 @@ class Memory:
 
     def _back(self, client: Client) -> None:
         self._absent = {}
-        self._known = _Known()
+        self._known = Known()
         self._upkeep.back(client)
 
     def _state(self, client: Client, scope: Scope) -> State:
@@ -416,27 +415,6 @@ class Memory:
                     self._link.run(lambda client, scope=scope: self._upkeep.save(client, scope))  # type: ignore[misc]
         except MemoryAway:
             return
-
-
-class _Known:
-    """States as they were last seen, so that a write need not read first: the store refuses it when they are stale."""
-
-    def __init__(self) -> None:
-        self._states: OrderedDict[Scope, State] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def put(self, scope: Scope, state: State) -> None:
-        if not state.revision:
-            return
-        with self._lock:
-            self._states[scope] = state
-            self._states.move_to_end(scope)
-            if len(self._states) > MOST_KNOWN:
-                self._states.popitem(last=False)
-
-    def take(self, scope: Scope) -> State | None:
-        with self._lock:
-            return self._states.pop(scope, None)
 
 
 def _version(origin: Origin, before: State, after: State) -> Version | None:

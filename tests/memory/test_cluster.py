@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,9 +15,10 @@ import redis
 from memory.key import Scope
 from memory.link import Link
 from memory.lock import Held, hold
+from memory.server import binary
 from memory.state import Turn
 from memory.store import RedisStore
-from tests.memory.conftest import free_port, valkey
+from tests.memory.conftest import answers, free_port, valkey
 
 STORE = RedisStore(60_000)
 
@@ -63,6 +65,30 @@ def link(request: pytest.FixtureRequest, ports: list[int]) -> Iterator[Link]:
     assert made.wait(10), made.away
     yield made
     made.close()
+
+
+@pytest.fixture
+def sentinel(tcp: str, tmp_path: Path) -> Iterator[str]:
+    """The address of a sentinel that watches the server on TCP."""
+    port, master = free_port(), tcp.split(":")[2].split("/")[0]
+    file = tmp_path / "sentinel.conf"
+    file.write_text(f"port {port}\nsentinel monitor ours 127.0.0.1 {master} 1\n", "utf-8")
+    command = [str(binary()), str(file), "--sentinel"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=tmp_path) as process:
+        answers(port)
+        yield f"redis+sentinel://127.0.0.1:{port}/ours/3"
+        process.kill()
+
+
+def test_a_sentinel_leads_to_its_master(sentinel: str, tcp: str) -> None:
+    scope, link = Scope("acme", "watched"), Link(sentinel, Path("unused"))
+    assert link.wait(10), link.away
+    link.quick(lambda client: STORE.append_turn(client, scope, Turn(1, "q", "a")))
+    link.close()
+    direct = redis.Redis.from_url(tcp.replace("/0", "/3"))
+    assert direct.llen(scope.key("short")) == 1
+    direct.close()
 
 
 def test_all_keys_of_a_memory_share_a_slot_and_memories_spread(link: Link) -> None:

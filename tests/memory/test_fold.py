@@ -9,7 +9,8 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from errors import FoldRejected
-from memory.fold import MOST_SENTENCES, Folded, Source, make
+from memory.fold import MOST_SENTENCES, Folded, make
+from memory.source import Source
 from memory.state import Entity, Turn
 from model import scripted
 from model.modelset import ModelSet
@@ -83,7 +84,7 @@ def test_a_pinned_statement_is_part_of_the_request() -> None:
 def test_a_value_that_nobody_said_becomes_no_entity() -> None:
     made = fold(
         saying(
-            "Sarah Kim, 100 million won.\n---\nbudget: 100 million won\nboss: Peter\nempty:\nmood: She is one who plans."
+            "Sarah Kim, 100 million won.\n---\nbudget: 100 million won\nboss: Peter\nmood: She is one who plans."
         )
     )
     assert [each.key for each in made.entities] == ["budget"]

@@ -1,0 +1,117 @@
+"""What a fold is made from, and how it is put to the model: memory and turns as material, never as instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import prompt
+from errors import FoldRejected
+from memory import change
+from memory.ask import fenced
+from memory.change import Change
+from memory.line import about, pairs, plain
+from memory.state import Entity, Turn
+from model.modelset import ModelSet
+from text import fact, sentence
+from text.clean import clean
+from text.language import Language, detect
+
+SPEECH = {"ko": (500, 160), "en": (900, 300)}
+"""Characters of a question and an answer that a small model is given; of longer ones head and tail."""
+
+
+LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
+"""How the user and the model are named."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a fold is made from. ``forgotten``: (what, newest turn then), as in ``State``."""
+
+    text: str
+    entities: tuple[Entity, ...]
+    turns: tuple[Turn, ...]
+    pins: tuple[str, ...] = ()
+    forgotten: tuple[tuple[str, int], ...] = ()
+    default: Language = "ko"
+
+    @cached_property
+    def language(self) -> Language:
+        """The language that the user speaks."""
+        return detect(" ".join(turn.question for turn in self.turns), self.default)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The sentences of the memory so far."""
+        return sentence.split(self.text)
+
+    @cached_property
+    def said(self) -> list[str]:
+        """What the user stated in the new turns, sentence by sentence."""
+        return [each for turn in self.turns for each in change.statements(clean(turn.question))]
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """Changes of values that the user said."""
+        known = [f"{each.key} {each.value}" for each in self.entities]
+        return change.said([*known, *self.lines], self.said)
+
+    @cached_property
+    def wanted(self) -> tuple[fact.Fact, ...]:
+        """Numbers, names, dates … of what the user stated, without values that were replaced since."""
+        found = fact.facts("\n".join(self.said))
+        return tuple(each for each in found if not change.outdated(each.text, self.changes))
+
+    @cached_property
+    def everything(self) -> str:
+        """All that a memory may state."""
+        spoken = [part for turn in self.turns for part in (turn.question, turn.answer)]
+        known = [f"{each.key}: {each.value}" for each in self.entities]
+        return "\n".join([self.text, *self.pins, *known, *spoken])
+
+    def turn_of(self, value: str) -> int | None:
+        """The newest turn that holds this value word for word."""
+        wanted = plain(value)
+        found = (turn.number for turn in reversed(self.turns) if wanted in plain(turn.question + "\n" + turn.answer))
+        return next(found, None)
+
+    def place(self, text: str) -> int:
+        """Where in the turns a sentence belongs: the statement that it shares the most letter pairs with."""
+        own = pairs(text)
+        return max(range(len(self.said)), key=lambda at: len(own & pairs(self.said[at])), default=0)
+
+    def is_forgotten(self, text: str) -> bool:
+        """Whether the user had this forgotten and has not said it again."""
+        last = self.turns[-1].number if self.turns else 0
+        return any(number >= last and about(what, text) for what, number in self.forgotten)
+
+    def rejected(self, reason: str) -> FoldRejected:
+        """The error that keeps the old memory."""
+        return FoldRejected(first=self.turns[0].number, last=self.turns[-1].number, reason=reason)
+
+
+def opening(source: Source, models: ModelSet) -> tuple[str, str]:
+    """The system prompt, and memory and dialogue: the same for every request, so that a server reads it once."""
+    lines = "\n".join(source.lines) or "–"
+    user, ai = LABEL[source.language]
+    room = _speech(source, models)
+    spoken = [
+        f"[{user}] {abridged(turn.question, room[0])}\n[{ai}] {abridged(turn.answer, room[1])}" for turn in source.turns
+    ]
+    dialogue = "\n".join(spoken)
+    frame = f"<memory>\n{fenced(lines)}\n</memory>\n<dialogue>\n{fenced(dialogue)}\n</dialogue>"
+    return prompt.render("memory_fold", source.language), frame
+
+
+def _speech(source: Source, models: ModelSet) -> tuple[int, int]:
+    if models.constrained:
+        return SPEECH[source.language]
+    each = models.context_size // 4 // max(1, len(source.turns))  # a token is at least a character
+    return each, each
+
+
+def abridged(text: str, most: int) -> str:
+    """Head and tail of a text that is longer than ``most`` characters."""
+    text = " ".join(clean(text).split())
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
