@@ -138,6 +138,9 @@ class Settings(BaseSettings):
         validation_alias=_standard("EMBEDDING_MODEL"),
         description="Embedding model at OPENAI_BASE_URL, such as text-embedding-3-small. Empty: the built-in one.",
     )
+    menu: Path | None = Field(
+        None, description="JSON file with the menu links that are offered when no document fits. Empty: Gieok's own."
+    )
     document_limit: int = Field(20_000_000, ge=1, description="Largest document in bytes.")
     tool_limit: int = Field(5, ge=0, le=20, description="Tool rounds per turn; after that the model must answer.")
     message_limit: int = Field(200_000, ge=1, description="Longest message in characters.")
@@ -168,7 +171,7 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("data_dir", "embedded_path")
+    @field_validator("data_dir", "embedded_path", "menu")
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
         return value.expanduser() if value is not None else None

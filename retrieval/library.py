@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Literal
 
 from errors import DocumentUnknown, LibraryCorrupt, LibraryModelChanged, PassageUnknown
+from model.modelset import ModelSet
 from retrieval import search as searching
 from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
 from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
 from retrieval.embed import Embedder, embedder
+from retrieval.lookup import LookUp
+from retrieval.loop import look_up
 from retrieval.pgvector import index
 from retrieval.row import digest
 from retrieval.shelf import Shelf
 from retrieval.word import installed
 from settings import Settings
 from store import Store
+from text.language import detect
 
 
 class Library:
@@ -30,7 +34,7 @@ class Library:
     """
 
     def __init__(self, settings: Settings, store: Store, embed: Embedder | None = None) -> None:
-        self._limit = settings.document_limit
+        self._settings = settings
         self._embedder = embed or embedder(settings)
         self._shelf = Shelf(settings, store, self._embedder, index(settings, store))
         self._rows = self._shelf.rows
@@ -68,11 +72,11 @@ class Library:
         """
         self._shelf.check_model()
         given = list(files)
-        wanted = list(sources(given, self._limit))
+        wanted = list(sources(given, self._settings.document_limit))
         intake = Intake(
             rows=self._rows,
             embedder=self._embedder,
-            limit=self._limit,
+            limit=self._settings.document_limit,
             publish=self._shelf.publish,
             progress=progress,
             stop=_Either(stop, self._closed),
@@ -185,6 +189,23 @@ class Library:
         if not view.slots or not query.strip():
             return []
         return searching.search_all(view, self._rows, self._embedder, query, filters)
+
+    def look_up(
+        self,
+        question: str,
+        models: ModelSet,
+        language: str | None = None,
+        stop: threading.Event | None = None,
+        *,
+        filters: Filters | None = None,
+    ) -> LookUp:
+        """Finds passages to answer from, by the loop of copilot-rag.md §4; ``language`` None: the question's.
+
+        Raises ``Stopped`` when ``stop`` was set, and what the class says; a judge that fails is told in the trace.
+        """
+        spoken = language or detect(question)
+        budget, menu = self._settings.budget_retrieval, self._settings.menu
+        return look_up(self, question, models, spoken, filters=filters, stop=stop, budget=budget, menu=menu)
 
     @property
     def status(self) -> Status:

@@ -1,0 +1,151 @@
+"""One model call that reranks and judges sufficiency (copilot-rag.md §4.3); its JSON is validated."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from errors import GieokError, RequestRejected
+from model.modelset import ModelSet
+from model.stream import complete, usage
+from prompt import render
+from text import sentence
+from text.clean import clean
+
+MISSING = ("steps", "conditions", "values", "definition", "other")
+SHOWN, SHOWN_SMALL = 10, 5
+"""Passages that a model is shown: a small one on a processor reads about 35 tokens a second."""
+LETTERS, LETTERS_SMALL = 700, 220
+"""Letters of each passage that it is shown."""
+REPLY_TOKENS, REPLY_TOKENS_FREE = 160, 2000
+"""Longest reply: constrained, and of a model that may think first."""
+_LABELS = {"ko": ("질문", "문단"), "en": ("Question", "Passages")}
+
+
+def _plain_word(value: Any) -> Any:
+    return None if value in ("", "null", "none") else value
+
+
+class Judgement(BaseModel):
+    """The specified JSON. ``ranked_indices`` count from 1; ``confidence`` from 0 to 1."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    ranked_indices: tuple[int, ...]
+    is_sufficient: bool
+    missing: tuple[str, ...] = ()
+    next_action: Annotated[Literal["get_section", "search_again"] | None, BeforeValidator(_plain_word)] = None
+    refined_query: Annotated[str | None, BeforeValidator(_plain_word)] = None
+    confidence: float = Field(ge=0, le=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A passage as the judge sees it."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the call gave. ``judgement`` None: not judged, and ``reason`` says why (an error code or «unreadable»)."""
+
+    judgement: Judgement | None
+    reason: str = ""
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+
+def judge(
+    models: ModelSet, question: str, shown: Sequence[Shown], *, language: str, stop: threading.Event | None = None
+) -> Verdict:
+    """Reranks and judges. Never raises for a bad reply or a failed call; ``Stopped`` when it was stopped."""
+    messages: list[AnyMessage] = [
+        SystemMessage(render("documents_judge", language)),
+        HumanMessage(_ask(question, shown, language, models.constrained)),
+    ]
+    try:
+        answer = _call(models, messages, len(shown), stop)
+    except GieokError as error:
+        return Verdict(None, error.code)
+    asked, _, answered, exact = usage(answer)
+    if not exact:
+        asked, answered = sum(models.count(each.text) for each in messages), models.count(answer.text)
+    judgement = parse(answer.text, len(shown))
+    return Verdict(judgement, "" if judgement else "unreadable", asked, answered)
+
+
+def parse(text: str, count: int) -> Judgement | None:
+    """The judgement in a reply, its numbers within 1…``count`` and each once; None when there is none."""
+    found = re.search(r"\{.*\}", text, re.DOTALL)
+    try:
+        read = Judgement.model_validate(json.loads(found.group() if found else ""))
+    except (ValueError, ValidationError, RecursionError):
+        return None
+    ranked = tuple(dict.fromkeys(each for each in read.ranked_indices if 1 <= each <= count))
+    if read.ranked_indices and not ranked:
+        return None
+    query = clean(read.refined_query).strip()[:300] if read.refined_query else None
+    return read.model_copy(update={"ranked_indices": ranked, "refined_query": query or None})
+
+
+def excerpt(text: str, question: str, letters: int) -> str:
+    """The stretch of a text that shares most words with the question, on one line."""
+    line = " ".join(text.split())
+    if len(line) <= letters:
+        return line
+    asked = set(re.findall(r"\w{2,}", question.lower()))
+    sentences = sentence.split(text)
+    score = [len(asked & set(re.findall(r"\w{2,}", each.lower()))) for each in sentences]
+    best = max(range(len(sentences)), key=lambda at: (score[at], -at))
+    first = max(0, best - 1) if score[best] else 0
+    cut = " ".join(" ".join(sentences[first:]).split())
+    return f"{'… ' if first else ''}{cut[:letters]}{' …' if len(cut) > letters else ''}"
+
+
+def shape(count: int) -> dict[str, Any]:
+    """``response_format`` of the judgement over ``count`` passages."""
+    properties: dict[str, Any] = {
+        "ranked_indices": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1, "maximum": count},
+            "maxItems": 5,
+        },
+        "is_sufficient": {"type": "boolean"},
+        "missing": {"type": "array", "items": {"type": "string", "enum": list(MISSING)}, "maxItems": 3},
+        "next_action": {"anyOf": [{"type": "string", "enum": ["get_section", "search_again"]}, {"type": "null"}]},
+        "refined_query": {"type": "string", "maxLength": 80},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+    whole = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": whole}}
+
+
+def _call(models: ModelSet, messages: list[AnyMessage], count: int, stop: threading.Event | None) -> AIMessage:
+    limit = REPLY_TOKENS if models.constrained else REPLY_TOKENS_FREE
+    try:
+        return complete(models.utility, messages, stop=stop, response_format=shape(count), max_tokens=limit)
+    except RequestRejected:
+        if models.constrained:
+            raise
+        return complete(models.utility, messages, stop=stop, max_tokens=limit)  # a server without json_schema
+
+
+def _ask(question: str, shown: Sequence[Shown], language: str, small: bool) -> str:
+    asked, passages = _LABELS[language]
+    letters = LETTERS_SMALL if small else LETTERS
+    lines = [f"[{n}] {one.label}: {excerpt(one.text, question, letters)}" for n, one in enumerate(shown, 1)]
+    return f"{asked}: {' '.join(question.split())[:600]}\n{passages}:\n" + "\n".join(lines)

@@ -1,0 +1,292 @@
+"""The agentic loop as a LangGraph subgraph: search, judge, search again or open the section, at most three tool calls
+(copilot-rag.md §4.1).
+
+    START ─▶ call ─▶ judge ─┬─ sufficient, not judged, nothing more to do, or three calls ─▶ END
+               ▲            └─ search_again | get_section ─┐
+               └───────────────────────────────────────────┘
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from errors import PassageUnknown
+from model.modelset import ModelSet
+from retrieval import fallback
+from retrieval.document import Filters, Hit, Passage, Section
+from retrieval.judge import SHOWN, SHOWN_SMALL, Judgement, Shown, Verdict, judge
+from retrieval.lookup import Cited, LookUp, Step, Sufficiency, Tool
+
+CALLS = 3
+"""copilot-rag.md §8: tool calls at most."""
+PASSAGES, PASSAGES_SMALL = 6, 3
+"""Passages given to the model that answers."""
+BUDGET_SMALL = 700
+"""Tokens of passages for a model that needs constrained help: it reads slowly and gets lost in much."""
+
+
+class Searching(Protocol):
+    """What the loop needs of a library."""
+
+    def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]: ...
+
+    def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]: ...
+
+    def section(self, id_: str) -> Section: ...
+
+
+@dataclass(frozen=True)
+class Call:
+    """The tool call that comes next."""
+
+    tool: Tool
+    query: str = ""
+    filters: Filters = field(default_factory=Filters)
+    section: str = ""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        if self.tool == "get_section":
+            return {"section": self.section}
+        kept = {name: getattr(self.filters, name) for name in ("doc_type", "has_steps", "language")}
+        return {"query": self.query} | {name: value for name, value in kept.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A passage in the loop's hands, with its section's text once that was fetched."""
+
+    hit: Hit
+    section: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.section or self.hit.passage.text
+
+
+class LoopState(TypedDict):
+    """``found``: everything so far, best first; ``judgement``: the last one, None when it was not judged."""
+
+    next: Call | None
+    found: tuple[Found, ...]
+    trace: tuple[Step, ...]
+    judgement: Judgement | None
+
+
+@dataclass(frozen=True)
+class LoopContext:
+    """What the nodes use."""
+
+    library: Searching
+    models: ModelSet
+    question: str
+    language: str
+    filters: Filters
+    stop: threading.Event | None
+
+
+def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:
+    """Runs the next tool call; what it finds goes behind what was ranked before, each passage once."""
+    call, context, began = state["next"], runtime.context, time.monotonic()
+    assert call is not None
+    found, hits = TOOLS[call.tool](context, call, state["found"])
+    step = Step(call.tool, call.arguments, hits, None, "limit", search_seconds=time.monotonic() - began)
+    return {"found": found, "trace": (*state["trace"], step)}
+
+
+def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:
+    """Reranks what was found and says what comes next; nothing found needs no judge."""
+    context, began = runtime.context, time.monotonic()
+    most = SHOWN_SMALL if context.models.constrained else SHOWN
+    shown = state["found"][:most]
+    if not shown:
+        return {"next": None, "judgement": None}
+    verdict = _verdict(context, shown)
+    judgement = verdict.judgement
+    ranked = tuple(shown[number - 1] for number in judgement.ranked_indices) if judgement else state["found"]
+    step = _judged(state["trace"][-1], verdict, ranked, time.monotonic() - began)
+    trace = (*state["trace"][:-1], step)
+    following = _next(context, judgement, ranked, state["trace"]) if len(trace) < CALLS else None
+    found = ranked if judgement else state["found"]
+    return {"next": following, "found": found, "trace": trace, "judgement": judgement}
+
+
+def _verdict(context: LoopContext, shown: Sequence[Found]) -> Verdict:
+    passages = [Shown(_place(each.hit.passage), each.text) for each in shown]
+    return judge(context.models, context.question, passages, language=context.language, stop=context.stop)
+
+
+def _place(passage: Passage) -> str:
+    return " › ".join(dict.fromkeys((passage.title, *passage.path)))
+
+
+def _judged(step: Step, verdict: Verdict, ranked: Sequence[Found], seconds: float) -> Step:
+    place = {each.hit.passage.id: rank for rank, each in enumerate(ranked, 1)} if verdict.judgement else {}
+    return replace(
+        step,
+        hits=tuple(replace(hit, reranked=place.get(hit.passage.id)) for hit in step.hits),
+        judgement=verdict.judgement,
+        reason=verdict.reason,
+        prompt_tokens=verdict.prompt_tokens,
+        answer_tokens=verdict.answer_tokens,
+        judge_seconds=seconds,
+    )
+
+
+def _next(
+    context: LoopContext, judgement: Judgement | None, ranked: Sequence[Found], trace: Sequence[Step]
+) -> Call | None:
+    """The call that the judgement asks for, unless it was made before; then the other kind, if that makes sense."""
+    if judgement is None or (judgement.is_sufficient and judgement.ranked_indices):
+        return None
+    made = [(step.tool, step.arguments) for step in trace]
+    fresh = [call for call in _wanted(context, judgement, ranked) if (call.tool, call.arguments) not in made]
+    return fresh[0] if fresh else None
+
+
+def _wanted(context: LoopContext, judgement: Judgement, ranked: Sequence[Found]) -> list[Call]:
+    section = [Call("get_section", section=each.hit.passage.section_id) for each in ranked[:1] if not each.section]
+    query = judgement.refined_query or context.question
+    again = [Call("search_all", query, context.filters)]
+    if "steps" in judgement.missing and context.filters.has_steps is None:
+        again.insert(0, Call("search_by_metadata", query, replace(context.filters, has_steps=True)))
+    return [*section, *again] if judgement.next_action == "get_section" else [*again, *section]
+
+
+# --- the three tools (copilot-rag.md §4.2) --------------------------------------------------------
+
+_Result = tuple[tuple[Found, ...], tuple[Hit, ...]]
+
+
+def search_all(context: LoopContext, call: Call, before: Sequence[Found]) -> _Result:
+    """FAQ 3 + guide 7."""
+    return _merged(before, context.library.search_all(call.query, call.filters))
+
+
+def search_by_metadata(context: LoopContext, call: Call, before: Sequence[Found]) -> _Result:
+    """Passages of a kind, of a language, or with steps."""
+    return _merged(before, context.library.search(call.query, call.filters))
+
+
+def get_section(context: LoopContext, call: Call, before: Sequence[Found]) -> _Result:
+    """The whole section of a passage; the section's other passages are then no longer needed."""
+    try:
+        section = context.library.section(call.section)
+    except PassageUnknown:  # its document was changed a moment ago
+        return tuple(before), ()
+    mine = next(each for each in before if each.hit.passage.section_id == call.section)
+    rest = [each for each in before if each.hit.passage.section_id != call.section]
+    return (replace(mine, section=section.text), *rest), (mine.hit,)
+
+
+TOOLS: dict[Tool, Callable[[LoopContext, Call, Sequence[Found]], _Result]] = {
+    "search_all": search_all,
+    "search_by_metadata": search_by_metadata,
+    "get_section": get_section,
+}
+
+
+def _merged(before: Sequence[Found], hits: Sequence[Hit]) -> _Result:
+    """New hits first (the earlier ones were not enough), then what was ranked before; each passage once."""
+    known = {each.hit.passage.id: each for each in before}
+    fresh = tuple(known.pop(hit.passage.id, Found(hit)) for hit in hits)
+    kept = 1 if before else 0
+    return (*fresh[: SHOWN_SMALL - kept], *known.values(), *fresh[SHOWN_SMALL - kept :]), tuple(hits)
+
+
+# --- the graph ------------------------------------------------------------------------------------
+
+
+def _follow(state: LoopState) -> str:
+    return "call" if state["next"] else END
+
+
+def _build() -> Any:
+    wires = StateGraph(LoopState, context_schema=LoopContext)
+    wires.add_node("call", call_node)
+    wires.add_node("judge", judge_node)
+    wires.add_edge(START, "call")
+    wires.add_edge("call", "judge")
+    wires.add_conditional_edges("judge", _follow, ["call", END])
+    return wires.compile(checkpointer=False)
+
+
+GRAPH = _build()
+
+
+def look_up(
+    library: Searching,
+    question: str,
+    models: ModelSet,
+    language: str,
+    *,
+    filters: Filters | None = None,
+    stop: threading.Event | None = None,
+    budget: int = 1500,
+    menu: Path | None = None,
+) -> LookUp:
+    """Runs the loop. ``budget``: tokens of passages at most. Raises ``Stopped``, and what the library raises."""
+    began, asked = time.monotonic(), filters or Filters()
+    context = LoopContext(library, models, question, language, asked, stop)
+    start = LoopState(next=Call("search_all", question, asked), found=(), trace=(), judgement=None)
+    end: LoopState = GRAPH.invoke(start, context=context)
+    judgement = end["judgement"]
+    chosen = fallback.choose(
+        ranked=len(end["found"]),
+        sufficient=judgement.is_sufficient if judgement else None,
+        confidence=judgement.confidence if judgement else None,
+        question=question,
+        language=language,
+        menu=menu,
+    )
+    useless = chosen is not None and chosen.kind != "best_effort"
+    return LookUp(
+        question=question,
+        language=language,
+        passages=() if useless else _cited(end["found"], models, budget),
+        trace=end["trace"],
+        sufficiency=_sufficiency(end),
+        confidence=judgement.confidence if judgement else None,
+        missing=judgement.missing if judgement else (),
+        fallback=chosen,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _sufficiency(end: LoopState) -> Sufficiency:
+    if not end["found"]:
+        return "empty"
+    judgement = end["judgement"]
+    if judgement is None:
+        return "not_judged"
+    return "sufficient" if judgement.is_sufficient else "insufficient"
+
+
+def _cited(found: Sequence[Found], models: ModelSet, budget: int) -> tuple[Cited, ...]:
+    """What fits the budget, best first; a section that does not fit gives way to its passage."""
+    most = PASSAGES_SMALL if models.constrained else PASSAGES
+    left = min(budget, BUDGET_SMALL) if models.constrained else budget
+    cited: list[Cited] = []
+    for each in found:
+        texts = [text for text in (each.section, each.hit.passage.text) if text]
+        text = next((text for text in texts if models.count(text) <= left), None)
+        if text is None and not cited:
+            text = _shortened(each.hit.passage.text, models, left)
+        if text is not None and len(cited) < most:
+            cited.append(Cited(len(cited) + 1, each.hit.passage, text, expanded=text == each.section))
+            left -= models.count(text)
+    return tuple(cited)
+
+
+def _shortened(text: str, models: ModelSet, budget: int) -> str:
+    while models.count(text) > budget and len(text) > 80:
+        text = text[: int(len(text) * 0.7)]
+    return f"{text} …"

@@ -1,0 +1,88 @@
+"""``search_documents``: the loop as a tool of the chat, its result marked as data with numbers to cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from prompt import render
+from retrieval.fallback import BEST_EFFORT
+from retrieval.lookup import LookUp
+from text.clean import clean
+
+NAME = "search_documents"
+_METADATA: dict[str, Any] = {
+    "about": {
+        "ko": "문서(FAQ와 가이드)에서 찾기: 제품 사용법, 설정, 정책에 관한 질문",
+        "en": "search the documents (FAQ and guides): how to use the product, settings, policies",
+    },
+    "examples": {
+        "ko": [
+            ("압축률은 어떻게 바꿔?", {"query": "압축률 바꾸는 방법"}),
+            ("문서에는 환불이 며칠 걸린다고 되어 있어?", {"query": "환불 기간"}),
+            ("설치하려면 뭐가 필요해?", {"query": "설치에 필요한 것"}),
+            ("API 키는 어디에 넣어?", {"query": "API 키 설정"}),
+        ],
+        "en": [
+            ("How do I change the compression rate?", {"query": "change the compression rate"}),
+            ("What does the manual say about refunds?", {"query": "refunds"}),
+            ("What do I need to install it?", {"query": "installation requirements"}),
+            ("Where do I put my API key?", {"query": "API key setting"}),
+        ],
+    },
+}
+
+
+class SearchArguments(BaseModel):
+    """Arguments of ``search_documents``."""
+
+    query: str = Field(max_length=1000, description="What to look for, in the words of the user's question")
+
+
+def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None) -> BaseTool:
+    """The tool. ``look_up``: usually ``Library.look_up`` with its models and language; ``heard`` gets each outcome.
+
+    The message that it makes has ``LookUp.plain()`` as its artifact.
+    """
+
+    def search_documents(query: str) -> tuple[str, dict[str, Any]]:
+        found = look_up(query)
+        heard(found)
+        return result(found), found.plain()
+
+    made = StructuredTool.from_function(
+        search_documents,
+        name=NAME,
+        description="Searches the documents (FAQ and guides) and gives passages to answer from, with numbers to cite.",
+        args_schema=SearchArguments,
+        response_format="content_and_artifact",
+    )
+    made.metadata = _METADATA
+    return made
+
+
+def result(found: LookUp) -> str:
+    """What the model is given: the passages as data, or the specified sentence with menu links."""
+    if not found.passages:
+        said = found.fallback.text if found.fallback else ""
+        menu = "\n".join(f"- [{link.title}]({link.url})" for link in found.fallback.links) if found.fallback else ""
+        return render("documents_missing", found.language, said=said, links=menu).strip()
+    note = BEST_EFFORT[found.language] if found.fallback else ""
+    passages = "\n".join(
+        f'<passage number="{each.number}" source="{_attribute(each.label)}">\n{fenced(each.text)}\n</passage>'
+        for each in found.passages
+    )
+    return render("documents_found", found.language, note=note, passages=passages)
+
+
+def fenced(text: str) -> str:
+    """The text as data: it cannot close the frame it stands in."""
+    return re.sub(r"<(?=/?\s*passage)", "‹", clean(text), flags=re.IGNORECASE)
+
+
+def _attribute(text: str) -> str:
+    return fenced(text).replace('"', "'").replace("\n", " ").replace("<", "‹").replace(">", "›")
