@@ -75,7 +75,7 @@ def _postgres(url: str) -> Checkpoints:
         from psycopg_pool import ConnectionPool
     except ModuleNotFoundError as error:
         raise MissingExtra(feature="PostgreSQL", package="langgraph-checkpoint-postgres psycopg[binary]") from error
-    pool = ConnectionPool(
+    pool: ConnectionPool[Any] = ConnectionPool(
         re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url),
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
         min_size=1,

@@ -33,7 +33,7 @@ def _driver_errors() -> tuple[type[Exception], ...]:
     return (Error,)
 
 
-_DRIVER = _driver_errors()
+_FAILURES: tuple[type[Exception], ...] = (DBAPIError, PoolTimeout, sqlite3.Error, OSError, *_driver_errors())
 
 
 def connect(url: str) -> tuple[Engine, bool]:
@@ -80,7 +80,7 @@ def translated(where: str) -> Iterator[None]:
     """Turns database exceptions into ``DiskFull`` and ``StoreUnavailable``."""
     try:
         yield
-    except (DBAPIError, PoolTimeout, sqlite3.Error, OSError, *_DRIVER) as error:
+    except _FAILURES as error:
         reason = (str(getattr(error, "orig", None) or error) or type(error).__name__).splitlines()[0]
         if "disk is full" in reason or "No space left" in reason:
             raise DiskFull(path=where, needed="more", free="none") from error

@@ -132,7 +132,7 @@ def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(
     gate.set()
     assert bot.background.idle(5)
     assert bot.store.ledger.summaries(own, superseded=True) == []
-    assert not bot.state(own)
+    assert bot.snapshot(own).values == {}
 
 
 def test_nothing_is_made_ahead_when_it_is_switched_off(agent: OpenAgent, session: NewSession) -> None:

@@ -152,7 +152,8 @@ def test_a_stop_while_a_tool_runs_keeps_its_result_and_answers_no_more(agent: Op
     stop = threading.Event()
     two = calling("calculate", "a", expression="1+1")
     two.tool_calls += calling("calculate", "b", expression="2+2").tool_calls
-    bot = agent(lambda messages: two if len(prompts(bot)) == 1 else answering(messages))
+    first = iter([two])
+    bot = agent(lambda messages: next(first, None) or answering(messages))
     own = session(bot)
     events = until(bot.run(own, question(1), stop=stop), ToolStarted, stop)
     assert done(events).stopped

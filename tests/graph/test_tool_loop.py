@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -95,7 +96,8 @@ def test_at_the_limit_the_model_answers_without_tools(agent: OpenAgent, session:
 
 
 def test_a_model_that_calls_tools_past_the_limit_does_not_run_for_ever(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(lambda _: calling("calculate", f"c{len(prompts(bot))}", expression="1+1"), tool_limit=2)
+    numbers = count()
+    bot = agent(lambda _: calling("calculate", f"c{next(numbers)}", expression="1+1"), tool_limit=2)
     own = session(bot)
     end = failed(say(bot, own, "계속 계산해 봐"))
     assert end.code == "empty_answer"

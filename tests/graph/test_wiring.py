@@ -40,9 +40,9 @@ def test_the_drawing() -> None:
 
 
 def test_it_runs_without_a_checkpointer_a_store_or_a_key() -> None:
-    chat = [calling("calculate", expression="6*7"), answer(1)]
+    chat = (calling("calculate", expression="6*7"), answer(1))
     context = TurnContext(scripted.models(chat, summarising), load())
-    end = graph.invoke({"messages": [HumanMessage(question(1))]}, context=context)  # type: ignore[arg-type]
+    end = graph.invoke({"messages": [HumanMessage(question(1))]}, context=context)
     assert [message.type for message in end["messages"]] == ["human", "ai", "tool", "ai"]
     assert end["messages"][-1].text == answer(1)
 
@@ -53,7 +53,7 @@ def test_it_counts_turns_by_itself_when_nobody_does() -> None:
     state: dict[str, object] = {"messages": []}
     for number in range(1, 6):
         messages = [*state["messages"], HumanMessage(question(number))]  # type: ignore[misc]
-        state = graph.invoke({**state, "messages": messages}, context=context)  # type: ignore[arg-type]
+        state = graph.invoke({**state, "messages": messages}, context=context)
     assert state["messages"][-1].text == answer(5)  # type: ignore[index]
     assert summarised(context.models.chat.calls[-1]) == [(1, 3)]  # type: ignore[attr-defined]
     assert raw(context.models.chat.calls[-1]) == [topic(4), topic(5)]  # type: ignore[attr-defined]
