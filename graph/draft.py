@@ -21,10 +21,10 @@ from text.clean import clean
 
 NOTE = {"ko": 45, "en": 90}
 """Characters of a usual note, by language."""
-MOST_NOTES, MOST_REPAIRED = 24, 5
+MOST_NOTES, MOST_REPAIRED = 24, 3
 MOST_TOKENS = 3000
 """Prompt tokens of the embedded model's summaries: about a minute and a half of reading on two cores."""
-ASKED = 1.1
+ASKED = 0.8
 """Notes are asked for this share of the target; sentences of the original fill what they leave."""
 COPIED = 0.85
 """A note that shares this much with a sentence of the original is that sentence, and its speaker's words."""
@@ -133,7 +133,7 @@ def _shaped(schema: dict[str, Any], tokens: int) -> dict[str, Any]:
 
 
 def _said(source: Source, answer: str, longest: int) -> list[note.Note]:
-    return [each for said in _read(answer) if (each := _note(source, said, longest))]
+    return [each for said in note.unprefixed(_read(answer)) if (each := _note(source, said, longest))]
 
 
 def _read(answer: str) -> list[str]:
@@ -147,10 +147,13 @@ def _read(answer: str) -> list[str]:
     return [" ".join(said.split()) for said in found if isinstance(said, str) and said.strip()]
 
 
-def _note(source: Source, said: str, length: int) -> note.Note | None:
-    """A note with its place in the original; None when it states a number, date or identifier that is not there."""
-    if len(said) >= length:
-        said = note.shorten(said, length - 1)
+def _note(source: Source, said: str, longest: int) -> note.Note | None:
+    """A note with its place in the original; None when it states a number, date or identifier that is not there.
+
+    One that the shape cut off is cut back to a clause; to a mere word only where the whole summary has no more room.
+    """
+    if len(said) >= longest:
+        said = note.shorten(said, longest - 1, word=longest >= source.room.target)
     exact = [each for each in fact.facts(said) if each.kind != "name"]
     if not said or any(not fact.holds(source.original, each) for each in exact):
         return None

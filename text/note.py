@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +15,8 @@ MODEL, SOURCE = 0, 1
 
 _CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|\s+[—–]\s+")
 _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
+_CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
+_LOOP = 3
 _END = re.compile(r"[.!?。？！…]$")
 
 
@@ -46,16 +49,35 @@ def tidy(text: str) -> str:
     return re.sub(r"^[a-z]+(?=[\s,])", lambda word: word.group().capitalize(), bare)
 
 
-def shorten(text: str, most: int) -> str:
-    """The text cut back to the end of a sentence, a clause or else a word, within ``most`` characters; or ''."""
+def shorten(text: str, most: int, *, word: bool = True) -> str:
+    """The text cut back to the end of a sentence or clause within ``most`` characters, with ``word`` else of a word.
+
+    '' when there is no such end.
+    """
     if len(text) <= most:
         return text
     head = text[: most + 1]
-    for mark, least in ((r"(?<=[.!?。…])(?=\s)", most // 2), (r"(?=[,;]\s)", most // 2), (r"(?=\s)", 1)):
+    for mark, least in _CUTS if word else _CUTS[:-1]:
         ends = [match.start() for match in re.finditer(mark, head)]
-        if ends and ends[-1] >= least:
+        if ends and ends[-1] >= max(1, most * least):
             return head[: ends[-1]].rstrip(" ,;")
     return ""
+
+
+def unprefixed(texts: Sequence[str]) -> list[str]:
+    """The texts, where three or more begin alike without what they repeat of the first.
+
+    A small model that is caught in a loop puts the same subject before every note, where it is wrong.
+    """
+    starts = Counter(start for text in texts for start in set(_starts(text)))
+    common = max((start for start, times in starts.items() if times >= _LOOP), key=len, default="")
+    first = next((text for text in texts if common and text.startswith(common)), "")
+    return [text.removeprefix(common) if text != first else text for text in texts]
+
+
+def _starts(text: str) -> Iterator[str]:
+    """The beginnings of a text that end between words and are long enough to be a loop."""
+    return (text[: gap.end()] for gap in re.finditer(r"\s", text) if gap.start() >= 12)
 
 
 def place(text: str, sentences: Sequence[Note]) -> Note | None:

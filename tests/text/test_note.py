@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from text.note import SOURCE, Note, alike, clauses, join, place, shorten, tidy
+from text.note import SOURCE, Note, alike, clauses, join, place, shorten, tidy, unprefixed
 
 WORDS = st.text(alphabet="가나다라마바사abcdef", min_size=1, max_size=9)
 
@@ -52,3 +52,17 @@ def test_a_note_belongs_to_the_sentence_it_resembles() -> None:
 def test_likeness_ignores_marks_and_case() -> None:
     assert alike("The Van costs £504.", "the van costs 504 in total")
     assert not alike("The van costs £504.", "Hannah likes jazz")
+
+
+def test_a_text_without_a_clause_end_is_not_cut_between_words_unless_allowed() -> None:
+    assert shorten("검색 광고가 가장 효율적이고 유튜브가 1", 18, word=False) == ""
+    assert shorten("남은 예산은 1,275만 원으로, 이월할지 반납할지가 첫", 24, word=False) == "남은 예산은 1,275만 원으로"
+
+
+def test_what_a_looping_model_repeats_before_every_note_is_removed() -> None:
+    looped = [
+        f"최영호 부장님과 정다은 과장님은 {each}" for each in ("4시에 만난다", "집행률은 85%이다", "7층에서 한다")
+    ]
+    assert unprefixed(looped) == ["최영호 부장님과 정다은 과장님은 4시에 만난다", "집행률은 85%이다", "7층에서 한다"]
+    assert unprefixed(looped[:2]) == looped[:2]
+    assert unprefixed([]) == []
