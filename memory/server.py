@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from errors import MemoryAway, MissingExtra
 from model.lock import held, open_lock, try_lock
@@ -132,7 +134,7 @@ def _answers(path: Path) -> bool:
     """Whether a server on this socket is ready: it has loaded its data."""
     if not path.exists():
         return False
-    client = redis.Redis(unix_socket_path=str(path), socket_timeout=0.5, protocol=2)
+    client = redis.Redis(unix_socket_path=str(path), socket_timeout=0.5, protocol=2, retry=Retry(NoBackoff(), 0))
     with contextlib.closing(client):
         try:
             return bool(client.ping())

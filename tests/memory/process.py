@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import signal
 from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import settings
 from memory import Memory
+from memory.server import Server
 from store import Store
 from tests.memory.models import good
 
@@ -22,6 +24,15 @@ def start(work: object, *args: object) -> ForkServerProcess:
     process = CONTEXT.Process(target=work, args=args)  # type: ignore[arg-type]
     process.start()
     return process
+
+
+def use_server(folder: Path, ready: Event, leave: Event) -> None:
+    """Use the embedded server of a folder until told to leave."""
+    server = Server(folder)
+    server.ensure()
+    ready.set()
+    leave.wait()
+    server.close()
 
 
 def fold_until(step: str, url: str, folder: Path, session: str) -> None:

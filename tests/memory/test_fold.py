@@ -83,9 +83,7 @@ def test_a_pinned_statement_is_part_of_the_request() -> None:
 
 def test_a_value_that_nobody_said_becomes_no_entity() -> None:
     made = fold(
-        saying(
-            "Sarah Kim, 100 million won.\n---\nbudget: 100 million won\nboss: Peter\nmood: She is one who plans."
-        )
+        saying("Sarah Kim, 100 million won.\n---\nbudget: 100 million won\nboss: Peter\nmood: She is one who plans.")
     )
     assert [each.key for each in made.entities] == ["budget"]
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.context import ForkServerProcess
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -16,18 +18,7 @@ import redis
 
 from memory import server as module
 from memory.server import Server
-
-ROOT = Path(__file__).parents[2]
-USER = """
-import sys
-from pathlib import Path
-from memory.server import Server
-server = Server(Path(sys.argv[1]))
-server.ensure()
-print("ready", flush=True)
-sys.stdin.readline()
-server.close()
-"""
+from tests.memory import process
 
 
 @pytest.fixture
@@ -67,24 +58,25 @@ def gone(number: int) -> bool:
 
 
 @contextlib.contextmanager
-def user(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that uses the server."""
-    command = [sys.executable, "-c", USER, str(folder)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield process
-        process.kill()
+def user(folder: Path, wait: bool = True) -> Iterator[tuple[ForkServerProcess, Event]]:
+    """Another process that uses the server, and the event that says that it does; killed at the end."""
+    ready, leave = process.CONTEXT.Event(), process.CONTEXT.Event()
+    started = process.start(process.use_server, folder, ready, leave)
+    try:
+        assert not wait or ready.wait(20)
+        yield started, ready
+    finally:
+        started.kill()
+        started.join()
 
 
 def test_processes_share_one_server_and_it_outlives_the_one_that_started_it(folder: Path) -> None:
-    with user(folder) as first:
+    with user(folder) as (first, _):
         other = Server(folder)
         other.ensure()
         number = pid(other)
         first.kill()
-        first.wait()
+        first.join()
         time.sleep(2 * module.GRACE_SECONDS)
         assert pid(other) == number
         other.close()
@@ -92,9 +84,9 @@ def test_processes_share_one_server_and_it_outlives_the_one_that_started_it(fold
 
 
 def test_it_stops_when_its_last_user_is_killed(folder: Path) -> None:
-    with user(folder) as only:
+    with user(folder) as (only, _):
         number = pid(Server(folder))
-        only.send_signal(signal.SIGKILL)
+        only.kill()
         until(lambda: gone(number))
     assert not (folder / "valkey.sock").exists()
 
@@ -147,18 +139,12 @@ def test_a_second_keeper_starts_no_second_server(server: Server, folder: Path) -
 
 def test_many_starting_at_once_get_the_same_server(folder: Path) -> None:
     with contextlib.ExitStack() as stack:
-        command = [sys.executable, "-c", USER, str(folder)]
-        pipe = subprocess.PIPE
-        started = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) for _ in range(3)]
-        for each in started:
-            stack.enter_context(each)
-        assert [each.stdout.readline() for each in started if each.stdout] == ["ready\n"] * 3
+        started = [stack.enter_context(user(folder, wait=False)) for _ in range(4)]
+        assert all(ready.wait(20) for _, ready in started)
         servers = [
             line for line in (folder / "valkey.log").read_text("utf-8").splitlines() if "Ready to accept" in line
         ]
         assert len(servers) == 1
-        for each in started:
-            each.kill()
 
 
 def test_a_long_path_has_its_socket_elsewhere(tmp_path: Path) -> None:
