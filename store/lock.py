@@ -11,11 +11,12 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from sqlalchemy import URL, create_engine, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from errors import SessionBusy
@@ -74,7 +75,11 @@ class AdvisoryLock:
                 free = connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar()
             if not free:
                 raise SessionBusy(session=session_id)
-            yield
+            try:
+                yield
+            finally:  # closing alone would do, but not before the server has noticed
+                with suppress(DBAPIError):
+                    connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
 
 
 def _digest(session_id: str) -> bytes:
