@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 FRAME_SECONDS = 0.08
 FRAME_BYTES = 350  # what a frame costs beside its text
 ALLOWANCE = 40_000
-PER_ANSWER_BYTE = 20
+LONG = 8_000
+PER_BYTE, PER_LONG_BYTE = 20, 6  # bytes that may be sent for each byte of an answer, up to LONG and beyond
+
+
+def allowance(answer_bytes: int) -> int:
+    """The bytes that an answer of that length may cost in all."""
+    return ALLOWANCE + PER_BYTE * min(answer_bytes, LONG) + PER_LONG_BYTE * max(0, answer_bytes - LONG)
 
 
 @dataclass
@@ -24,7 +30,7 @@ class Pace:
         """Whether the unfinished paragraph ``tail`` of an answer so long may be sent now; counts it if so."""
         cost = FRAME_BYTES + len(tail.encode("utf-8", "replace"))
         late = self.clock() - self._last >= FRAME_SECONDS
-        if not late or self.sent + cost > ALLOWANCE + PER_ANSWER_BYTE * answer_bytes:
+        if not late or self.sent + cost > allowance(answer_bytes):
             return False
         self._last = self.clock()
         self.sent += cost

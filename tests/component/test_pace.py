@@ -31,7 +31,7 @@ def test_an_answer_of_2000_tokens_stays_below_300_kilobytes(seconds_per_token: f
     clock = Clock()
     pace, text, cut = Pace(clock), "", 0
     for number in range(2000):
-        text += "\n\n기억" if number % paragraph == paragraph - 1 else "기억"
+        text += "\n\n기억은 " if number % paragraph == paragraph - 1 else "기억은 "
         clock.now += seconds_per_token
         until = boundary(text, cut)
         pace.sent += len(text[cut:until].encode()) if until > cut else 0
