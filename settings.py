@@ -116,6 +116,13 @@ class Settings(BaseSettings):
     ahead: bool = Field(
         True, description="Make the next chunk summary in the background as soon as its third turn ends."
     )
+    titles: bool = Field(True, description="Let the model give conversations their titles, beside the answer.")
+    trash_days: float = Field(
+        30.0, ge=0, description="Days after which a deleted conversation is removed for good. 0: never."
+    )
+    import_limit: int = Field(
+        200_000_000, ge=1, description="Largest file of conversations that is imported, in bytes."
+    )
     memory: bool = Field(True, description="Long-term memory: recursive summaries and entities in Redis.")
     memory_ttl: float = Field(
         24.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from graph import revise, turn
+from graph import revise, trash, turn
 from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
@@ -86,7 +86,7 @@ def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None)
     resolve = _Once(models or _resolver(settings))
     store = Store(settings.database)
     checkpoints = open_checkpoints(settings.database_url, settings.data_dir)
-    return Agent(
+    agent = Agent(
         settings=settings,
         store=store,
         checkpoints=checkpoints,
@@ -95,6 +95,8 @@ def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None)
         models=resolve,
         background=Background(yields=lambda: resolve.known is not None and resolve.known.kind in ("embedded", "local")),
     )
+    trash.plan(agent, agent.delete_session)
+    return agent
 
 
 def _resolver(settings: Settings) -> Callable[[], ModelSet]:

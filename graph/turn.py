@@ -24,7 +24,7 @@ from errors import (
     Unexpected,
     trace,
 )
-from graph import ahead, repair
+from graph import ahead, repair, title
 from graph.context import raw_tokens
 from graph.engine import Engine, config
 from graph.event import Done, Event, Failed
@@ -227,6 +227,7 @@ class _Run:
             self.engine.checkpoints.prune(self.session.id)
             if self.engine.settings.ahead:
                 ahead.plan(self.engine, self.session.id, self.state or self.engine.state(self.session.id))
+            title.plan(self.engine, self.session.id, self.number)
         except GieokError as error:
             log.warning("after turn %d: %s", self.number, error.code)
 

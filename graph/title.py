@@ -1,0 +1,136 @@
+"""A session's title, made from the conversation by a short side call; the user's own title always wins (issue 3).
+
+After the first answered turn, and once more after turn 4, when it is clearer what the conversation is about. When no
+good title comes of it, the first line of the question stays.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.messages import HumanMessage, SystemMessage
+
+import prompt
+from errors import GieokError, SessionUnknown
+from graph.engine import Engine
+from model.modelset import ModelSet
+from model.stream import complete
+from store import Session, Turn
+from text.clean import clean
+from text.language import Language, detect
+
+log = logging.getLogger(__name__)
+
+CHARS = 30
+LAST_TURN = 4
+MOST_TOKENS = 60
+"""Longest title in tokens of the model's answer: 30 syllables, with what stands around them."""
+SAID_CHARS = {1: (400, 300), LAST_TURN: (160, 120)}
+"""Characters of a question and of an answer that the model is shown, by the number of turns."""
+
+_LABELS = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
+_REQUEST = {"ko": "이 대화의 제목을 한국어로 쓰세요.", "en": "Write the title of this conversation in English."}
+_CLOSING = re.compile(r"<(?=/?\s*conversation)", re.IGNORECASE)
+_LABEL = re.compile(r"^\s*(?:제목|title)\s*[:：]\s*", re.IGNORECASE)
+_AROUND = " \t\"'“”‘’「」『』《》<>*_#`.。·-–—:："
+_WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": re.compile(r"[^\W\d_A-Za-zÀ-ÿ]+")}
+"""Words in another script than the conversation's language."""
+
+
+def plan(engine: Engine, session_id: str, number: int) -> None:
+    """Puts the title on the list of side work, when one is due after turn ``number``."""
+    if engine.settings.titles and _due(engine.store.session(session_id), number):
+        engine.background.submit(("title", session_id), _work(engine, session_id, number))
+
+
+def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threading.Event | None = None) -> str | None:
+    """A title of at most ``CHARS`` characters in the conversation's language, or None when the model gave none.
+
+    Raises ``Stopped`` when ``stop`` was set, and the model's own errors.
+    """
+    said = [(clean(turn.question), clean(turn.answer or "")) for turn in turns]
+    whole = "\n".join(text for pair in said for text in pair)
+    language = detect(whole, default)
+    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(said, language))]
+    answer = complete(models.utility, messages, stop=stop, **_bound(models))
+    return _tidy(answer.text, language, whole)
+
+
+def _due(session: Session, number: int) -> bool:
+    """A title of the first question is replaced early; a model's own only once, after turn ``LAST_TURN``."""
+    return session.titled != "user" and (number == LAST_TURN or (session.titled == "auto" and number < LAST_TURN))
+
+
+def _work(engine: Engine, session_id: str, number: int) -> Callable[[threading.Event], None]:
+    def work(stop: threading.Event) -> None:
+        try:
+            session = engine.store.session(session_id)
+            turns = [turn for turn in engine.store.turns_between(session_id, 1, number) if turn.answer]
+            if not turns or not _due(session, number):
+                return
+            title = make(turns, engine.models(), session.language, stop)
+            if title:
+                engine.store.entitle(session_id, title)
+        except SessionUnknown:  # deleted meanwhile
+            return
+        except GieokError as error:
+            log.info("no title for a session: %s", error.code)
+
+    return work
+
+
+def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
+    """The conversation as data, which cannot close the frame it stands in, and what is asked for."""
+    most = SAID_CHARS[1 if len(said) == 1 else LAST_TURN]
+    lines = [
+        f"[{label}] {_CLOSING.sub('‹', _cut(text, limit))}"
+        for pair in said
+        for label, text, limit in zip(_LABELS[language], pair, most, strict=True)
+    ]
+    return "<conversation>\n" + "\n".join(lines) + "\n</conversation>\n\n" + _REQUEST[language]
+
+
+def _cut(text: str, limit: int) -> str:
+    line = " ".join(text[: limit * 4].split())
+    return line if len(line) <= limit else f"{line[:limit]} …"
+
+
+def _bound(models: ModelSet) -> dict[str, Any]:
+    if not models.constrained:
+        return {}
+    shape = {"type": "object", "properties": {"title": {"type": "string", "minLength": 2, "maxLength": 2 * CHARS}}}
+    schema = {"name": "title", "schema": {**shape, "required": ["title"], "additionalProperties": False}}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}, "max_tokens": MOST_TOKENS}
+
+
+def _tidy(answer: str, language: Language, source: str) -> str | None:
+    """The title without what models like to put around it; None when it is none or in another language."""
+    lines = [line for line in _unwrapped(answer).splitlines() if line.strip()]
+    if not lines:
+        return None
+    line = " ".join(clean(_LABEL.sub("", lines[0].strip(_AROUND))).split())
+    title = _shortened(line.strip(_AROUND))
+    foreign = [word for word in _WORD[language].findall(title) if word.casefold() not in source.casefold()]
+    return title if len(title) > 1 and not foreign else None
+
+
+def _unwrapped(answer: str) -> str:
+    """The title from JSON, or the text as it is."""
+    try:
+        made = json.loads(answer)
+    except (ValueError, RecursionError):
+        return answer if not answer.lstrip().startswith("{") else ""
+    return str(made.get("title", "")) if isinstance(made, dict) else str(made)
+
+
+def _shortened(line: str) -> str:
+    """At most ``CHARS`` characters, cut between words where there are any."""
+    if len(line) <= CHARS:
+        return line
+    cut = line[: CHARS + 1].rsplit(None, 1)[0] if " " in line[:CHARS] else line[:CHARS]
+    return cut[:CHARS].rstrip(f"{_AROUND},;")
