@@ -133,7 +133,16 @@ def _shaped(schema: dict[str, Any], tokens: int) -> dict[str, Any]:
 
 
 def _said(source: Source, answer: str, longest: int) -> list[note.Note]:
-    return [each for said in note.unprefixed(_read(answer)) if (each := _note(source, said, longest))]
+    """The usable notes of an answer. One after a note that the shape cut off goes on in mid-word: it is left out."""
+    raw = _read(answer)
+    cut = [len(said) >= longest for said in raw]
+    word = longest >= source.room.target  # the whole summary has no more room than this note
+    made = []
+    for said, is_cut, after_cut in zip(note.unprefixed(raw), cut, [False, *cut], strict=False):
+        whole = note.shorten(said, len(said) - 1, word=word) if is_cut else said
+        if whole and not after_cut and (each := _note(source, whole)):
+            made.append(each)
+    return made
 
 
 def _read(answer: str) -> list[str]:
@@ -147,15 +156,10 @@ def _read(answer: str) -> list[str]:
     return [" ".join(said.split()) for said in found if isinstance(said, str) and said.strip()]
 
 
-def _note(source: Source, said: str, longest: int) -> note.Note | None:
-    """A note with its place in the original; None when it states a number, date or identifier that is not there.
-
-    One that the shape cut off is cut back to a clause; to a mere word only where the whole summary has no more room.
-    """
-    if len(said) >= longest:
-        said = note.shorten(said, longest - 1, word=longest >= source.room.target)
+def _note(source: Source, said: str) -> note.Note | None:
+    """A note with its place in the original; None when it states a number, date or identifier that is not there."""
     exact = [each for each in fact.facts(said) if each.kind != "name"]
-    if not said or any(not fact.holds(source.original, each) for each in exact):
+    if any(not fact.holds(source.original, each) for each in exact):
         return None
     near = note.place(said, source.sentences)
     copied = near is not None and note.shared(said, near.text) > COPIED

@@ -190,6 +190,13 @@ def test_an_answer_that_was_cut_off_gives_its_whole_notes() -> None:
     assert made.lost == ()
 
 
+def test_a_note_that_goes_on_in_mid_word_where_the_last_was_cut_off_is_dropped() -> None:
+    cut = "김민수 과장이 온다, 준비는 천천히 하고 회의실은 먼저 치우고 자료는 나중에 챙기며 " * 2
+    notes = json.dumps([cut[:72], "기며 120만 원을 쓴다"])
+    made = run(FACTS + chunk(200), scripted(notes, "{}", constrained=True)[0], rate=0.5)
+    assert "기며 120만 원을 쓴다" not in made.record["summary"]
+
+
 def test_no_usable_note_is_rejected() -> None:
     with pytest.raises(SummaryRejected):
         run(chunk(500), scripted("[]", constrained=True)[0])
