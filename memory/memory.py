@@ -227,6 +227,16 @@ class Memory:
         kept |= {each.number: each for each in newest}
         return [kept[number] for number in sorted(kept)]
 
+    def diff(self, tenant: str, session: str, older: int, newer: int) -> list[recollect.Difference]:
+        """What changed between two versions, sentence by sentence; 0 is the empty memory before the first.
+
+        Raises ``NothingToUndo`` when there is no such version.
+        """
+        texts = {0: "", **{each.number: each.text for each in self.versions(tenant, session)}}
+        if older not in texts or newer not in texts:
+            raise NothingToUndo(session=session)
+        return recollect.difference(texts[older], texts[newer])
+
     def edit(self, tenant: str, session: str, text: str) -> MemoryView:
         """Replace the memory's text by hand. Raises ``MemoryTooLarge``, ``MemoryAway``."""
         lines = sentence.split(text)

@@ -6,8 +6,10 @@ finds what has left it.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from memory import change
 from memory.line import about, pairs
@@ -15,6 +17,7 @@ from memory.state import State, Version, same_key
 from text import sentence
 
 MOST_FORGOTTEN = 50
+Difference = tuple[Literal["same", "gone", "new"], str]
 
 
 def search(query: str, state: State, base: State | None, versions: Sequence[Version], limit: int) -> list[str]:
@@ -34,6 +37,13 @@ def search(query: str, state: State, base: State | None, versions: Sequence[Vers
     if not query.strip():
         return list(dict.fromkeys(now))[:limit]
     return _best(query, found, limit)
+
+
+def difference(old: str, new: str) -> list[Difference]:
+    """The sentences of both texts in order, each with what became of it."""
+    marks: dict[str, Literal["same", "gone", "new"]] = {"  ": "same", "- ": "gone", "+ ": "new"}
+    lines = difflib.ndiff(sentence.split(old), sentence.split(new))
+    return [(marks[line[:2]], line[2:]) for line in lines if line[:2] in marks]
 
 
 def without(state: State, what: str, turn: int) -> State:
