@@ -81,6 +81,8 @@ def _draw(view: View) -> Panel:
 
 def _draw_history(view: View, summaries: Sequence[Summary]) -> None:
     draw_summaries(view.words, summaries[-CARDS:], len(summaries) - CARDS)
+    if not summaries:
+        return
     st.markdown(f"## {view.words('total.title')}", anchors=False)
     draw_totals(view.words, totals(summaries))
 
