@@ -9,7 +9,7 @@ Language = Literal["ko", "en"]
 
 _KOREAN = re.compile(r"[가-힣ㄱ-ㅎㅏ-ㅣ]")
 _LATIN = re.compile(r"[A-Za-z]{2,}")
-_CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+|\S+@\S+", re.DOTALL)
+_CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
 
 
 def detect(text: str, default: Language = "en") -> Language:
@@ -19,7 +19,8 @@ def detect(text: str, default: Language = "en") -> Language:
     counts twice. Code blocks, addresses and URLs do not count.
     """
     prose = _CODE.sub(" ", text)
-    words = prose.split()  # word by word: a long run without spaces must not cost its square
+    # word by word: a long run without spaces must not cost its square
+    words = [word for word in prose.split() if "@" not in word.strip("@")]
     foreign = [word for word in words if not _KOREAN.search(word)]
     korean = len(words) - len(foreign)
     latin = sum(len(_LATIN.findall(word)) for word in foreign)

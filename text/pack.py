@@ -94,19 +94,23 @@ class _Choice:
                 self.notes.remove(best)
 
     def swap(self, candidates: Sequence[Note]) -> None:
-        """Give up notes that hold little, one at a time, while that lets in facts of more weight."""
+        """Exchange notes that hold little for ones with missing facts of more weight, while that gains anything."""
         for _ in range(_ROUNDS):
             before = self._weigh(self._missing())
-            for note in sorted(self.notes, key=self._worth)[: max(0, len(self.notes) - 1)]:
-                self._give_up(note, candidates)
+            for note in candidates:
+                if self._facts(note) & self._missing():
+                    self._force(note, candidates)
             if self._weigh(self._missing()) >= before:
                 return
 
-    def _give_up(self, note: Note, candidates: Sequence[Note]) -> None:
+    def _force(self, note: Note, candidates: Sequence[Note]) -> None:
+        """Put a note in at the cost of those worth least; undone when the whole does not gain."""
         before, missing = list(self.notes), self._weigh(self._missing())
-        self.notes.remove(note)
-        self.fill([each for each in candidates if each != note], facts_only=True)
-        if self._weigh(self._missing()) > missing - 0.5:
+        self.notes = [each for each in self.notes if not alike(each.text, note.text)] + [note]
+        while len(self.text) > self._space.most and len(self.notes) > 1:
+            self.notes.remove(min((each for each in self.notes if each is not note), key=self._worth))
+        self.fill(candidates, facts_only=True)
+        if len(self.text) > self._space.most or self._weigh(self._missing()) > missing - 0.25:
             self.notes = before
 
     def _facts(self, note: Note) -> frozenset[int]:
