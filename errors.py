@@ -351,6 +351,24 @@ class BadImport(CallerError):
     hint = "Choose a file that Gieok exported. Nothing was changed."
 
 
+class BadConversation(CallerError):
+    code = "bad_conversation"
+    message = "The file cannot be imported: {reason} (at {place})."
+    hint = "Choose a file that Gieok exported, or ChatGPT's conversations.json. Nothing was imported."
+
+
+class ConversationTooNew(CallerError):
+    code = "conversation_too_new"
+    message = "The file was written by a newer Gieok: its form is {found}, and this one reads up to {known}."
+    hint = "Update Gieok and import it again. Nothing was imported."
+
+
+class FileTooLarge(CallerError):
+    code = "file_too_large"
+    message = "The file has {size:,} bytes; the limit is {limit:,}."
+    hint = "Import a smaller one, or raise GIEOK_IMPORT_LIMIT. Nothing was imported."
+
+
 class DocumentUnknown(CallerError):
     code = "document_unknown"
     message = "There is no document {document!r}."
