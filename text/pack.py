@@ -52,8 +52,7 @@ def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
     ``''`` when not even one note fits.
     """
     choice = _Choice(wanted, space)
-    choice.notes = _distinct(note for note in notes if note.origin == MODEL)
-    choice.shrink()
+    choice.begin(note for note in notes if note.origin == MODEL)
     candidates = _salient(notes)
     choice.fill(candidates, facts_only=True)
     if len(choice.notes) <= _SWAPPED:
@@ -74,8 +73,11 @@ class _Choice:
     def text(self) -> str:
         return join(sorted(self.notes, key=lambda each: each.position))
 
-    def shrink(self) -> None:
-        """Drop the note that is worth least for its length until the rest fits."""
+    def begin(self, notes: Iterable[Note]) -> None:
+        """Take the notes that do not repeat one another; drop what is worth least for its length until they fit."""
+        for note in notes:
+            if not self._repeats(note):
+                self.notes.append(note)
         while self.notes and len(self.text) > self._space.most:
             self.notes.remove(min(self.notes, key=self._worth))
 
@@ -106,7 +108,8 @@ class _Choice:
     def _force(self, note: Note, candidates: Sequence[Note]) -> None:
         """Put a note in at the cost of those worth least; undone when the whole does not gain."""
         before, missing = list(self.notes), self._weigh(self._missing())
-        self.notes = [each for each in self.notes if not alike(each.text, note.text)] + [note]
+        held = self._facts(note)
+        self.notes = [each for each in self.notes if not (self._facts(each) and self._facts(each) <= held)] + [note]
         while len(self.text) > self._space.most and len(self.notes) > 1:
             self.notes.remove(min((each for each in self.notes if each is not note), key=self._worth))
         self.fill(candidates, facts_only=True)
@@ -135,9 +138,13 @@ class _Choice:
         return self._weigh(alone) / (len(note.text) + 1), new * len(note.text)
 
     def _usable(self, note: Note, missing: frozenset[int], text: str, facts_only: bool) -> bool:
-        if len(text) + len(note.text) + 2 > self._space.most or (facts_only and not self._facts(note) & missing):
+        if len(text) + len(note.text) + 2 > self._space.most:
             return False
-        return not any(alike(note.text, each.text) for each in self.notes)
+        return bool(self._facts(note) & missing) or not (facts_only or self._repeats(note))
+
+    def _repeats(self, note: Note) -> bool:
+        """Whether a chosen note says the same: two rows of a list look alike and hold other facts."""
+        return any(alike(note.text, each.text) and self._facts(note) <= self._facts(each) for each in self.notes)
 
     def _gain(self, note: Note, missing: frozenset[int], text: str) -> tuple[float, float, int]:
         """Missing facts for the length, the model's notes preferred; then what says most that is new."""
@@ -153,11 +160,3 @@ def _salient(notes: Sequence[Note]) -> list[Note]:
     if len(source) > _SENTENCES:
         source = sorted(source, key=lambda note: -len(fact.facts(note.text)) / (len(note.text) + 8))[:_SENTENCES]
     return written + source
-
-
-def _distinct(notes: Iterable[Note]) -> list[Note]:
-    kept: list[Note] = []
-    for note in notes:
-        if not any(alike(note.text, each.text) for each in kept):
-            kept.append(note)
-    return kept
