@@ -9,12 +9,17 @@ from graph import revise, trash, turn
 from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
+from graph.play import play
 from graph.wiring import build
+from model import token
 from model.modelset import ModelSet
 from settings import Settings
-from store import Store, Summary
+from store import Store, Summary, portable
 from store.checkpoint import open_checkpoints
 from store.lock import session_lock
+from store.portable import Imported
+from store.transcript import transcript
+from text.language import Language
 
 
 class Agent(Engine):
@@ -22,17 +27,17 @@ class Agent(Engine):
 
     def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         """One turn (``graph.turn.run``)."""
-        return turn.run(self, session_id, text, stop)
+        return play(lambda halt: turn.run(self, session_id, text, halt), stop)
 
     def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         """The last turn again (``graph.turn.retry``)."""
-        return turn.retry(self, session_id, stop)
+        return play(lambda halt: turn.retry(self, session_id, halt), stop)
 
     def again(
         self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
     ) -> Iterator[Event]:
         """Another version of a turn, with the same question or another (``graph.turn.again``)."""
-        return turn.again(self, session_id, number, text, stop)
+        return play(lambda halt: turn.again(self, session_id, number, text, halt), stop)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Follows another version of a turn (``store.tree``); raises ``SessionBusy`` while the session answers."""
@@ -64,6 +69,18 @@ class Agent(Engine):
     def reconcile(self, session_id: str) -> None:
         """On opening a session (``graph.turn.reconcile``)."""
         turn.reconcile(self, session_id)
+
+    def export_session(self, session_id: str, branches: bool = True) -> str:
+        """The session as JSON (``store.portable``)."""
+        return portable.export(self.store, session_id, branches)
+
+    def transcript(self, session_id: str, language: Language) -> str:
+        """The session as Markdown for people (``store.transcript``)."""
+        return transcript(self.store, session_id, language)
+
+    def import_sessions(self, data: bytes) -> Imported:
+        """Sessions from a file of Gieok's or ChatGPT's, all or none (``store.portable.read``)."""
+        return portable.import_(self.store, data, self.settings.import_limit, token.estimate)
 
     def delete_session(self, session_id: str) -> None:
         """Removes the session everywhere; raises ``SessionBusy`` while it answers."""

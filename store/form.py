@@ -12,17 +12,20 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, messages_from_dict
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from store.path import Path, branch_at
 from store.record import SummaryStatus, Titled, TurnStatus
 from text.language import Language
 
-FORMAT, VERSION = "gieok", 1
+FORMAT: Literal["gieok"] = "gieok"
+VERSION: Literal[1] = 1
+TIMES = frozenset({"created", "updated", "used", "started", "finished"})
 _STATE = JsonPlusSerializer(allowed_msgpack_modules=None)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -35,8 +38,9 @@ def _seconds(value: object) -> object:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _iso(value: float | None) -> str | None:
-    return None if value is None else datetime.fromtimestamp(value, UTC).isoformat()
+def iso(moment: float) -> str:
+    """ISO 8601 in UTC from Unix seconds."""
+    return datetime.fromtimestamp(moment, UTC).isoformat()
 
 
 def _like(shape: type[BaseModel]) -> AfterValidator:
@@ -101,7 +105,7 @@ class Report(Open):
     left_out: list[dict[str, Any]]
 
 
-Moment = Annotated[float, BeforeValidator(_seconds), PlainSerializer(_iso), Field(ge=-6e10, le=2.5e11)]
+Moment = Annotated[float, BeforeValidator(_seconds), Field(ge=-6e10, le=2.5e11)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Place = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Rate = Annotated[float, Field(ge=0.1, le=0.5)]
@@ -206,9 +210,9 @@ class Conversation(Form):
         _once("turn", ((each.branch, each.number) for each in self.turns))
         _once("summary", ((each.branch, each.turns[0], each.version) for each in self.summaries))
         known = {each.id for each in self.branches}
-        for each in (*self.turns, *self.summaries):
-            if each.branch not in known:
-                raise ValueError(f"there is no branch {each.branch}")
+        used = {each.branch for each in self.turns} | {each.branch for each in self.summaries}
+        if used - known:
+            raise ValueError(f"there is no branch {min(used - known)}")
         for way in (self.session.path, *(each.path for each in self.branches)):
             _check_path(way, known)
         _check_numbers(self.session.path, {(each.branch, each.number) for each in self.turns})
@@ -223,7 +227,7 @@ def _once(what: str, keys: Iterable[Hashable]) -> None:
 
 def _check_path(path: Path, known: set[int]) -> None:
     firsts = [first for _, first in path]
-    if firsts[0] != 1 or any(later <= earlier for earlier, later in zip(firsts, firsts[1:], strict=False)):
+    if firsts[0] != 1 or any(later <= earlier for earlier, later in pairwise(firsts)):
         raise ValueError(f"{path} is no path: it must begin at turn 1 and go on to later turns")
     if missing := {branch for branch, _ in path} - known:
         raise ValueError(f"the path {path} leads to branch {min(missing)}, which is not there")
