@@ -93,8 +93,8 @@ def notes(source: Source, talk: Talk) -> str:
     lost = _worth_asking(source, pack.pack(written, source.wanted, source.room))
     if lost:
         written += _repair_notes(source, talk, lost[:MOST_REPAIRED])
-    if not written:
-        raise source.rejected("the model wrote no usable note")
+    if not any(_read(each.text) for each in talk.messages if isinstance(each, AIMessage)):
+        raise source.rejected("the model wrote no note")
     return pack.pack([*written, *source.sentences], source.wanted, source.room) or _clause(source, written)
 
 
@@ -119,7 +119,9 @@ def _repair_notes(source: Source, talk: Talk, lost: Sequence[fact.Fact]) -> list
     """An object with a note for each lost fact: its name before the note is what makes a small model speak of it."""
     longest = int(NOTE[source.language] * 1.2)
     names = list(dict.fromkeys(clean(each.text) for each in lost))
-    notes = {name: {"type": "string", "minLength": len(name), "maxLength": longest} for name in names}
+    notes = {
+        name: {"type": "string", "minLength": min(len(name) + 10, longest), "maxLength": longest} for name in names
+    }
     shape = {"type": "object", "properties": notes, "required": names, "additionalProperties": False}
     request = prompt.render("summary_notes_repair", source.language, lost=", ".join(names), length=int(longest * 0.75))
     answer = talk.ask(request, **_shaped(shape, sum(longest + len(name) + 8 for name in names)))
@@ -157,13 +159,19 @@ def _read(answer: str) -> list[str]:
 
 
 def _note(source: Source, said: str) -> note.Note | None:
-    """A note with its place in the original; None when it states a number, date or identifier that is not there."""
-    exact = [each for each in fact.facts(said) if each.kind != "name"]
-    if any(not fact.holds(source.original, each) for each in exact):
+    """A note with its place in the original; None when it is unusable.
+
+    That is, when it is a fact without a sentence, or states a number, date or identifier that is not in the original.
+    """
+    speaker, text = source.speaker(said)
+    facts = fact.facts(text)
+    if any(each.kind != "name" and not fact.holds(source.original, each) for each in facts):
         return None
-    near = note.place(said, source.sentences)
-    copied = near is not None and note.shared(said, near.text) > COPIED
-    return note.Note(said, near.position if near else 0, speaker=near.speaker if near and copied else "")
+    if len(text) < 4 + max((len(each.text) for each in facts), default=0):
+        return None
+    near = note.place(text, source.sentences)
+    copied = near is not None and note.shared(text, near.text) > COPIED
+    return note.Note(text, near.position if near else 0, speaker=speaker or (near.speaker if near and copied else ""))
 
 
 def _worth_asking(source: Source, text: str) -> list[fact.Fact]:

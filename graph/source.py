@@ -76,6 +76,11 @@ class Source:
         name = f" {message.name}" if isinstance(message, ToolMessage) and message.name else ""
         return _LABEL[self.language].get(message.type, message.type) + name
 
+    def speaker(self, said: str) -> tuple[str, str]:
+        """The speaker that a copied line names at its beginning, or '', and the line without it."""
+        name, colon, text = said.partition(": ")
+        return (name, text.strip()) if colon and name in _LABEL[self.language].values() else ("", said)
+
     @cached_property
     def wanted(self) -> tuple[pack.Wanted, ...]:
         """The facts by what they matter: who and which more than how much, and half as much what only a tool said."""

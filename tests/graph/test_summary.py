@@ -17,6 +17,7 @@ from graph.summary import Made, make, written
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel, models
 from model.stream import Stopped
+from text import sentence
 from text.fact import facts
 
 TOPICS = """
@@ -197,7 +198,20 @@ def test_a_note_that_goes_on_in_mid_word_where_the_last_was_cut_off_is_dropped()
     assert "기며 120만 원을 쓴다" not in made.record["summary"]
 
 
-def test_no_usable_note_is_rejected() -> None:
+def test_a_naked_fact_and_a_copied_label_make_no_odd_notes() -> None:
+    notes = json.dumps(["120만 원", "사용자: 나중에 또 물어볼게요", "AI: 언제든 말씀해 주세요"])
+    made = run(FACTS + chunk(200), scripted(notes, "{}", constrained=True)[0], rate=0.5)
+    assert "사용자: 사용자:" not in made.record["summary"]
+    assert " 120만 원." not in made.record["summary"]
+
+
+def test_when_all_notes_are_unusable_the_original_speaks_for_itself() -> None:
+    made = run(FACTS, scripted('["비용은 999만 원이다"]', "{}", constrained=True)[0])
+    assert "3월 5일" in made.record["summary"]
+    assert "999" not in made.record["summary"]
+
+
+def test_no_note_at_all_is_rejected() -> None:
     with pytest.raises(SummaryRejected):
         run(chunk(500), scripted("[]", constrained=True)[0])
 
@@ -321,6 +335,7 @@ def test_packed_summaries_are_never_longer_than_the_original_nor_cut_in_mid_word
     summary, target = made.record["summary"], int(made.record["original_chars"] * rate)
     assert 0 < len(summary) <= made.record["original_chars"]
     assert target <= 60 or len(summary) <= 1.3 * target
-    known = {word.strip(",.;").casefold() for text in (*said, *notes) for word in text.split()}
+    pieces = [piece for text in (*said, *notes) for piece in sentence.split(text)]
+    known = {word.strip(",.;").casefold() for piece in pieces for word in piece.split()}
     assert {word.strip(",.;").casefold() for word in summary.split()} <= known | {"사용자:", "user:", ""}
     assert len(made.kept) + len(made.lost) == len(facts("\n".join(said)))
