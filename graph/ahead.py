@@ -11,7 +11,7 @@ from graph.engine import Engine
 from graph.finish import plain_error
 from graph.state import ChatState
 from graph.summary import make
-from graph.turns import due_chunks
+from graph.turns import CHUNK, due_chunks
 
 Key = tuple[str, str, int, float]
 
@@ -31,6 +31,12 @@ def plan(engine: Engine, session_id: str, state: ChatState) -> None:
     rate = engine.store.session(session_id).compression_rate
     chunk = next(due_chunks(state["turn_count"] + 1, state.get("summary_history") or []), None)
     if chunk is not None:
+        _submit(engine, session_id, chunk, rate, state)
+
+
+def _submit(engine: Engine, session_id: str, chunk: list[int], rate: float, state: ChatState) -> None:
+    """One chunk after the other, as far as there are finished turns: an imported conversation has many."""
+    if chunk[-1] <= state["turn_count"]:
         engine.background.submit(key(session_id, chunk[0], rate), _work(engine, session_id, chunk, rate, state))
 
 
@@ -48,6 +54,7 @@ def _work(
             models = engine.models()
             made = make(messages, chunk, thread_id=session_id, rate=rate, models=models, language=language, stop=stop)
             ledger.add(session_id, chunk, rate, "ready", ahead=True, **ledger_fields(made))
+            _submit(engine, session_id, [number + CHUNK for number in chunk], rate, state)
         except SessionUnknown:  # deleted meanwhile
             return
         except GieokError as error:

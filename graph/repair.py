@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from errors import Interrupted
+from graph.context import raw_tokens
 from graph.engine import Engine
-from graph.finish import finished, plain_error
+from graph.finish import finished, plain_error, turn_messages
 from graph.rebuild import fits, rebuild
 from graph.runtime import Notes
 from graph.state import ChatState
 from graph.turns import closing, is_answer, question, unanswered
+from model import token
 from store import Finished, Session, Turn
 from text.clean import clean
 
@@ -23,7 +25,9 @@ def complete(engine: Engine, session: Session) -> Turn | None:
     state = engine.state(session.id)
     if not fits(state, session, last.number) or not _answered(state):
         return last
-    engine.store.finish_turn(session.id, last.number, finished(state["messages"], last.number, Notes()))
+    engine.store.finish_turn(
+        session.id, last.number, finished(state["messages"], last.number, Notes(), tokens=_tokens(state, last.number))
+    )
     return engine.store.turn(session.id, last.number)
 
 
@@ -60,6 +64,11 @@ def reentry(engine: Engine, session: Session, last: Turn) -> dict[str, Any] | No
     if snapshot.next and fits(cast(ChatState, snapshot.values), session, last.number):
         return None
     return entry(engine, session, last.number, last.question)
+
+
+def _tokens(state: ChatState, number: int) -> int:
+    """An estimate: the models may not be there when a session is opened."""
+    return raw_tokens(turn_messages(state["messages"], number), token.estimate)
 
 
 def _answered(state: ChatState) -> bool:

@@ -44,9 +44,7 @@ class Notes:
         prompt, cached, answer, exact = usage(message)
         self.add_tokens(prompt, cached, answer, exact, models)
 
-    def add_tokens(
-        self, prompt: int, cached: int, answer: int, exact: bool, models: ModelSet, calls: int = 1
-    ) -> None:
+    def add_tokens(self, prompt: int, cached: int, answer: int, exact: bool, models: ModelSet, calls: int = 1) -> None:
         self.prompt_tokens += prompt
         self.cached_tokens += cached
         self.answer_tokens += answer

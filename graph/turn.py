@@ -146,26 +146,11 @@ class _Run:
 
     def _events(self, text: str | None) -> Iterator[Event]:
         self.context = self._context()
-        stream = self._stream(text)
-        try:
-            for mode, item in stream:
-                if mode == "custom":
-                    yield item
-                else:
-                    self.state = item
-        except GeneratorExit:  # the caller went away: stop, let the graph come to its end, keep the partial answer
-            self.stop.set()
-            self._unheard(stream)
-            raise
-
-    def _unheard(self, stream: Iterator[tuple[str, Any]]) -> None:
-        try:
-            for mode, item in stream:
-                self.state = item if mode == "values" else self.state
-        except Exception as error:
-            self._failed(self._ours(error))
-        else:
-            self._ended()
+        for mode, item in self._stream(text):
+            if mode == "custom":
+                yield item
+            else:
+                self.state = item
 
     def _stream(self, text: str | None) -> Iterator[tuple[str, Any]]:
         engine, session = self.engine, self.session

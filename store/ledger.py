@@ -70,7 +70,7 @@ class Ledger:
             again = (
                 update(_TABLE)
                 .where(*chunk, _TABLE.c.status == "failed")
-                .values(error=error, rate=rate, created=time.time())
+                .values(error=error, rate=rate, ahead=ahead, created=time.time())
             )
             known = connection.execute(again).rowcount
         if not known:

@@ -121,11 +121,15 @@ def test_every_folder_of_the_product_is_looked_at() -> None:
     }
 
 
+OPTIONAL = {"kiwipiepy", "psycopg", "psycopg_pool", "pgvector"}
+"""Packages that only an extra needs; the code that imports them says how to install them."""
+
+
 def test_every_package_that_is_imported_is_named_in_the_requirements() -> None:
     required = {line.lower() for line in (ROOT / "requirements.in").read_text("utf-8").splitlines()}
     sources = importlib.metadata.packages_distributions()
     imported = {name for path in modules() for _, name in _imported(ast.parse((ROOT / path).read_text("utf-8")))}
-    foreign = imported - set(DEPTH) - sys.stdlib_module_names
+    foreign = imported - set(DEPTH) - sys.stdlib_module_names - OPTIONAL
     assert [name for name in sorted(foreign) if not required & {each.lower() for each in sources.get(name, ())}] == []
 
 

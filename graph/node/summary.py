@@ -7,6 +7,7 @@ made up for by the next. A summary that fails leaves its turns raw.
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -24,12 +25,15 @@ from model.stream import Stopped
 from store import Summary
 from store.ledger import Ledger
 
+MOST_DUE = 8
+"""Chunks that one turn looks after; an imported conversation has more, and they are made in the background."""
+
 
 def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     """Appends the records of all due chunks; the oldest leave when they outgrow their budget."""
     turn = context(runtime)
     records = list(state.get("summary_history") or [])
-    chunks = list(due_chunks(turn_number(state), records))
+    chunks = list(islice(due_chunks(turn_number(state), records), MOST_DUE))
     for chunk in chunks:
         record = None if turn.stop.is_set() else _summary(chunk, state, runtime)
         if record is None:

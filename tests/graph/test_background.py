@@ -89,17 +89,19 @@ def test_a_summary_that_is_late_is_waited_for_with_a_visible_step(
 def test_side_work_of_another_session_yields_where_one_model_serves_all(
     agent: OpenAgent, session: NewSession, gate: threading.Event, kind: str, yields: bool
 ) -> None:
-    utility = ScriptedModel(summarising, gate=gate)
-    bot = agent(utility=utility, kind=kind)
+    utility, chat = ScriptedModel(summarising, gate=gate), ScriptedModel(answering)
+    bot = agent(chat, utility=utility, kind=kind)
     one, two = session(bot), session(bot)
     talk(bot, one, range(1, 4))
     wait_for(lambda: utility.calls)
+    chat.gate = threading.Event()
     events = bot.run(two, question(1))
     assert any(isinstance(each, Token) for each in events)
     wait_for(lambda: (bot.background._running is None) is yields)
     gate.set()
     time.sleep(0.1)
     assert len(utility.calls) == 1
+    chat.gate.set()
     list(events)
     assert bot.background.idle(5)
     assert len(utility.calls) == (2 if yields else 1)
