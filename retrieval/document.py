@@ -93,7 +93,8 @@ class Filters:
 class Hit:
     """A passage that a search found.
 
-    ``score``: fused, 0 to 1. ``cosine`` and ``bm25``: the raw scores. Ranks count from 1; None: not among the
+    ``score``: fused, 0 to 1. ``cosine`` and ``bm25``: the raw scores; ``cover``: how much of the question's words the
+    passage has, 0 to 1. Ranks count from 1; None: not among the
     candidates of that search. ``reranked``: the rank that the model gave it.
     """
 
@@ -101,6 +102,7 @@ class Hit:
     score: float
     cosine: float
     bm25: float
+    cover: float
     dense_rank: int | None
     lexical_rank: int | None
     fused_rank: int

@@ -27,10 +27,14 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """What makes vectors. ``name`` is recorded with the index; ``batch``: texts per call."""
+    """What makes vectors. ``name`` is recorded with the index; ``batch``: texts per call.
+
+    ``unrelated``: a cosine below which question and passage have nothing to do with each other; 0: not known.
+    """
 
     name: str
     batch: int
+    unrelated: float
 
     @property
     def dimension(self) -> int: ...
@@ -51,6 +55,9 @@ class BuiltIn:
     name = BUILT_IN
     batch = 1
     dimension = 384
+    unrelated = 0.81
+    """Of 1,000 English questions, the nearest passage is below it for 0.3 % among the articles that answer them and for
+    98 % among Gieok's own documents. Korean cosines lie closer together: there it rarely takes effect."""
 
     @cached_property
     def _model(self) -> Any:
@@ -72,6 +79,7 @@ class Hosted:
     """Embeddings of an OpenAI-compatible server."""
 
     batch = 64
+    unrelated = 0.0
 
     def __init__(self, settings: Settings, model: str) -> None:
         from langchain_openai import OpenAIEmbeddings
@@ -112,6 +120,7 @@ class Remembering:
         self._inner = inner
         self.name = inner.name
         self.batch = inner.batch
+        self.unrelated = inner.unrelated
         self._queries: OrderedDict[str, Vectors] = OrderedDict()
 
     @property

@@ -1,7 +1,8 @@
 """One score from two: the cosine of the vectors and BM25 (issue «Search»).
 
-Both are brought to 0…1 within the candidates of one query and added with weights. Reciprocal ranks, the usual way,
-threw away how far apart the scores are and came out below the better half on English (bench retrieval).
+The cosine is brought to 0…1 within the candidates of one query, BM25 by the highest score that the question's words
+could give; then they are added with weights. Reciprocal ranks, the usual way, throw away how far apart the scores are
+and come out below the better half on English (bench retrieval).
 """
 
 from __future__ import annotations
@@ -11,25 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DENSE = 0.7
-"""Weight of the cosine, where question and passage are in one language."""
-FOREIGN = 0.95
-"""The same where they are not: then common words are names and code at best."""
+WORDS = 0.7
+"""What the words of a question add, against 1 for the cosine, where question and passage are in one language."""
+FOREIGN = 0.05
+"""The same where they are not: then common words are names and code at best, and the meaning must lead."""
 CANDIDATES = 100
 """How many of each search are looked at."""
 Scores = NDArray[Any]
 
 
-def fuse(cosine: Scores, bm25: Scores, foreign: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """A score from 0 to 1 for every candidate. ``foreign``: in another language than the question."""
+def fuse(cosine: Scores, cover: Scores, foreign: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """A score from 0 to 1 for every candidate. ``cover``: BM25 over its bound; ``foreign``: in another language."""
     if not len(cosine):
         return np.empty(0)
     spread = float(cosine.max() - cosine.min())
     dense = (cosine - cosine.min()) / spread if spread > 1e-9 else np.ones(len(cosine))
-    top = float(bm25.max())
-    lexical = bm25 / top if top > 1e-9 else np.zeros(len(bm25))
-    weight = np.where(foreign, FOREIGN, DENSE)
-    fused: NDArray[np.float64] = weight * dense + (1 - weight) * lexical
+    weight = np.where(foreign, FOREIGN, WORDS)
+    fused: NDArray[np.float64] = (dense + weight * cover) / (1 + WORDS)
     return fused
 
 

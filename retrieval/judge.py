@@ -20,13 +20,13 @@ from text import sentence
 from text.clean import clean
 
 MISSING = ("steps", "conditions", "values", "definition", "other")
-SHOWN, SHOWN_SMALL = 10, 5
+SHOWN, SHOWN_SMALL = 10, 4
 """Passages that a model is shown: a small one on a processor reads about 35 tokens a second."""
-LETTERS, LETTERS_SMALL = 700, 220
+LETTERS, LETTERS_SMALL = 700, 200
 """Letters of each passage that it is shown."""
 REPLY_TOKENS, REPLY_TOKENS_FREE = 160, 2000
 """Longest reply: constrained, and of a model that may think first."""
-_LABELS = {"ko": ("질문", "문단"), "en": ("Question", "Passages")}
+_QUESTION = {"ko": "질문", "en": "Question"}
 
 
 def _plain_word(value: Any) -> Any:
@@ -145,7 +145,7 @@ def _call(models: ModelSet, messages: list[AnyMessage], count: int, stop: thread
 
 
 def _ask(question: str, shown: Sequence[Shown], language: str, small: bool) -> str:
-    asked, passages = _LABELS[language]
+    asked = _QUESTION[language]
     letters = LETTERS_SMALL if small else LETTERS
     lines = [f"[{n}] {one.label}: {excerpt(one.text, question, letters)}" for n, one in enumerate(shown, 1)]
-    return f"{asked}: {' '.join(question.split())[:600]}\n{passages}:\n" + "\n".join(lines)
+    return "\n".join([f"{asked}: {' '.join(question.split())[:600]}", *lines])

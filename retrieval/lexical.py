@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from retrieval.file import checked, published
 from retrieval.word import Cut, words
 
-K1, B = 1.5, 0.75
+K1, B = 1.2, 0.5
+"""Passages are of about one length, so length counts little (bench retrieval)."""
 _SEPARATOR = "\x1f"
 
 
@@ -34,12 +35,21 @@ class Lexical:
         scorer.index([list(text) for text in texts], show_progress=False, create_empty_token=False)
         return cls(np.asarray(ids, np.int64), scorer, cut)
 
-    def scores(self, query: str) -> NDArray[np.float32]:
-        """The score of every passage, in the order of ``ids``; 0 without a common word."""
-        known = [] if self._scorer is None else self._scorer.get_tokens_ids(words(query, self.cut))
-        if not known or self._scorer is None:
-            return np.zeros(len(self.ids), np.float32)
-        return np.asarray(self._scorer.get_scores_from_ids(known), np.float32)
+    def scores(self, query: str) -> tuple[NDArray[np.float32], float]:
+        """The score of every passage, in the order of ``ids`` (0 without a common word), and the highest possible.
+
+        A word adds its rarity (idf) at most, one that no passage has as well: so score over bound says how much of
+        the question a passage covers, and does not grow when all words are common.
+        """
+        found = words(query, self.cut)
+        if self._scorer is None or not found:
+            return np.zeros(len(self.ids), np.float32), 1.0
+        known = self._scorer.get_tokens_ids(found)
+        scores = self._scorer.get_scores_from_ids(known) if known else np.zeros(len(self.ids))
+        often = np.zeros(len(found))
+        often[: len(known)] = np.diff(self._scorer.scores["indptr"])[known]
+        bound = np.log1p((len(self.ids) - often + 0.5) / (often + 0.5)).sum()
+        return np.asarray(scores, np.float32), float(bound)
 
     def save(self, path: Path) -> None:
         """Writes the file for good or not at all."""

@@ -208,6 +208,11 @@ class Library:
         return look_up(self, question, models, spoken, filters=filters, stop=stop, budget=budget, menu=menu)
 
     @property
+    def unrelated(self) -> float:
+        """A cosine below which question and passage have nothing to do with each other; 0: not known."""
+        return self._embedder.unrelated
+
+    @property
     def status(self) -> Status:
         """The library at a glance; never raises for a damaged or foreign index, but says so."""
         documents, state = self._rows.documents(), self._rows.state()

@@ -51,9 +51,9 @@ class Cited:
 class Step:
     """One tool call of the loop and what the judge said of everything found so far.
 
-    ``judgement`` None: not judged, and ``reason`` says why («unreadable», an error's code, «limit» when no judgement
-    was needed). ``hits``: what this call found, ``reranked`` filled in. Tokens and seconds are of the judge's call and
-    of the search.
+    ``judgement`` None: not judged, and ``reason`` says why: «unreadable», an error's code, «empty» when nothing was
+    found, «unrelated» when nothing came near the question. ``hits``: what this call found, with the judge's ranks.
+    Tokens are of the judge's call; seconds of the search and of the judge.
     """
 
     tool: Tool
@@ -137,6 +137,7 @@ def _plain_step(step: Step) -> dict[str, Any]:
                 "score": round(hit.score, 4),
                 "cosine": round(hit.cosine, 4),
                 "bm25": round(hit.bm25, 3),
+                "cover": round(hit.cover, 3),
                 "dense": hit.dense_rank,
                 "lexical": hit.lexical_rank,
                 "fused": hit.fused_rank,

@@ -29,6 +29,8 @@ CALLS = 3
 """copilot-rag.md §8: tool calls at most."""
 PASSAGES, PASSAGES_SMALL = 6, 3
 """Passages given to the model that answers."""
+COVER = 0.25
+"""How much of the question's words a passage must have to count although its vector is far away."""
 BUDGET_SMALL = 700
 """Tokens of passages for a model that needs constrained help: it reads slowly and gets lost in much."""
 
@@ -41,6 +43,10 @@ class Searching(Protocol):
     def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]: ...
 
     def section(self, id_: str) -> Section: ...
+
+    @property
+    def unrelated(self) -> float:
+        """A cosine below which a passage has nothing to do with the question; 0: not known."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,16 @@ def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]
     call, context, began = state["next"], runtime.context, time.monotonic()
     assert call is not None
     found, hits = TOOLS[call.tool](context, call, state["found"])
-    step = Step(call.tool, call.arguments, hits, None, "limit", search_seconds=time.monotonic() - began)
+    reason = "" if found else "empty"
+    if hits and call.tool != "get_section" and not state["trace"] and _unrelated(hits, context.library.unrelated):
+        found, reason = (), "unrelated"
+    step = Step(call.tool, call.arguments, hits, None, reason, search_seconds=time.monotonic() - began)
     return {"found": found, "trace": (*state["trace"], step)}
+
+
+def _unrelated(hits: Sequence[Hit], floor: float) -> bool:
+    """Whether nothing came near the question, neither by meaning nor by words: then no model need be asked."""
+    return all(hit.cosine < floor and hit.cover < COVER for hit in hits)
 
 
 def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:

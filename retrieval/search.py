@@ -45,6 +45,7 @@ class _Candidates:
     at: NDArray[np.int64]
     cosine: Vectors
     bm25: Vectors
+    bound: float
     dense: NDArray[np.bool_]
     lexical: NDArray[np.bool_]
 
@@ -73,7 +74,7 @@ def _candidates(view: View, rows: Rows, embedder: Embedder, query: str, filters:
     found, cosines = view.searcher.search(vector, CANDIDATES, None if allowed is None else view.ids[allowed])
     mine = np.isin(found, view.ids)  # another machine may have changed the index since
     found, cosines = found[mine], cosines[mine]
-    scores = view.lexical.scores(query)
+    scores, bound = view.lexical.scores(query)
     eligible = scores if allowed is None else np.where(allowed, scores, 0)
     count = min(CANDIDATES, len(eligible))
     best = np.argpartition(-eligible, count - 1)[:count] if count else np.empty(0, np.int64)
@@ -81,7 +82,7 @@ def _candidates(view: View, rows: Rows, embedder: Embedder, query: str, filters:
     dense = np.searchsorted(view.ids, found)
     at = np.union1d(dense, best)
     cosine = _cosines(view, rows, embedder, vector, at, dict(zip(dense.tolist(), cosines.tolist(), strict=True)))
-    return _Candidates(at, cosine, scores[at], np.isin(at, dense), np.isin(at, best))
+    return _Candidates(at, cosine, scores[at], bound, np.isin(at, dense), np.isin(at, best))
 
 
 def _cosines(
@@ -101,7 +102,8 @@ def _hits(view: View, rows: Rows, query: str, parts: Sequence[tuple[_Candidates,
     names = ("at", "cosine", "bm25", "dense", "lexical")
     at, cosine, bm25, dense, lexical = (np.concatenate([getattr(part, name) for part, _ in parts]) for name in names)
     asked = detect(query)
-    score = fuse(cosine, bm25, np.asarray([view.slots[each].language != asked for each in at], bool))
+    cover = bm25 / parts[0][0].bound
+    score = fuse(cosine, cover, np.asarray([view.slots[each].language != asked for each in at], bool))
     order = np.argsort(-score, kind="stable")
     owner = np.repeat(np.arange(len(parts)), [len(part.at) for part, _ in parts])
     chosen = _quota(order, owner, [quota for _, quota in parts])
@@ -114,6 +116,7 @@ def _hits(view: View, rows: Rows, query: str, parts: Sequence[tuple[_Candidates,
             score=float(score[each]),
             cosine=float(cosine[each]),
             bm25=float(bm25[each]),
+            cover=float(cover[each]),
             dense_rank=dense_ranks[each],
             lexical_rank=lexical_ranks[each],
             fused_rank=rank,

@@ -1,7 +1,7 @@
 """Words of a text for lexical search: English stems, Korean morphemes by Kiwi where it is installed, else letter pairs.
 
 Kiwi takes 12 s to load and 500 MB, so it is an extra (``pip install kiwipiepy``). Letter pairs need nothing:
-«문서를» and «문서가» share «문서».
+without their endings «문서를» and «문서에서는» are both «문서», «색인을» and «재색인» share «색인».
 """
 
 from __future__ import annotations
@@ -24,6 +24,37 @@ _STOP = frozenset(
     """,
     )
 )
+_KOREAN_STOP = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        어떻게 어떤 무엇 무슨 왜 언제 어디 누가 그 이 저 것 수 꼭 좀 더 때 등 및 또는 그리고
+        하지만 있나요 하나요 인가요 있는 있습니다 합니다 하는 않은 않는 대해 대한 위해 위한 경우 같은
+        모든 다른 때문에 뭐 뭔가요 무엇인가요 알려줘
+        """,
+    )
+)
+_KOREAN_ENDING = re.compile(
+    "(?<=.)(?:"
+    + "|".join(
+        sorted(
+            re.findall(
+                r"\w+",
+                """
+                은 는 이 가 을 를 의 에 로 와 과 도 만 요 에서 에게 에는 에서는 에도 에서의 으로 으로는
+                이나 까지 부터 처럼 보다 이란 란 들 들은 들이 들을 인가 인가요 이에요 예요 입니다 입니까
+                이다 나요 하나요 한가요 되나요 있나요 까요 할까요 될까요 습니다 합니다 됩니다 있습니다 니다
+                해야 하는 하고 해서 하면 하지 하기 하려면 하도록 했 했나요 한다 하다 되는 되고 되면 된 한
+                할 해 하여 어요 아요 해요 줘 주세요 는지 은지 지 고 면 서 려면 려고 도록 는데 은데 인데
+                지만 어떻게 다
+                """,
+            ),
+            key=len,
+            reverse=True,
+        )
+    )
+    + ")$"
+)
 _ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ly")
 _KEPT = ("N", "V", "MA", "XR", "SL", "SN", "SH")
 _KIWI_WORD = re.compile(r"[가-힣]")
@@ -40,11 +71,15 @@ def words(text: str, cut: Cut) -> list[str]:
     plain = [_stem(word) for word in found if not _KIWI_WORD.match(word) and word not in _STOP]
     if cut == "kiwi" and _KIWI_WORD.search(text):
         return plain + _morphemes(text)
-    return plain + [pair for word in found if _KIWI_WORD.match(word) for pair in _pairs(word)]
+    korean = (word for word in found if _KIWI_WORD.match(word) and word not in _KOREAN_STOP)
+    return plain + [pair for word in korean for pair in _pairs(word)]
 
 
-def _pairs(word: str) -> list[str]:
-    return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+@lru_cache(maxsize=65536)
+def _pairs(word: str) -> tuple[str, ...]:
+    """Neighbouring letters of the word without its particle or ending."""
+    stem = _KOREAN_ENDING.sub("", word)
+    return tuple(stem[at : at + 2] for at in range(len(stem) - 1)) or (stem,)
 
 
 @lru_cache(maxsize=65536)
