@@ -56,7 +56,8 @@ def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threa
     said = [(clean(turn.question), clean(turn.answer or "")) for turn in turns]
     whole = "\n".join(text for pair in said for text in pair)
     language = detect(whole, default)
-    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(said, language))]
+    shown = [(asked, "") for asked, _ in said] if models.constrained else said  # a small model copies the answer
+    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(shown, language))]
     answer = complete(models.utility, messages, stop=stop, **_bound(models))
     return _tidy(answer.text, language, whole)
 
@@ -91,6 +92,7 @@ def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
         f"[{label}] {_CLOSING.sub('‹', _cut(text, limit))}"
         for pair in said
         for label, text, limit in zip(_LABELS[language], pair, most, strict=True)
+        if text
     ]
     return "<conversation>\n" + "\n".join(lines) + "\n</conversation>\n\n" + _REQUEST[language]
 

@@ -48,7 +48,7 @@ def screen(tmp_path: Path) -> Iterator[Callable[..., Screen]]:
 
     def make(chat: Any = reply, **settings: Any) -> Screen:
         models = scripted.models(chat, lambda messages: "요약", None)
-        agent = open_agent(load(data_dir=tmp_path, **settings), lambda: models)
+        agent = open_agent(load(**{"data_dir": tmp_path, "titles": False, **settings}), lambda: models)
         opened.append(agent)
         out, side, lines = io.StringIO(), io.StringIO(), list[str]()
         answers, notes = (Console(file=file, width=200, force_terminal=False) for file in (out, side))

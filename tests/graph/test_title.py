@@ -183,9 +183,12 @@ def test_what_was_said_is_data_that_cannot_leave_its_frame() -> None:
     assert len(call[-1].text) < 1000
 
 
-def test_small_models_get_a_shape() -> None:
+def test_small_models_get_a_shape_and_the_questions_alone() -> None:
     models = replace(scripted.models(utility=['{"title": "나들이"}']), constrained=True)
-    assert title.make([turn("주말")], models, "ko") == "나들이"
+    assert title.make([turn("주말", "남산")], models, "ko") == "나들이"
+    (call,) = models.utility.calls  # type: ignore[attr-defined]
+    assert "주말" in call[-1].text
+    assert "남산" not in call[-1].text
     (bound,) = models.utility.bound  # type: ignore[attr-defined]
     assert bound["response_format"]["json_schema"]["schema"]["required"] == ["title"]
 
