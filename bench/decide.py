@@ -24,6 +24,8 @@ from model.modelset import ModelSet
 from model.stream import complete, usage
 
 QUESTIONS = Path(__file__).parent / "data" / "decide.jsonl"
+HELD_OUT = QUESTIONS.with_stem("decide_held_out")
+"""Twenty more, that no prompt was tuned with; reported apart."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of this bench."""
     add_model_arguments(parser)
     parser.add_argument("--data", type=Path, default=QUESTIONS, help="JSON lines with the questions")
+    parser.add_argument("--held-out", type=Path, default=HELD_OUT, help="JSON lines with questions reported apart")
     parser.add_argument("--wrong", action="store_true", help="list the wrong decisions")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """Decides every question. ``right_share``: the right tool with right arguments, or rightly none."""
     chosen = models(args)
-    rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
+    rows = _rows(args.data)
     for language in ("ko", "en"):  # the first call of a language fills the cache; it is not measured
         _decide(chosen, {"language": language, "question": "준비" if language == "ko" else "Ready"})
-    outcomes = [_decide(chosen, row) for row in sorted(rows, key=lambda row: str(row["language"]))]
-    return {"model": chosen.name, "questions": len(outcomes), **_figures(outcomes), **_wrong(outcomes, args.wrong)}
+    outcomes, held_out = ([_decide(chosen, row) for row in these] for these in (rows, _rows(args.held_out)))
+    return {
+        "model": chosen.name,
+        "questions": len(outcomes),
+        **_figures(outcomes),
+        "held_out_questions": len(held_out),
+        "held_out_share": _share(held_out),
+        **_wrong(outcomes + held_out, args.wrong),
+    }
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """The questions by language, so that each language's prompt is evaluated once."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return sorted(rows, key=lambda row: str(row["language"]))
 
 
 def _decide(chosen: ModelSet, row: dict[str, Any]) -> Outcome:

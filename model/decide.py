@@ -22,29 +22,36 @@ from model.modelset import ModelSet
 from model.stream import Model, complete
 from prompt import render
 
+Asked = str | tuple[str, str]
+"""The question of an example, or the question before it and itself."""
+
 REPLY = "reply"
 MAX_TOKENS = 120
 """Longest decision in tokens."""
 QUESTION_CHARS, CONTEXT_CHARS = 600, 150
-_REPLIES = {
+FOLLOW_UP_WORDS = 6
+"""A question of at most so many words may lean on the one before («And in Cairo?»); a longer one stands alone."""
+_REPLIES: dict[str, tuple[Asked, ...]] = {
     "ko": (
         "안녕!",
         "나는 34살이야",
+        "월드컵은 언제 처음 열렸어?",
+        "어제 2시간 동안 5km를 뛰었어",
+        ("서울은 지금 몇 시야?", "고마워, 도움이 됐어"),
         "내가 아까 뭐라고 했지?",
-        "어제 커피를 3잔 마셨어",
-        "고마워, 도움이 됐어",
-        "김치찌개 끓이는 법 알려줘",
         "월세로 65만 원을 내고 있어",
+        "김치찌개 끓이는 법 알려줘",
         "내일 10시에 회의가 있어",
     ),
     "en": (
         "Hello!",
         "I am 34 years old",
+        "When was the first World Cup?",
+        "I ran 5 km in 2 hours yesterday",
+        ("What time is it in Seoul?", "Thanks, that helped"),
         "What did I say earlier?",
-        "I drank 3 coffees yesterday",
-        "Thanks, that helped",
-        "How do I make an omelette?",
         "I pay 650 a month in rent",
+        "How do I make an omelette?",
         "I have a meeting at 10",
     ),
 }
@@ -82,7 +89,8 @@ def decision(
     """What the question needs, by one short model call: an empty message with tool calls and the call's usage.
 
     No tool calls when none are needed or the decision is invalid. ``history``: the turns before the question; only its
-    last question is used. Natively calling models are not asked. Raises what ``model.stream.complete`` raises.
+    last question is used, and only for a short one. Natively calling models are not asked. Raises what
+    ``model.stream.complete`` raises.
     """
     if models.decide is None or not tools or not question.strip():
         return AIMessage("")
@@ -139,24 +147,30 @@ def _about(tool: BaseTool, language: str) -> str:
 
 
 def _examples(tools: Sequence[BaseTool], language: str) -> str:
-    asked, needs = (
-        _LABELS[language][1],
-        [
-            (question, {tool.name: arguments})
-            for tool in tools
-            for question, arguments in (tool.metadata or {}).get("examples", {}).get(language, ())
-        ],
-    )
-    replies: list[tuple[str, dict[str, Any]]] = [(question, {REPLY: {}}) for question in _REPLIES[language]]
+    needs: list[tuple[Asked, dict[str, Any]]] = [
+        (asked, {tool.name: arguments})
+        for tool in tools
+        for asked, arguments in (tool.metadata or {}).get("examples", {}).get(language, ())
+    ]
+    replies: list[tuple[Asked, dict[str, Any]]] = [(asked, {REPLY: {}}) for asked in _REPLIES[language]]
     mixed = [pair for pairs in zip_longest(needs, replies) for pair in pairs if pair]
-    return "\n".join(f"{asked}: {question}\n{_json(decision)}" for question, decision in mixed)
+    return "\n".join(f"{_put(asked, language)}\n{_json(decision)}" for asked, decision in mixed)
+
+
+def _put(asked: Asked, language: str) -> str:
+    """The lines that put a question to the model."""
+    before, now = _LABELS[language]
+    if isinstance(asked, str):
+        return f"{now}: {asked}"
+    return f"{before}: {asked[0]}\n{now}: {asked[1]}"
 
 
 def _ask(question: str, history: Sequence[AnyMessage], language: str) -> str:
-    before, now = _LABELS[language]
-    asked = [str(message.text) for message in history if isinstance(message, HumanMessage)]
-    lines = [f"{before}: {_cut(asked[-1], CONTEXT_CHARS)}"] if asked else []
-    return "\n".join([*lines, f"{now}: {_cut(question, QUESTION_CHARS)}"])
+    short = _cut(question, QUESTION_CHARS)
+    earlier = [str(message.text) for message in history if isinstance(message, HumanMessage)]
+    if not earlier or len(short.split()) > FOLLOW_UP_WORDS:
+        return _put(short, language)
+    return _put((_cut(earlier[-1], CONTEXT_CHARS), short), language)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -1,7 +1,8 @@
 """The tools of the agent. A new tool is one file and one line in ``TOOLS``.
 
 A tool may bring its own words in ``metadata``: ``about`` (one line per language, for prompts) and ``examples``
-(per language, pairs of question and arguments, for models that do not call tools natively; see ``model/decide.py``).
+(per language, pairs of question and arguments, for models that do not call tools natively; for a follow-up the
+question is a pair, the question before and itself; see ``model/decide.py``).
 It raises ``ToolException`` with a text that the model can act on. Called with a ``ToolCall``, every tool here answers
 with a ``ToolMessage``; refused arguments and ``ToolException`` make its ``status`` «error».
 """

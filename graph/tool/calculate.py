@@ -42,11 +42,13 @@ calculate.metadata = {
             ("37 곱하기 12는?", {"expression": "37*12"}),
             ("8만 원의 20%는 얼마야?", {"expression": "20% of 80000"}),
             ("사과 4개에 3,600원이면 한 개에 얼마야?", {"expression": "3600/4"}),
+            (("12 곱하기 4는?", "거기서 8을 빼면?"), {"expression": "12*4-8"}),
         ],
         "en": [
             ("What is 37 times 12?", {"expression": "37*12"}),
             ("How much is a 20% tip on $80?", {"expression": "20% of 80"}),
             ("If 4 apples cost 3,600, how much is one?", {"expression": "3600/4"}),
+            (("What is 12 times 4?", "And minus 8?"), {"expression": "12*4-8"}),
         ],
     },
 }

@@ -49,12 +49,14 @@ current_time.metadata = {
             ("오늘 무슨 요일이지?", {"zone": LOCAL}),
             ("파리는 지금 몇 시야?", {"zone": "파리"}),
             ("멕시코 현재 시각 알려줘", {"zone": "멕시코"}),
+            (("서울은 지금 몇 시야?", "그럼 카이로는?"), {"zone": "카이로"}),
         ],
         "en": [
             ("What time is it?", {"zone": LOCAL}),
             ("Which day of the week is it today?", {"zone": LOCAL}),
             ("What's the time in Paris now?", {"zone": "Paris"}),
             ("Is it still night in Mexico?", {"zone": "Mexico"}),
+            (("What time is it in Seoul?", "How about Cairo?"), {"zone": "Cairo"}),
         ],
     },
 }

@@ -48,5 +48,6 @@ def test_the_questions_are_forty_half_with_a_tool_and_in_no_prompt() -> None:
     rows = [json.loads(line) for line in decide.QUESTIONS.read_text("utf-8").splitlines()]
     assert [sum(row["language"] == tongue for row in rows) for tongue in ("ko", "en")] == [20, 20]
     assert sum(row["tool"] is not None for row in rows) == 20
+    rows += [json.loads(line) for line in decide.HELD_OUT.read_text("utf-8").splitlines()]
     prompts = instructions(TOOLS, "ko") + instructions(TOOLS, "en")
     assert not [row for row in rows if row["question"] in prompts]

@@ -159,6 +159,17 @@ def test_a_new_tool_brings_its_own_words_into_the_prompt(language: str) -> None:
     assert json.dumps({"remember": arguments}, ensure_ascii=False) in said
 
 
+def test_a_follow_up_is_put_with_the_question_before_it_in_examples_and_in_use() -> None:
+    history = [HumanMessage("What is 17 times 10?"), AIMessage("170")]
+    model = ScriptedModel(['{"reply": {}}', '{"reply": {}}'])
+    decide.calls(models(decide=model), TOOLS, "And if we add 50?", history, language="en")
+    decide.calls(models(decide=model), TOOLS, "Please write a poem about the sea and the sky", history, language="en")
+    first, second = (messages[-1].text for messages in model.calls)
+    assert first == "Previous question: What is 17 times 10?\nQuestion: And if we add 50?"
+    assert second == "Question: Please write a poem about the sea and the sky"
+    assert "Previous question: What is 12 times 4?\nQuestion: And minus 8?\n{" in decide.instructions(TOOLS, "en")
+
+
 def test_a_tool_without_words_of_its_own_is_described_by_its_docstring() -> None:
     @tool
     def look(place: str) -> str:
