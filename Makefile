@@ -4,12 +4,13 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin/python
 
-.PHONY: help run test check install install-dev chromium clean
+.PHONY: help run test check screenshots install install-dev chromium clean
 
 help:
 	@echo "make run    install what is needed and start the app"
 	@echo "make test   install the tools, then lint, types and all tests"
 	@echo "make check  lint and types only"
+	@echo "make screenshots  take the pictures of docs/image anew"
 	@echo "make clean  remove the virtual environment and caches (sessions and weights stay)"
 
 run: install
@@ -23,6 +24,9 @@ check: install-dev
 	$(BIN) -m ruff check .
 	$(BIN) -m ruff format --check .
 	$(BIN) -m mypy .
+
+screenshots: install-dev chromium
+	$(BIN) -m tests.journey.screenshot
 
 install:
 	@PYTHON="$(PYTHON)" sh .ci/install requirements.txt
