@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from errors import DocumentUnknown, LibraryCorrupt, LibraryModelChanged, PassageUnknown
+from errors import DocumentUnknown, LibraryBusy, LibraryCorrupt, LibraryModelChanged, PassageUnknown
 from model.modelset import ModelSet
 from retrieval import search as searching
 from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
@@ -18,12 +18,16 @@ from retrieval.embed import Embedder, embedder
 from retrieval.lookup import LookUp
 from retrieval.loop import look_up
 from retrieval.pgvector import index
-from retrieval.row import digest
+from retrieval.row import Rows, digest
+from retrieval.search import View
 from retrieval.shelf import Shelf
 from retrieval.word import installed
 from settings import Settings
 from store import Store
 from text.language import detect
+
+TRIES = 10
+"""How often a search starts again because a writer was faster."""
 
 
 class Library:
@@ -178,17 +182,11 @@ class Library:
 
     def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
         """The ``k`` best passages for a query, best first: dense and lexical search, fused."""
-        view = self._shelf.open()
-        if not view.slots or not query.strip():
-            return []
-        return searching.search(view, self._rows, self._embedder, query, filters or Filters(), k)
+        return self._searched(lambda *with_: searching.search(*with_, query, filters or Filters(), k), query)
 
     def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
         """Three of the FAQ and seven of the guides, in one order (copilot-rag.md §4.2)."""
-        view = self._shelf.open()
-        if not view.slots or not query.strip():
-            return []
-        return searching.search_all(view, self._rows, self._embedder, query, filters)
+        return self._searched(lambda *with_: searching.search_all(*with_, query, filters), query)
 
     def look_up(
         self,
@@ -228,6 +226,18 @@ class Library:
         return Status(
             len(documents), failed, count, state.model or self._embedder.name, installed(), state.revision, why
         )
+
+    def _searched(self, search: Callable[[View, Rows, Embedder], list[Hit]], query: str) -> list[Hit]:
+        """Searches the revision that counts, and the next one when a writer was faster than the reading of its rows."""
+        for _ in range(TRIES):
+            view = self._shelf.open()
+            if not view.slots or not query.strip():
+                return []
+            try:
+                return search(view, self._rows, self._embedder)
+            except searching.Stale:
+                continue
+        raise LibraryBusy
 
     def _wait(self) -> None:
         self._quiet.wait()

@@ -20,6 +20,10 @@ FAQ, GUIDE = 3, 7
 """copilot-rag.md §4.2: how many of each kind «search_all» finds."""
 
 
+class Stale(Exception):
+    """A passage that was found is gone: a writer was faster. Search the new revision."""
+
+
 @dataclass(frozen=True)
 class View:
     """One revision, open for searching; never changed."""
@@ -51,12 +55,12 @@ class _Candidates:
 
 
 def search(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
-    """The ``k`` best passages, best first."""
+    """The ``k`` best passages, best first. Raises ``Stale``."""
     return _hits(view, rows, query, [(_candidates(view, rows, embedder, query, filters), k)])
 
 
 def search_all(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters | None = None) -> list[Hit]:
-    """FAQ 3 + guide 7 in one order (copilot-rag.md §4.2); what one kind lacks, the other fills up."""
+    """FAQ 3 + guide 7 in one order (copilot-rag.md §4.2); what one kind lacks, the other fills up. Raises ``Stale``."""
     plain = filters or Filters()
     if plain.doc_type:
         return search(view, rows, embedder, query, plain, FAQ + GUIDE)
@@ -109,7 +113,8 @@ def _hits(view: View, rows: Rows, query: str, parts: Sequence[tuple[_Candidates,
     chosen = _quota(order, owner, [quota for _, quota in parts])
     dense_ranks, lexical_ranks = ranks(cosine, dense), ranks(bm25, lexical)
     passages = rows.passages(view.slots[at[each]].id for each in chosen)
-    kept = [each for each in chosen if view.slots[at[each]].id in passages]
+    if len(passages) < len(chosen):
+        raise Stale
     return [
         Hit(
             passage=passages[view.slots[at[each]].id],
@@ -121,7 +126,7 @@ def _hits(view: View, rows: Rows, query: str, parts: Sequence[tuple[_Candidates,
             lexical_rank=lexical_ranks[each],
             fused_rank=rank,
         )
-        for rank, each in enumerate(kept, 1)
+        for rank, each in enumerate(chosen, 1)
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -40,29 +41,36 @@ class Words:
         return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
 
-@pytest.fixture
-def words() -> Words:
-    return Words()
-
-
 Opened = Callable[..., Library]
 
 
-@pytest.fixture
-def opened(tmp_path: Path, words: Words) -> Iterator[Opened]:
-    """Opens libraries over one data folder; closes them at the end."""
+@contextmanager
+def libraries(path: Path, words: Words | None = None) -> Iterator[Opened]:
+    """Opens libraries over data folders in ``path``; closes them at the end."""
     made: list[tuple[Library, Store]] = []
 
-    def open_(embedder: Words = words, **values: object) -> Library:
-        chosen = settings.load(_env_file=None, data_dir=tmp_path / "data", **values)
+    def open_(embedder: Words | None = None, data: str = "data", **values: object) -> Library:
+        chosen = settings.load(_env_file=None, data_dir=path / data, **values)
         store = Store(chosen.database)
-        made.append((Library(chosen, store, embedder), store))
+        made.append((Library(chosen, store, embedder or words or Words()), store))
         return made[-1][0]
 
     yield open_
     for library, store in made:
         library.close()
         store.close()
+
+
+@pytest.fixture
+def words() -> Words:
+    return Words()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, words: Words) -> Iterator[Opened]:
+    """Opens libraries over one data folder."""
+    with libraries(tmp_path, words) as open_:
+        yield open_
 
 
 @pytest.fixture

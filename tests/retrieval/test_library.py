@@ -1,16 +1,392 @@
-from __future__ import annotations
-from pathlib import Path
-from retrieval import Library
+"""The library over real SQLite, real FAISS and a quick embedder: changes, crashes, two processes, damage."""
 
-def test_smoke(library: Library, tmp_path: Path) -> None:
-    (tmp_path/"d/faq").mkdir(parents=True)
-    (tmp_path/"d/faq/a.md").write_text("# Apples\n\n## How do I peel an apple?\n\n1. Take a knife.\n2. Peel.\n\n## Pears?\n\nPears are green.\n")
-    (tmp_path/"d/b.md").write_text("# Guide\n\n압축률을 바꾸려면 슬라이더를 움직입니다.\n")
-    r=library.add([tmp_path/"d"])
-    print(r, library.documents(), library.status)
-    for h in library.search_all("How can I peel apples"): print(h)
-    for h in library.search("압축률을 어떻게 바꾸나요"): print(h)
-    print(library.add([tmp_path/"d"]))
-    (tmp_path/"d/b.md").unlink()
-    print(library.add([tmp_path/"d"]), library.status)
-    print(library.section(library.search("apple")[0].passage.section_id))
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryModelChanged, PassageUnknown
+from retrieval import Filters, Library, Progress
+from tests.retrieval.conftest import Opened, Words
+
+FAQ = """# Apples
+
+## How do I peel an apple?
+
+1. Take a knife.
+2. Peel it.
+
+## Are pears green?
+
+Pears are green.
+"""
+GUIDE = "# Kitchen\n\n## Baking bread\n\nBread needs flour and patience.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "docs/faq").mkdir(parents=True)
+    (tmp_path / "docs/faq/fruit.md").write_text(FAQ)
+    (tmp_path / "docs/kitchen.md").write_text(GUIDE)
+    return tmp_path / "docs"
+
+
+def content(library: Library) -> set[tuple[str, str, tuple[str, ...], str, str]]:
+    """What can be found, without ids."""
+    found: set[tuple[str, str, tuple[str, ...], str, str]] = set()
+    for document in library.documents():
+        passages = [library.section(f"{document.id}:{number}") for number in range(document.sections)]
+        found |= {(document.name, document.state, each.path, each.text, document.doc_type) for each in passages}
+        found |= {(document.name, document.state, (), "", document.doc_type)}
+    return found
+
+
+def wants(library: Library) -> str | None:
+    """Why the library asks for a rebuild."""
+    return library.status.rebuild
+
+
+def test_a_folder_is_found_by_what_it_says(library: Library, folder: Path) -> None:
+    done = library.add([folder])
+    assert done.added == ("faq/fruit.md", "kitchen.md")
+    assert (done.passages, done.failed) == (3, ())
+    best = library.search_all("how can I peel apples")[0]
+    assert (best.passage.label, best.passage.doc_type, best.passage.has_steps) == (
+        "faq/fruit.md › How do I peel an apple?",
+        "faq",
+        True,
+    )
+    assert (best.dense_rank, best.lexical_rank, best.fused_rank) == (1, 1, 1)
+
+
+def test_what_did_not_change_is_neither_read_nor_embedded_again(library: Library, folder: Path, words: Words) -> None:
+    library.add([folder])
+    embedded, revision = len(words.made), library.status.revision
+    done = library.add([folder])
+    assert done.unchanged == ("faq/fruit.md", "kitchen.md")
+    assert (len(words.made), library.status.revision) == (embedded, revision)
+
+
+def test_of_a_changed_file_only_the_changed_passages_are_embedded_and_the_others_keep_their_ids(
+    library: Library, folder: Path, words: Words
+) -> None:
+    library.add([folder])
+    apple = library.search("peel an apple")[0].passage
+    words.made.clear()
+    (folder / "faq/fruit.md").write_text(FAQ.replace("Pears are green.", "Pears are yellow."))
+    assert library.add([folder]).changed == ("faq/fruit.md",)
+    assert [text.splitlines()[-1] for text in words.made] == ["Pears are yellow."]
+    assert library.passage(apple.id) == apple
+    assert library.search("pears yellow")[0].passage.text == "Pears are yellow."
+
+
+def test_a_removed_file_is_no_longer_found(library: Library, folder: Path) -> None:
+    library.add([folder])
+    bread = library.search("bread flour")[0].passage
+    (folder / "kitchen.md").unlink()
+    assert library.add([folder]).removed == ("kitchen.md",)
+    assert all(hit.passage.name != "kitchen.md" for hit in library.search("bread flour"))
+    with pytest.raises(PassageUnknown):
+        library.passage(bread.id)
+
+
+def test_an_upload_replaces_one_of_the_same_name_and_is_not_taken_for_a_missing_file(
+    library: Library, folder: Path
+) -> None:
+    library.add([("note.txt", b"Lemons are sour.")])
+    library.add([("note.txt", b"Lemons are yellow."), folder])
+    assert [document.name for document in library.documents()] == ["faq/fruit.md", "kitchen.md", "note.txt"]
+    assert library.search("lemons")[0].passage.text == "Lemons are yellow."
+
+
+def test_a_bad_file_fails_alone_and_is_listed_with_its_reason(library: Library) -> None:
+    done = library.add([("broken.pdf", b"%PDF-1.7 nothing"), ("good.md", b"Plums are blue."), ("empty.md", b" \n")])
+    assert done.added == ("good.md",)
+    assert [(name, error.code) for name, error in done.failed] == [
+        ("broken.pdf", "document_broken"),
+        ("empty.md", "document_empty"),
+    ]
+    listed = {document.name: document for document in library.documents()}
+    assert (listed["broken.pdf"].state, listed["broken.pdf"].passages) == ("failed", 0)
+    assert listed["empty.md"].error == {"code": "document_empty", "values": {"name": "empty.md"}}
+    assert library.status.failed == 2
+
+
+def test_filters_hold_for_every_hit(library: Library, folder: Path) -> None:
+    library.add([folder])
+    assert {hit.passage.doc_type for hit in library.search("apple bread", Filters("faq"))} == {"faq"}
+    assert [hit.passage.has_steps for hit in library.search("apple bread", Filters(has_steps=True))] == [True]
+    assert library.search("apple", Filters(language="ko")) == []
+    kitchen = next(each.id for each in library.documents() if each.name == "kitchen.md")
+    assert {hit.passage.document_id for hit in library.search("apple", Filters(documents=(kitchen,)))} == {kitchen}
+
+
+def test_search_all_takes_three_of_the_faq_and_seven_of_the_guides(library: Library) -> None:
+    text = "\n\n".join(f"## Apple {number}\n\nApple number {number}." for number in range(12))
+    library.add([("faq.md", text.encode()), ("guide.md", text.replace("number", "sort").encode())])
+    found = [hit.passage.doc_type for hit in library.search_all("apple")]
+    assert (found.count("faq"), found.count("guide")) == (3, 7)
+
+
+def test_what_the_guides_lack_the_faq_fills_up(library: Library) -> None:
+    text = "\n\n".join(f"## Apple {number}\n\nApple number {number}." for number in range(12))
+    library.add([("faq.md", text.encode()), ("guide.md", b"An apple.")])
+    assert len(library.search_all("apple")) == 10
+
+
+def test_the_type_can_be_changed_without_embedding_and_stays_when_the_file_is_read_again(
+    library: Library, folder: Path, words: Words
+) -> None:
+    library.add([folder])
+    kitchen = next(each for each in library.documents() if each.name == "kitchen.md")
+    words.made.clear()
+    library.set_type(kitchen.id, "faq")
+    assert library.search("bread", Filters("faq"))[0].passage.name == "kitchen.md"
+    (folder / "kitchen.md").write_text(GUIDE + "\nAnd salt.\n")
+    library.add([folder])
+    assert library.document(kitchen.id).doc_type == "faq"
+    assert len(words.made) == 1
+
+
+def test_an_empty_library_and_an_empty_question_find_nothing(library: Library, folder: Path) -> None:
+    assert library.search_all("apple") == []
+    library.add([folder])
+    assert library.search_all("   ") == []
+    library.remove(*(document.id for document in library.documents()))
+    assert library.search_all("apple") == []
+    assert library.status.passages == 0
+
+
+def test_removing_what_is_not_there_changes_nothing(library: Library, folder: Path) -> None:
+    library.add([folder])
+    with pytest.raises(DocumentUnknown):
+        library.remove(library.documents()[0].id, 999)
+    assert len(library.documents()) == 2
+
+
+def test_progress_counts_files_and_passages(library: Library, folder: Path) -> None:
+    said: list[Progress] = []
+    library.add([folder], progress=said.append)
+    assert said[0] == Progress("faq/fruit.md", 1, 2)
+    assert said[-1] == Progress("kitchen.md", 2, 2, 1, 1)
+
+
+def test_a_cancelled_addition_keeps_what_was_embedded_and_goes_on_later(
+    library: Library, folder: Path, words: Words
+) -> None:
+    stop = threading.Event()
+    words.batch = 1
+    words.before = stop.set
+    done = library.add([folder], stop=stop)
+    assert (done.cancelled, done.added) == (True, ())
+    assert len(words.made) == 1
+    words.before = lambda: None
+    assert library.add([folder]).added == ("faq/fruit.md", "kitchen.md")
+    assert len(words.made) == 3
+
+
+def test_embedding_waits_while_an_answer_is_made(library: Library, folder: Path, words: Words) -> None:
+    with library.quiet():
+        work = threading.Thread(target=library.add, args=([folder],))
+        work.start()
+        work.join(0.3)
+        assert (work.is_alive(), words.made) == (True, [])
+    work.join(10)
+    assert len(words.made) == 3
+
+
+def test_a_second_library_sees_what_the_first_changed(opened: Opened, folder: Path) -> None:
+    one, two = opened(), opened()
+    one.add([folder])
+    assert two.search("bread")[0].passage.name == "kitchen.md"
+    two.remove(next(each.id for each in two.documents() if each.name == "kitchen.md"))
+    assert all(hit.passage.name != "kitchen.md" for hit in one.search("bread"))
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it."""
+
+
+def raising(*_: object, **__: object) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["retrieval.shelf.Lexical.save", "retrieval.index.faiss.write_index", "retrieval.row.Rows.set_state"],
+)
+def test_a_crash_in_mid_build_leaves_the_old_index_working(
+    opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    library = opened()
+    library.add([folder])
+    before = content(library)
+    (folder / "kitchen.md").write_text("# Kitchen\n\nRice needs water.\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(place, raising)
+        with pytest.raises(Killed):
+            library.add([folder])
+    for each in (library, opened()):
+        assert content(each) == before
+        assert each.search("bread flour")[0].passage.name == "kitchen.md"
+    assert opened().add([folder]).changed == ("kitchen.md",)
+    assert library.search("rice water")[0].passage.text == "Rice needs water."
+
+
+def index_files(tmp_path: Path) -> list[Path]:
+    return sorted(path for path in (tmp_path / "data/library").iterdir() if path.suffix in (".faiss", ".npz"))
+
+
+def test_old_index_files_are_removed(library: Library, tmp_path: Path) -> None:
+    for number in range(5):
+        library.add([(f"{number}.md", b"Some text.")])
+    assert len(index_files(tmp_path)) == 4  # this revision and the one before it
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"x" + data[1:], lambda _: b""])
+def test_a_damaged_index_says_so_and_is_rebuilt_without_embedding(
+    opened: Opened, folder: Path, tmp_path: Path, words: Words, damage: Callable[[bytes], bytes]
+) -> None:
+    opened().add([folder])
+    for path in index_files(tmp_path):
+        path.write_bytes(damage(path.read_bytes()))
+    words.made.clear()
+    library = opened()
+    with pytest.raises(LibraryCorrupt):
+        library.search("bread")
+    assert wants(library) == "corrupt"
+    assert len(library.documents()) == 2
+    assert library.rebuild()
+    assert wants(library) is None
+    assert words.made == []
+    assert library.search("bread flour")[0].passage.name == "kitchen.md"
+
+
+def test_missing_index_files_are_made_again_from_the_rows(
+    opened: Opened, folder: Path, tmp_path: Path, words: Words
+) -> None:
+    opened().add([folder])
+    for path in index_files(tmp_path):
+        path.unlink()
+    words.made.clear()
+    assert opened().search("bread flour")[0].passage.name == "kitchen.md"
+    assert words.made == []
+
+
+def test_another_model_means_a_rebuild_and_says_so(opened: Opened, folder: Path) -> None:
+    opened().add([folder])
+    other = Words("other words")
+    library = opened(other)
+    with pytest.raises(LibraryModelChanged):
+        library.search("bread")
+    with pytest.raises(LibraryModelChanged):
+        library.add([folder])
+    assert wants(library) == "model"
+    stop = threading.Event()
+    stop.set()
+    assert not library.rebuild(stop=stop)
+    assert library.rebuild()
+    assert len(other.made) == 3
+    assert library.search("bread flour")[0].passage.name == "kitchen.md"
+
+
+def test_a_failing_embedder_is_told_and_the_library_stays(library: Library, folder: Path, words: Words) -> None:
+    library.add([folder / "kitchen.md"])
+
+    def fail() -> None:
+        raise EmbeddingFailed(model="words", reason="it is off")
+
+    words.before = fail
+    with pytest.raises(EmbeddingFailed):
+        library.add([folder])
+    assert library.search("bread")[0].passage.name == "kitchen.md"
+
+
+def test_vectors_survive_storage_within_half_precision(library: Library, folder: Path, words: Words) -> None:
+    library.add([folder])
+    hit = library.search("Bread needs flour and patience.")[0]
+    exact = float(
+        words.query("Bread needs flour and patience.") @ words.query("Kitchen › Baking bread\n" + hit.passage.text)
+    )
+    assert hit.cosine == pytest.approx(exact, abs=2e-3)
+
+
+STEP = st.tuples(
+    st.sampled_from("abc"), st.sampled_from(["", "Red fox.", "Blue fox.\n\n## More\n\nOld owl.", "Red fox."])
+)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEP, min_size=1, max_size=6))
+def test_any_sequence_of_changes_equals_a_rebuild(
+    steps: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    from tests.retrieval.conftest import libraries
+
+    path = tmp_path_factory.mktemp("sequence")
+    (path / "docs").mkdir()
+    with libraries(path) as open_:
+        library = open_()
+        for name, text in steps:
+            file = path / "docs" / f"{name}.md"
+            if text:
+                file.write_text(text)
+            else:
+                file.unlink(missing_ok=True)
+            library.add([path / "docs"])
+        fresh = open_(data="fresh")
+        fresh.add([path / "docs"])
+        assert content(library) == content(fresh)
+        for query in ("red fox", "old owl", "blue"):
+            one, two = (
+                [(hit.passage.text, round(hit.score, 4)) for hit in each.search(query)] for each in (library, fresh)
+            )
+            assert sorted(one) == sorted(two)
+
+
+def _write(data: Path, folder: Path, rounds: int) -> None:
+    from tests.retrieval.conftest import libraries
+
+    with libraries(data.parent) as open_:
+        library = open_()
+        for number in range(rounds):
+            (folder / "kitchen.md").write_text(f"# Kitchen\n\nBread number {number}.\n")
+            library.add([folder])
+
+
+def test_one_process_searches_while_another_writes(opened: Opened, folder: Path, tmp_path: Path) -> None:
+    library, rounds = opened(), 12
+    library.add([folder])
+    writer = multiprocessing.get_context("spawn").Process(target=_write, args=(tmp_path / "data", folder, rounds))
+    writer.start()
+    seen = set()
+    while writer.is_alive():
+        hits = library.search("bread", Filters("guide"))
+        assert len(hits) == 1, "there is always exactly one guide"
+        seen.add(hits[0].passage.text)
+    writer.join()
+    assert writer.exitcode == 0
+    assert library.search("bread", Filters("guide"))[0].passage.text == f"Bread number {rounds - 1}."
+    assert len(seen) > 1
+
+
+def test_two_writers_at_once_lose_nothing(opened: Opened, tmp_path: Path) -> None:
+    one, two = opened(), opened()
+
+    def add(library: Library, name: str) -> None:
+        for number in range(8):
+            library.add([(f"{name}{number}.md", f"Text {name} {number}.".encode())])
+
+    work = [threading.Thread(target=add, args=each) for each in ((one, "x"), (two, "y"))]
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join()
+    assert len(one.documents()) == 16
+    assert len({hit.passage.id for hit in one.search("Text", k=50)}) == 16
