@@ -134,5 +134,6 @@ def _shortened(line: str) -> str:
     """At most ``CHARS`` characters, cut between words where there are any."""
     if len(line) <= CHARS:
         return line
-    cut = line[: CHARS + 1].rsplit(None, 1)[0] if " " in line[:CHARS] else line[:CHARS]
-    return cut[:CHARS].rstrip(f"{_AROUND},;")
+    start = line[:CHARS]  # one character is left for the mark of the cut
+    words = start.rsplit(None, 1)[0] if " " in start else start[:-1]
+    return words.rstrip(f"{_AROUND},;") + "…"
