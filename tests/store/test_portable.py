@@ -79,6 +79,17 @@ def test_an_import_exported_again_is_the_same_file(bot: Agent, other: Agent) -> 
     assert without_id(other.export_session(brought(exported, other))) == without_id(exported)
 
 
+def test_a_file_goes_into_every_database(exported: str, database: str | None, tmp_path: Path) -> None:
+    store = Store(database or f"sqlite:///{tmp_path / 'gieok.db'}")
+    (made,) = portable.import_(store, exported.encode(), LIMIT, len).sessions
+    assert without_id(portable.export(store, made)) == without_id(exported)
+    assert [turn.number for turn in store.turns(store.tree.copy(made, 3))] == [1, 2, 3]
+    store.accept_turn(made, "새 질문")
+    assert store.entitle(made, "x") is False
+    assert store.search("새 질")[0].number == 8
+    store.close()
+
+
 def test_an_export_has_everything(bot: Agent) -> None:
     found = json.loads(bot.export_session(told(bot)))
     assert (found["format"], found["version"]) == ("gieok", VERSION)
