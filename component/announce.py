@@ -75,6 +75,12 @@ _NAMES = {
     '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
     '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
     ".st-key-open-panel button": "panel.open",
+    '[class*="st-key-again-"] button': "turn.again",
+    '[class*="st-key-more-"] [data-testid="stMenuButton"] > button, [class*="st-key-more-"] button': "turn.more",
+    '[class*="st-key-earlier-"] button': "turn.earlier",
+    '[class*="st-key-later-"] button': "turn.later",
+    '[class*="st-key-thumb-"] button:first-of-type': "turn.up",
+    '[class*="st-key-thumb-"] button:last-of-type': "turn.down",
 }
 
 # What scrolls must be reached with the keyboard.

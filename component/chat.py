@@ -27,11 +27,12 @@ def draw_chat(view: View) -> tuple[list[Turn], Live | None]:
     job, refused = view.job, view.jobs.refused(view.session_id)
     turns = [turn for turn in _turns(view) if job is None or turn.number < job.turn]
     inviting = not turns and not job and not refused
-    again = job.turn if job and job.again else None
+    again = job.turn if job and (job.again or job.version) else None
+    path = tuple(view.session.path) if view.session and again is None else None
     live = None
     with (
         st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=True),
-        stage("talk", (view.session_id, inviting, again)),
+        stage("talk", (view.session_id, inviting, again, path)),
     ):
         if inviting:
             _draw_invitation(view)
@@ -45,8 +46,11 @@ def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
     job = view.job
     with st.container(key="turns"):
         _draw_earlier(view, turns)
+        numbers = [turn.number for turn in turns]
+        versions = view.store.tree.alternatives(view.session_id, numbers) if view.session_id and turns else {}
         for turn in turns:
-            draw_turn(view, turn, last=job is None and turn is turns[-1])
+            last = job is None and turn is turns[-1]
+            draw_turn(view, turn, last, versions.get(turn.number))
         if job is None:
             return None
         draw_question(view, job.question, str(job.turn))
@@ -124,6 +128,10 @@ def _draw_refused(view: View, session: str, refused: Refused) -> None:
         st.info(words("chat.not_sent"), icon=":material/info:")
     with st.container(horizontal=True, key="refused-actions"):
         if refused.again:
+            st.button(words("chat.dismiss"), key="dismiss", on_click=_dismiss, args=(view, session))
+            return
+        if refused.turn is not None:
+            st.button(words("chat.to_draft"), key="to-draft", on_click=_to_draft, args=(view, session))
             st.button(words("chat.dismiss"), key="dismiss", on_click=_dismiss, args=(view, session))
             return
         edit, resend = words("chat.to_draft"), words("chat.send_again")

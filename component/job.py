@@ -38,6 +38,10 @@ class Runs(Protocol):
 
     def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]: ...
 
+    def again(
+        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
+    ) -> Iterator[Event]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -67,12 +71,17 @@ class Progress:
 
 @dataclass(eq=False)
 class Job:
-    """One turn that runs. ``again``: an earlier turn tried again; ``turn``: its number."""
+    """One turn that runs. ``again``: the last turn tried again; ``turn``: its number.
+
+    ``version``: another version of that turn, with the same question or, when ``edited``, with ``question``.
+    """
 
     session: str
     question: str
     turn: int
     again: bool = False
+    version: bool = False
+    edited: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
     started: float = 0.0
     _condition: threading.Condition = field(default_factory=threading.Condition)
@@ -99,12 +108,14 @@ class Job:
 class Refused:
     """A message that did not become a turn, and why (``error`` is None when the user stopped it before it began).
 
-    ``again``: it was another try of the last turn, so its text is in the transcript already.
+    ``again``: it was another try of a turn, so its text is in the transcript already. ``turn``: the turn that an
+    edited text was to take the place of.
     """
 
     text: str
     error: GieokError | None
     again: bool = False
+    turn: int | None = None
 
 
 class Jobs:
@@ -146,6 +157,13 @@ class Jobs:
             if session not in self._running:
                 self._start(Job(session, question, self._turn_count(session), again=True))
 
+    def again(self, session: str, number: int, question: str, edited: bool = False) -> None:
+        """Another version of a turn; ``edited``: with this question. Nothing happens when a turn already runs."""
+        with self._lock:
+            if session not in self._running:
+                self._refused.pop(session, None)
+                self._start(Job(session, question, number, version=True, edited=edited))
+
     def withdraw(self, session: str, index: int) -> str | None:
         """Takes a queued message back."""
         with self._lock:
@@ -179,13 +197,17 @@ class Jobs:
             self._refuse(job, None)
             return
         job.change(waiting=False)
-        if job.again:
+        if job.version:
+            text = job.question if job.edited else None
+            yield from self._agent.again(job.session, job.turn, text, stop=job.stop)
+        elif job.again:
             yield from self._agent.retry(job.session, stop=job.stop)
         else:
             yield from self._agent.run(job.session, job.question, stop=job.stop)
 
     def _refuse(self, job: Job, error: GieokError | None) -> None:
-        self._refused[job.session] = Refused(job.question, error, job.again)
+        again = job.again or (job.version and not job.edited)
+        self._refused[job.session] = Refused(job.question, error, again, job.turn if job.edited else None)
 
     def _end(self, job: Job) -> None:
         """Starts the next queued message, unless this one failed: then it waits until the user decides."""

@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from component.action import draw_actions, draw_editor, editing
 from component.failure import draw_turn_error, retry_button
 from component.markdown import fixed, plain, shown
 from component.page import MARK
@@ -13,6 +14,7 @@ from component.step import draw_step, of_turn
 from component.view import View
 from errors import Interrupted
 from store import Turn
+from store.tree import Alternatives
 
 USER = ":material/person:"
 QUESTION_CHARS = 4000
@@ -24,9 +26,12 @@ def draw_question(view: View, text: str, key: str) -> None:
         _long(view, shown(text), key)
 
 
-def draw_turn(view: View, turn: Turn, last: bool) -> None:
-    """A whole turn; ``last``: it may be tried again."""
-    draw_question(view, turn.question, str(turn.number))
+def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None = None) -> None:
+    """A whole turn; ``last``: it may be tried again; ``versions``: of this turn, when there are several."""
+    if editing(turn) and view.job is None:
+        draw_editor(view, turn)
+    else:
+        draw_question(view, turn.question, str(turn.number))
     with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=MARK):
         steps = of_turn(turn.steps)
         if steps:
@@ -35,10 +40,10 @@ def draw_turn(view: View, turn: Turn, last: bool) -> None:
                     draw_step(view.words, step)
         if turn.answer:
             st.markdown(fixed(turn.answer))
-        _draw_end(view, turn, last)
+        _draw_end(view, turn, last, versions)
 
 
-def _draw_end(view: View, turn: Turn, last: bool) -> None:
+def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None) -> None:
     again = partial(view.jobs.retry, turn.session_id, turn.question)
     if turn.status == "failed":
         error = turn.error or {}
@@ -50,13 +55,15 @@ def _draw_end(view: View, turn: Turn, last: bool) -> None:
         draw_turn_error(view.words, {"code": cut_off.code, "message": cut_off.text(), "values": cut_off.values})
         if last:
             retry_button(view.words("chat.resume"), f"retry-{turn.number}", again)
-    else:
-        st.caption(_facts(view, turn))
+    if turn.status != "running":
+        draw_actions(view, turn, _facts(view, turn), versions)
 
 
 def _facts(view: View, turn: Turn) -> str:
     """Time and tokens of an answer, as far as they are known."""
     words, usage = view.words, turn.usage or {}
+    if turn.status == "failed":
+        return ""
     parts = [words("turn.stopped")] if turn.status == "stopped" else []
     if turn.seconds is not None:
         parts.append(f"{turn.seconds:.1f}{words('unit.second')}")

@@ -230,6 +230,54 @@ def test_without_a_model_the_page_says_why_and_looks_again(monkeypatch: pytest.M
     assert "준비됐습니다." in texts(say(at, "이제 되는지 확인해줘"))
 
 
+# --- another version of a turn ------------------------------------------------------------------
+
+
+def test_another_answer_becomes_a_version_that_can_be_switched(serve: Serve) -> None:
+    serve(["첫 번째 답입니다.", "두 번째 답입니다."])
+    at = say(page(), "같은 질문에 다시 답해줘")
+    at.button(key="again-1").click().run()
+    assert "두 번째 답입니다." in texts(at)
+    assert "첫 번째 답입니다." not in texts(at)
+    assert "2/2" in texts(at).splitlines()
+    at.button(key="earlier-1").click().run()
+    assert "첫 번째 답입니다." in texts(at)
+    assert "1/2" in texts(at).splitlines()
+    assert at.button(key="earlier-1").disabled
+
+
+def test_an_edited_question_is_asked_again_from_there(serve: Serve) -> None:
+    serve(lambda messages: f"답: {messages[-1].text[-40:]}")
+    at = say(say(page(), "부산 맛집을 알려줘"), "더 싼 곳은 없어?")
+    at.menu_button(key="more-1").set_value("edit").run()
+    at.text_area[0].set_value("제주 맛집을 알려줘")
+    at.button[next(i for i, each in enumerate(at.button) if each.label == "보내기")].click().run()
+    assert [turn.question for turn in store().turns(session_of(at))] == ["제주 맛집을 알려줘"]
+    assert "더 싼 곳은 없어?" not in texts(at)
+    at.button(key="earlier-1").click().run()
+    assert "더 싼 곳은 없어?" in texts(at)
+
+
+def test_a_chat_forks_from_any_turn(serve: Serve) -> None:
+    serve(lambda messages: "네, 알겠습니다.")
+    at = say(say(page(), "첫 질문입니다"), "둘째 질문입니다")
+    first = session_of(at)
+    at.menu_button(key="more-1").set_value("fork").run()
+    assert session_of(at) != first
+    assert [turn.question for turn in store().turns(session_of(at))] == ["첫 질문입니다"]
+    assert len(store().turns(first)) == 2
+
+
+def test_a_thumb_and_its_reason_are_kept(serve: Serve) -> None:
+    serve(["네."])
+    at = say(page(), "평가를 남겨 볼게")
+    session = session_of(at)
+    at.feedback(key=f"thumb-{session}-0-1").set_value(0).run()
+    at.text_input(key=f"note-{session}-0-1").set_value("숫자가 *틀림*").run()
+    assert store().turns(session)[0].feedback == {"thumb": "down", "note": "숫자가 *틀림*"}
+    assert r"숫자가 \*틀림\*" in texts(at)
+
+
 # --- sessions and settings ----------------------------------------------------------------------
 
 

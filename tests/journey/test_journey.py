@@ -99,6 +99,37 @@ def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     expect(person.see(1)).to_contain_text("HTTP 500")
 
 
+def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit) -> None:
+    person = visit()
+    person.ask("고칠 질문을 먼저 물어봅니다", 1)
+    person.page.get_by_role("button", name="다시 답변").click()
+    expect(person.see(1)).to_contain_text("2/2")
+    person.page.get_by_role("button", name="더 보기").click()
+    person.page.get_by_text("질문 고치기").click()
+    person.page.get_by_label("질문 고치기").fill("천천히 고친 질문에 답해줘")
+    person.page.get_by_role("button", name="보내기", exact=True).click()
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    person.page.keyboard.press("Escape")
+    expect(person.see(1)).to_contain_text("3/3")
+    person.page.get_by_role("button", name="이전 버전").click()
+    expect(person.answer(1)).to_contain_text("2/3")
+    expect(person.page.locator(".st-key-question-1")).to_contain_text("고칠 질문을 먼저")
+
+
+def test_a_chat_forks_and_the_answer_can_be_copied(visit: Visit) -> None:
+    person = visit()
+    person.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    person.ask("갈라질 대화의 질문", 1)
+    before = person.page.url
+    person.page.get_by_role("button", name="답변 복사").click()
+    expect(person.page.get_by_role("button", name="복사함")).to_be_visible()
+    assert "갈라질 대화의 질문" in person.page.evaluate("navigator.clipboard.readText()")
+    person.page.get_by_role("button", name="더 보기").click()
+    person.page.get_by_text("여기서 새 대화로").click()
+    person.page.wait_for_url(lambda url: url != before)
+    expect(person.answer(1)).to_contain_text("갈라질 대화의 질문")
+
+
 def test_the_invitation_gives_way_to_the_conversation_at_once(visit: Visit) -> None:
     person = visit()
     expect(person.page.locator(".st-key-invitation")).to_be_visible()

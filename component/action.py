@@ -1,0 +1,170 @@
+"""What can be done with a turn: copy, another answer, other words, a copy of the conversation, an opinion."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from component import resource
+from component.copy import copy_button
+from component.markdown import plain
+from component.view import View, show, tell
+from errors import GieokError
+from store import Turn
+from store.tree import Alternatives
+
+EDITING = "editing"
+NOTING = "noting"
+_THUMBS = ("down", "up")
+_CHOICES = ("edit", "fork")
+_ICONS = {"edit": "edit", "fork": "fork_right"}
+
+
+def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | None) -> None:
+    """One line under an answer: what it took, its other versions, the actions."""
+    words, busy, number = view.words, view.job is not None, turn.number
+    with st.container(key=f"actions-{number}", horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption(facts, width="content")
+        if versions:
+            _draw_versions(view, versions, busy)
+        if turn.answer:
+            copy_button(words, turn.answer, f"copy-{turn.session_id}-{turn.branch}-{number}")
+        again = partial(view.jobs.again, turn.session_id, number, turn.question)
+        icon = ":material/refresh:"
+        st.button(
+            "",
+            key=f"again-{number}",
+            icon=icon,
+            type="tertiary",
+            help=words("turn.again"),
+            on_click=again,
+            disabled=busy,
+        )
+        if turn.answer:
+            _draw_thumbs(turn)
+        key = f"more-{number}"
+        st.menu_button(
+            "",
+            _CHOICES,
+            key=key,
+            icon=":material/more_horiz:",
+            type="tertiary",
+            format_func=lambda name: f":material/{_ICONS[name]}: {words(f'turn.{name}')}",
+            on_click=_chosen,
+            args=(turn, key),
+            disabled=busy,
+        )
+    _draw_note(view, turn)
+
+
+def draw_editor(view: View, turn: Turn) -> None:
+    """The question as a draft; sending it asks again from here, and what followed stays as another version."""
+    words = view.words
+    with st.form(f"edit-{turn.session_id}-{turn.number}", border=True):
+        draft = st.text_area(words("turn.edit"), turn.question, key=f"draft-{turn.session_id}-{turn.number}")
+        st.caption(words("turn.edit.about"))
+        with st.container(horizontal=True):
+            sent = st.form_submit_button(words("turn.edit.send"), type="primary", icon=":material/send:")
+            left = st.form_submit_button(words("chat.withdraw"))
+    if sent or left:
+        st.session_state.pop(EDITING, None)
+        if sent:
+            view.jobs.again(turn.session_id, turn.number, draft, edited=True)
+        st.rerun()
+
+
+def editing(turn: Turn) -> bool:
+    """Whether the question of this turn is being changed."""
+    return bool(st.session_state.get(EDITING) == (turn.session_id, turn.branch, turn.number))
+
+
+def edit(turn: Turn) -> None:
+    """Opens the question of this turn for changes."""
+    st.session_state[EDITING] = (turn.session_id, turn.branch, turn.number)
+
+
+def _draw_versions(view: View, versions: Alternatives, busy: bool) -> None:
+    words, number, place = view.words, versions.number, versions.current
+    with st.container(
+        key=f"versions-{number}", horizontal=True, vertical_alignment="center", gap=None, width="content"
+    ):
+        for step, icon, name in ((-1, "chevron_left", "earlier"), (1, "chevron_right", "later")):
+            to = place + step
+            inside = 0 <= to < len(versions.branches)
+            st.button(
+                "",
+                key=f"{name}-{number}",
+                icon=f":material/{icon}:",
+                type="tertiary",
+                help=words(f"turn.{name}"),
+                on_click=_switch,
+                args=(view.session_id, number, versions.branches[to] if inside else 0),
+                disabled=busy or not inside,
+            )
+            if step < 0:
+                st.caption(f"{place + 1}/{len(versions.branches)}", width="content")
+
+
+def _switch(session: str, number: int, branch: int) -> None:
+    try:
+        resource.agent().switch(session, number, branch)
+    except GieokError as error:
+        tell(error)
+
+
+def _chosen(turn: Turn, key: str) -> None:
+    chosen = st.session_state.get(key)
+    if chosen == "edit":
+        edit(turn)
+    elif chosen == "fork":
+        try:
+            show(resource.agent().fork(turn.session_id, turn.number))
+        except GieokError as error:
+            tell(error)
+
+
+def _draw_thumbs(turn: Turn) -> None:
+    given = (turn.feedback or {}).get("thumb")
+    key = f"thumb-{turn.session_id}-{turn.branch}-{turn.number}"
+    default = _THUMBS.index(given) if given in _THUMBS else None
+    st.feedback("thumbs", key=key, default=default, on_change=_rate, args=(turn, key))
+
+
+def _rate(turn: Turn, key: str) -> None:
+    value = st.session_state.get(key)
+    _keep(turn, {**(turn.feedback or {}), "thumb": None if value is None else _THUMBS[value]})
+    st.session_state[NOTING] = None if value is None else (turn.session_id, turn.branch, turn.number)
+
+
+def _draw_note(view: View, turn: Turn) -> None:
+    """The reason for a thumb: asked right after it, shown afterwards."""
+    note = str((turn.feedback or {}).get("note") or "")
+    if st.session_state.get(NOTING) == (turn.session_id, turn.branch, turn.number):
+        key, label = f"note-{turn.session_id}-{turn.branch}-{turn.number}", view.words("turn.note")
+        st.text_input(
+            label,
+            note,
+            key=key,
+            placeholder=label,
+            label_visibility="collapsed",
+            max_chars=500,
+            on_change=_note,
+            args=(turn, key),
+        )
+    elif note:
+        st.caption(f":material/sticky_note_2: {plain(note)}")
+
+
+def _note(turn: Turn, key: str) -> None:
+    _keep(turn, {**(turn.feedback or {}), "note": str(st.session_state[key]).strip()})
+    st.session_state[NOTING] = None
+
+
+def _keep(turn: Turn, feedback: dict[str, Any]) -> None:
+    try:
+        store = resource.agent().store
+        store.set_feedback(turn.session_id, turn.number, feedback.get("thumb"), str(feedback.get("note") or ""))
+    except GieokError as error:
+        tell(error)
