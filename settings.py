@@ -116,7 +116,10 @@ class Settings(BaseSettings):
     ahead: bool = Field(
         True, description="Make the next chunk summary in the background as soon as its third turn ends."
     )
-    titles: bool = Field(True, description="Let the model give conversations their titles, beside the answer.")
+    titles: bool | None = Field(
+        None,
+        description="Let the model give conversations their titles, beside the answer. Empty: yes, but not the embedded one.",
+    )
     trash_days: float = Field(
         30.0, ge=0, description="Days after which a deleted conversation is removed for good. 0: never."
     )

@@ -1,4 +1,4 @@
-"""A session's title, made from the conversation by a short side call; the user's own title always wins (issue 3).
+"""A session's title, made from the conversation by a short side call; the user's own title always wins (design §3).
 
 After the first answered turn, and once more after turn 4, when it is clearer what the conversation is about. When no
 good title comes of it, the first line of the question stays.
@@ -44,7 +44,10 @@ _WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": 
 
 def plan(engine: Engine, session_id: str, number: int) -> None:
     """Puts the title on the list of side work, when one is due after turn ``number``."""
-    if engine.settings.titles and _due(engine.store.session(session_id), number):
+    wanted = engine.settings.titles
+    if wanted is None:  # a small model's titles are often worse than the question's first line
+        wanted = engine.models().kind != "embedded"
+    if wanted and _due(engine.store.session(session_id), number):
         engine.background.submit(("title", session_id), _work(engine, session_id, number))
 
 

@@ -1,4 +1,4 @@
-"""All memory of somebody: taking it along, bringing it in, erasing it everywhere, clearing up (issue 4).
+"""All memory of somebody: taking it along, bringing it in, erasing it everywhere, clearing up.
 
 Erasing notes a digest in the database before anything else goes, so what was away or half done cannot come back.
 """

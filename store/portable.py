@@ -1,4 +1,4 @@
-"""Sessions as files: exported as JSON, taken in again, and taken in from ChatGPT's export (issue 3 «Sessions»).
+"""Sessions as files: exported as JSON, taken in again, and taken in from ChatGPT's export.
 
 An export that is imported into an empty store and exported again is the same file, apart from the session's id. A
 surrogate pair that stands in a text as two characters becomes the one character that it writes.

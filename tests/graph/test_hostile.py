@@ -1,4 +1,4 @@
-"""Hostile text: stored intact, cleaned for the model, and nothing crashes (issue 2 §6)."""
+"""Hostile text: stored intact, cleaned for the model, and nothing crashes."""
 
 from __future__ import annotations
 

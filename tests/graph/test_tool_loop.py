@@ -1,4 +1,4 @@
-"""Tools within a turn: steps, the limit, and failures that the model can act on (design §2, issue 2 §3)."""
+"""Tools within a turn: steps, the limit, and failures that the model can act on (design §2)."""
 
 from __future__ import annotations
 
