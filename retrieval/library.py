@@ -18,7 +18,7 @@ from retrieval.embed import Embedder, embedder
 from retrieval.lookup import LookUp
 from retrieval.loop import look_up
 from retrieval.pgvector import index
-from retrieval.row import Rows, digest
+from retrieval.row import digest
 from retrieval.search import View
 from retrieval.shelf import Shelf
 from retrieval.word import installed
@@ -182,11 +182,14 @@ class Library:
 
     def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
         """The ``k`` best passages for a query, best first: dense and lexical search, fused."""
-        return self._searched(lambda *with_: searching.search(*with_, query, filters or Filters(), k), query)
+        asked = filters or Filters()
+        return self._searched(query, lambda view: searching.search(view, self._rows, self._embedder, query, asked, k))
 
     def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
         """Three of the FAQ and seven of the guides, in one order (copilot-rag.md §4.2)."""
-        return self._searched(lambda *with_: searching.search_all(*with_, query, filters), query)
+        return self._searched(
+            query, lambda view: searching.search_all(view, self._rows, self._embedder, query, filters)
+        )
 
     def look_up(
         self,
@@ -227,14 +230,14 @@ class Library:
             len(documents), failed, count, state.model or self._embedder.name, installed(), state.revision, why
         )
 
-    def _searched(self, search: Callable[[View, Rows, Embedder], list[Hit]], query: str) -> list[Hit]:
+    def _searched(self, query: str, search: Callable[[View], list[Hit]]) -> list[Hit]:
         """Searches the revision that counts, and the next one when a writer was faster than the reading of its rows."""
         for _ in range(TRIES):
             view = self._shelf.open()
             if not view.slots or not query.strip():
                 return []
             try:
-                return search(view, self._rows, self._embedder)
+                return search(view)
             except searching.Stale:
                 continue
         raise LibraryBusy

@@ -1,0 +1,78 @@
+"""Small files of every kind, made by hand."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pypdf
+
+_CONTENT = (
+    '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+)
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def pdf(*pages: str, password: str = "") -> bytes:
+    """A PDF with one line of text per page."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
+    kids = []
+    for text in pages:
+        stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else ""
+        kids.append(f"{len(objects) + 1} 0 R")
+        font = "<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+        about = f"/Parent 2 0 R /MediaBox [0 0 600 800] /Resources {font} /Contents {len(objects) + 2} 0 R"
+        objects += [f"<< /Type /Page {about} >>", f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"]
+    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(pages)} >>"
+    made, offsets = b"%PDF-1.4\n", list[int]()
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(made))
+        made += f"{number} 0 obj\n{body}\nendobj\n".encode()
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    size = len(objects) + 1
+    trailer = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF"
+    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}"
+    whole = made + end.encode()
+    return _locked(whole, password) if password else whole
+
+
+def _locked(data: bytes, password: str) -> bytes:
+    writer, out = pypdf.PdfWriter(clone_from=io.BytesIO(data)), io.BytesIO()
+    writer.encrypt(password, algorithm="RC4-128")
+    writer.write(out)
+    return out.getvalue()
+
+
+def word(*paragraphs: tuple[str, str]) -> bytes:
+    """A Word file from (style, text); style «Heading 1» or «»."""
+    body = "".join(f"<w:p>{_style(style)}<w:r><w:t>{text}</w:t></w:r></w:p>" for style, text in paragraphs)
+    styles = "".join(
+        f'<w:style w:type="paragraph" w:styleId="Heading{n}"><w:name w:val="heading {n}"/></w:style>' for n in (1, 2)
+    )
+    relation = f'<Relationship Id="r1" Type="{_OFFICE}/officeDocument" Target="word/document.xml"/>'
+    inner = f'<Relationship Id="r1" Type="{_OFFICE}/styles" Target="styles.xml"/>'
+    parts = {
+        "[Content_Types].xml": _CONTENT,
+        "_rels/.rels": f'<Relationships xmlns="{_RELS}">{relation}</Relationships>',
+        "word/_rels/document.xml.rels": f'<Relationships xmlns="{_RELS}">{inner}</Relationships>',
+        "word/document.xml": f'<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>',
+        "word/styles.xml": f'<w:styles xmlns:w="{_WORD}">{styles}</w:styles>',
+    }
+    return zipped(parts)
+
+
+def _style(name: str) -> str:
+    return f'<w:pPr><w:pStyle w:val="{"".join(name.split())}"/></w:pPr>' if name else ""
+
+
+def zipped(parts: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return out.getvalue()

@@ -1,0 +1,86 @@
+"""Indexing from the command line: folders, watching, the first run; and the product's own documents."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import settings
+from retrieval import Library, batch
+from retrieval.change import sources, stage
+
+DOCS = batch.OWN
+
+
+def test_one_pass_says_what_it_did(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("Apples.")
+    done = list(batch.index(library, [tmp_path / "docs", tmp_path / "gone.md"], "faq", polite=False))
+    assert [each.added for each in done] == [("a.md",)]
+    assert [(name, error.code) for name, error in done[0].failed] == [("gone.md", "document_broken")]
+    assert {document.name: document.doc_type for document in library.documents()} == {"a.md": "faq", "gone.md": "faq"}
+
+
+def test_watching_follows_changes_until_it_is_stopped(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "POLL_SECONDS", 0.02)
+    folder, stop = tmp_path / "docs", threading.Event()
+    folder.mkdir()
+    (folder / "a.md").write_text("Apples.")
+    passes = batch.index(library, [folder], stop=stop, watch=True, polite=False)
+    assert next(passes).added == ("a.md",)
+    threading.Timer(0.1, lambda: (folder / "b.md").write_text("Pears.")).start()
+    assert next(passes).added == ("b.md",)
+    threading.Timer(0.1, lambda: (folder / "a.md").unlink()).start()
+    assert next(passes).removed == ("a.md",)
+    threading.Timer(0.1, stop.set).start()
+    began = time.monotonic()
+    assert list(passes) == []
+    assert time.monotonic() - began < 5
+
+
+def test_a_first_run_indexes_the_products_own_documents_once(library: Library) -> None:
+    done = batch.first_run(library)
+    assert done is not None
+    assert not done.failed
+    assert batch.first_run(library) is None
+    best = library.search_all("How do I change the compression rate?")[0].passage
+    assert best.label == "en/summaries.md › How do I change the compression rate?"
+
+
+def test_a_library_with_documents_has_no_first_run(library: Library) -> None:
+    library.add([("mine.md", b"Mine.")])
+    assert batch.first_run(library) is None
+    assert len(library.documents()) == 1
+
+
+def test_the_products_own_documents_are_whole_in_both_languages() -> None:
+    staged = [stage(source, source.read(), None, 10**7) for source in sources(DOCS, 10**7)]
+    by_language = {
+        language: [each for each in staged if each.source.name.startswith(language)] for language in ("ko", "en")
+    }
+    for language, each in by_language.items():
+        assert {document.language for document in each} == {language}
+        entries = [piece for document in each if document.doc_type == "faq" for piece in document.pieces]
+        assert len(entries) >= 20
+        assert sum(document.doc_type == "guide" for document in each) >= 8
+    names = [sorted(each.source.name[3:] for each in documents) for documents in by_language.values()]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(path for folder in DOCS for path in folder.rglob("*.md")), ids=lambda each: each.name
+)
+def test_the_products_own_documents_name_only_settings_that_exist(path: Path) -> None:
+    import settings
+
+    known = {settings.variable(field) for field in settings.Settings.model_fields}
+    named = set(
+        re.findall(r"\b(?:GIEOK|OPENAI|CHAT|UTILITY|EMBEDDING|REDIS|DATABASE)_[A-Z_]+\b", path.read_text("utf-8"))
+    )
+    assert named <= known

@@ -1,0 +1,163 @@
+"""Every kind of file becomes text with its headings; every fault is told with the file's name."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from errors import DocumentError
+from retrieval.change import Source, stage
+from retrieval.load import NAME_CHARS, SUFFIXES, label, load
+from retrieval.split import Piece, split
+from tests.retrieval.file import pdf, word, zipped
+
+LIMIT = 1_000_000
+
+
+def pieces(name: str, data: bytes) -> list[tuple[tuple[str, ...], str]]:
+    loaded = load(name, data, LIMIT)
+    found = split(loaded.text, markdown=loaded.markdown, title=loaded.title)
+    return [(piece.path, piece.text) for piece in found]
+
+
+def refused(name: str, data: bytes, limit: int = LIMIT) -> str:
+    with pytest.raises(DocumentError) as caught:
+        load(name, data, limit)
+    assert label(name) in str(caught.value)
+    return caught.value.code
+
+
+def test_markdown_keeps_its_headings_and_its_front_matter() -> None:
+    data = b"---\ntitle: Returns\ndoc_type: faq\n---\n# Returns\n\nIntro.\n\n## How long?\n\n14 days.\n"
+    assert load("a.md", data, LIMIT).title == "Returns"
+    assert pieces("a.md", data) == [((), "Intro."), (("How long?",), "14 days.")]
+
+
+def test_html_loses_its_frame_and_keeps_headings_lists_and_tables() -> None:
+    page = (
+        "<html><head><title>Shop</title><script>steal()</script></head><body><nav>Menu</nav><main><h1>Shop</h1>"
+        "<h2>Pay</h2><ol><li>Card</li><li>Bank</li></ol><table><tr><th>a</th></tr><tr><td>1</td></tr></table></main></body>"
+    )
+    ((path, text),) = pieces("a.html", page.encode())
+    assert path == ("Pay",)
+    assert "1. Card\n2. Bank" in text
+    assert "| 1 |" in text
+    assert "Menu" not in text
+    assert "steal" not in text
+
+
+def test_a_pdf_is_split_by_its_pages() -> None:
+    assert pieces("a.pdf", pdf("First page here.", "", "Third one.")) == [
+        (("p. 1",), "First page here."),
+        (("p. 3",), "Third one."),
+    ]
+
+
+def test_word_keeps_its_headings() -> None:
+    data = word(("Heading 1", "Manual"), ("", "Intro."), ("Heading 2", "Start"), ("", "Press the button."))
+    assert pieces("a.docx", data) == [((), "Intro."), (("Start",), "Press the button.")]
+
+
+def test_a_table_of_questions_becomes_one_section_per_question() -> None:
+    assert pieces("faq.csv", "질문,답변\n환불은?,14일 안에 됩니다.\n배송은?,이틀 걸립니다.\n".encode()) == [
+        (("환불은?",), "14일 안에 됩니다."),
+        (("배송은?",), "이틀 걸립니다."),
+    ]
+
+
+def test_another_table_gives_a_section_per_row_with_its_columns() -> None:
+    assert pieces("parts.tsv", b"part\tprice\nbolt\t3\n") == [(("bolt",), "part: bolt  \nprice: 3")]
+
+
+def test_plain_text_has_no_headings() -> None:
+    assert pieces("a.txt", b"# not a heading\n\nText.") == [((), "# not a heading\n\nText.")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp949"])
+def test_korean_text_is_read_in_every_usual_encoding(encoding: str) -> None:
+    assert pieces("a.txt", "한국어 문서입니다.".encode(encoding)) == [((), "한국어 문서입니다.")]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("a.md", b"", "document_empty"),
+        ("a.md", b"  \n\t", "document_empty"),
+        ("a.md", b"---\ntitle: x\n---\n", "document_empty"),
+        ("a.pdf", pdf(""), "document_empty"),
+        ("a.pdf", b"%PDF-1.4 and nothing else", "document_broken"),
+        ("a.pdf", pdf("secret", password="x"), "document_encrypted"),
+        ("a.docx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "document_encrypted"),
+        ("a.docx", b"PK\x03\x04word/document.xml", "document_broken"),
+        ("a.docx", zipped({"other.txt": "x"}), "document_mislabelled"),
+        ("a.pdf", b"<html><body>Not found</body></html>", "document_mislabelled"),
+        ("a.md", pdf("text"), "document_mislabelled"),
+        ("a.docx", b"\xd0\xcf\x11\xe0old", "document_mislabelled"),
+        ("a.txt", b"\x00\x01\x02" * 100, "document_broken"),
+        ("a.txt", b"\xff\xff\xfe", "document_broken"),
+        ("a.csv", b'a,b\n"open', "document_broken"),
+        ("a.exe", b"MZ", "document_kind_unknown"),
+        ("noending", b"text", "document_kind_unknown"),
+    ],
+)
+def test_a_fault_is_told(name: str, data: bytes, code: str) -> None:
+    assert refused(name, data) == code
+
+
+def test_a_file_above_the_limit_is_refused_and_so_is_one_that_unpacks_to_more() -> None:
+    assert refused("a.md", b"x" * 101, limit=100) == "document_too_large"
+    bomb = word(("", "x" * 300_000))
+    assert len(bomb) < 3000
+    assert refused("a.docx", bomb, limit=3000) == "document_too_large"
+
+
+@pytest.mark.parametrize(
+    ("given_", "shown"),
+    [
+        ("../../etc/passwd.md", "passwd.md"),
+        ("C:\\temp\\note.md", "note.md"),
+        ("a\x00b\u202e.md", "ab.md"),
+        ("..", "document"),
+        ("", "document"),
+    ],
+)
+def test_a_hostile_name_is_only_a_label(given_: str, shown: str) -> None:
+    assert label(given_) == shown
+
+
+def test_a_long_name_is_cut_in_its_middle_and_keeps_its_ending() -> None:
+    assert len(label("x" * 300 + ".md")) == NAME_CHARS
+    assert load("x" * 300 + ".md", b"Text.", LIMIT).text == "Text."
+
+
+@given(name=st.sampled_from([f"a{suffix}" for suffix in SUFFIXES]), data=st.binary(max_size=400))
+def test_no_bytes_bring_the_reader_down(name: str, data: bytes) -> None:
+    with suppress(DocumentError):
+        load(name, data, LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "asked", "doc_type"),
+    [
+        ("/docs/faq/start.md", b"Text.", None, "faq"),
+        ("/docs/guide/start.md", b"Text.", None, "guide"),
+        ("/docs/company-faq.md", b"Text.", None, "faq"),
+        ("/docs/guide/start.md", b"---\ndoc_type: faq\n---\nText.", None, "faq"),
+        ("/docs/faq/start.md", b"Text.", "guide", "guide"),
+    ],
+)
+def test_the_type_comes_from_the_form_the_front_matter_or_the_path(
+    path: str, data: bytes, asked: object, doc_type: str
+) -> None:
+    staged = stage(Source("start.md", path, lambda: data), data, asked, LIMIT)  # type: ignore[arg-type]
+    assert staged.doc_type == doc_type
+
+
+def test_a_document_says_its_language_and_where_its_steps_are() -> None:
+    data = "# 설치\n\n## 순서\n\n1. 내려받습니다.\n2. 실행합니다.\n\n## 참고\n\n쉽습니다.".encode()
+    staged = stage(Source("a.md", "/a.md", lambda: data), data, None, LIMIT)
+    assert (staged.language, [piece.has_steps for piece in staged.pieces]) == ("ko", [True, False])
+    assert isinstance(staged.pieces[0], Piece)

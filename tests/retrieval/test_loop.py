@@ -1,0 +1,261 @@
+"""The paths of the loop (copilot-rag.md §4): enough, again, section, three calls, low confidence, empty, not judged."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+from errors import ModelTimeout, PassageUnknown, RequestRejected
+from model.modelset import ModelSet
+from model.scripted import ScriptedModel
+from model.stream import Stopped
+from retrieval import Filters, Hit, LookUp, Passage, Section
+from retrieval.judge import excerpt, parse
+from retrieval.loop import look_up
+
+
+def passage(id_: int, text: str = "", *, steps: bool = False, section: int | None = None) -> Passage:
+    number = id_ if section is None else section
+    return Passage(id_, 1, "a.md", "Title", number, (f"Part {number}",), text or f"Text {id_}.", "guide", "en", steps)
+
+
+def hit(id_: int, cosine: float = 0.9, **values: Any) -> Hit:
+    return Hit(passage(id_, **values), 1.0, cosine, 1.0, 0.5, id_, id_, id_)
+
+
+class Shelf:
+    """A library that gives what a test wants and notes what it was asked."""
+
+    unrelated = 0.0
+
+    def __init__(self, *answers: list[Hit], section: str = "The whole section.") -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, str, Filters]] = []
+        self._section = section
+
+    def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
+        self.asked.append(("all", query, filters or Filters()))
+        return self.answers.pop(0)
+
+    def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
+        self.asked.append(("metadata", query, filters or Filters()))
+        return self.answers.pop(0)
+
+    def section(self, id_: str) -> Section:
+        self.asked.append(("section", id_, Filters()))
+        if not self._section:
+            raise PassageUnknown(passage=id_)
+        return Section(id_, 1, "a.md", "Title", ("Part 1",), self._section, (1,))
+
+
+def said(
+    ranked: list[int],
+    *,
+    sufficient: bool = False,
+    action: str | None = None,
+    query: str = "",
+    confidence: float = 0.8,
+    missing: tuple[str, ...] = (),
+) -> str:
+    return json.dumps(
+        {
+            "ranked_indices": ranked,
+            "is_sufficient": sufficient,
+            "missing": list(missing),
+            "next_action": action,
+            "refined_query": query,
+            "confidence": confidence,
+        }
+    )
+
+
+def models(*answers: Any, constrained: bool = False) -> ModelSet:
+    model = ScriptedModel(answers)
+    return ModelSet(model, model, None, lambda text: len(text) // 4 + 1, True, "m", "scripted", "", 8000, constrained)
+
+
+def prompt(models: ModelSet, call: int) -> str:
+    assert isinstance(models.utility, ScriptedModel)
+    return str(models.utility.calls[call][-1].content)
+
+
+def run(shelf: Shelf, models: ModelSet, **values: Any) -> LookUp:
+    return look_up(shelf, "How do I do it?", models, "en", **values)
+
+
+def test_enough_at_once_takes_one_call() -> None:
+    found = run(Shelf([hit(1), hit(2), hit(3)]), models(said([3, 1], sufficient=True, confidence=0.9)))
+    assert [each.passage.id for each in found.passages] == [3, 1]
+    assert [each.number for each in found.passages] == [1, 2]
+    assert (found.sufficiency, found.confidence, found.fallback, found.calls) == ("sufficient", 0.9, None, 1)
+    assert [each.reranked for each in found.trace[0].hits] == [2, None, 1]
+
+
+def test_search_again_uses_the_refined_query_and_keeps_what_was_ranked() -> None:
+    shelf = Shelf([hit(1), hit(2)], [hit(7)])
+    judge = models(said([2], action="search_again", query="better words"), said([1, 2], sufficient=True))
+    found = run(shelf, judge)
+    assert shelf.asked == [("all", "How do I do it?", Filters()), ("all", "better words", Filters())]
+    assert "Text 7." in prompt(judge, 1)
+    assert "Text 2." in prompt(judge, 1)
+    assert [each.passage.id for each in found.passages] == [7, 2]
+    assert found.trace[1].arguments == {"query": "better words"}
+
+
+def test_missing_steps_are_looked_for_by_metadata() -> None:
+    shelf = Shelf([hit(1)], [hit(2, steps=True)])
+    judge = models(said([1], action="search_again", query="q", missing=("steps",)), said([1], sufficient=True))
+    found = run(shelf, judge)
+    assert shelf.asked[1] == ("metadata", "q", Filters(has_steps=True))
+    assert found.trace[1].tool == "search_by_metadata"
+
+
+def test_get_section_gives_the_whole_section_of_the_best_passage() -> None:
+    shelf = Shelf([hit(1), hit(2)])
+    judge = models(said([2, 1], action="get_section"), said([1], sufficient=True))
+    found = run(shelf, judge)
+    assert shelf.asked[1] == ("section", "1:2", Filters())
+    assert "The whole section." in prompt(judge, 1)
+    assert (found.passages[0].text, found.passages[0].expanded) == ("The whole section.", True)
+    assert found.passages[0].passage.id == 2
+
+
+def test_a_section_above_the_budget_gives_way_to_its_passage() -> None:
+    shelf = Shelf([hit(1)], section="word " * 4000)
+    found = run(shelf, models(said([1], action="get_section"), said([1], sufficient=True)))
+    assert (found.passages[0].text, found.passages[0].expanded) == ("Text 1.", False)
+
+
+def test_a_section_that_is_gone_meanwhile_does_no_harm() -> None:
+    found = run(Shelf([hit(1)], section=""), models(said([1], action="get_section"), said([1], sufficient=True)))
+    assert found.passages[0].text == "Text 1."
+
+
+def test_after_three_calls_the_answer_is_made_from_what_there_is() -> None:
+    shelf = Shelf([hit(1)], [hit(2)], [hit(3)])
+    judge = models(*(said([1], action="search_again", query=f"q{number}") for number in range(3)))
+    found = run(shelf, judge)
+    assert (found.calls, len(shelf.asked), found.sufficiency) == (3, 3, "insufficient")
+    assert found.fallback is not None
+    assert found.fallback.kind == "best_effort"
+    assert found.passages
+
+
+def test_a_call_that_was_made_before_is_not_made_again() -> None:
+    shelf = Shelf([hit(1)], section="")
+    judge = models(*(said([1], action="search_again", query="How do I do it?") for _ in range(3)))
+    assert [step.tool for step in run(shelf, judge).trace] == ["search_all", "get_section"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("ko", "관련 문서를 찾지 못했습니다."), ("en", "No related document was found.")]
+)
+def test_low_confidence_offers_the_menu_instead_of_passages(language: str, text: str) -> None:
+    judge = models(said([1], sufficient=True, confidence=0.49))
+    found = look_up(Shelf([hit(1)]), "압축률 upload a document file", judge, language)
+    assert found.passages == ()
+    assert found.fallback is not None
+    assert (found.fallback.kind, found.fallback.text) == ("not_found", text)
+    assert "문서" in found.fallback.links[0].title or "Documents" in found.fallback.links[0].title
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("ko", "해당 내용은 준비 중입니다."), ("en", "This topic is not ready yet.")]
+)
+def test_nothing_ranked_is_not_ready_yet(language: str, text: str) -> None:
+    judge = models(*(said([], action=None, confidence=0.9) for _ in range(3)))
+    found = look_up(Shelf([hit(1)], [hit(1)], [hit(1)]), "question", judge, language)
+    assert found.fallback is not None
+    assert (found.fallback.kind, found.fallback.text, found.passages) == ("not_ready", text, ())
+
+
+def test_nothing_found_asks_no_model() -> None:
+    found = run(Shelf([]), models())
+    assert (found.sufficiency, found.calls, found.trace[0].reason) == ("empty", 1, "empty")
+    assert found.fallback is not None
+    assert found.fallback.kind == "not_ready"
+
+
+def test_what_is_far_from_the_question_asks_no_model() -> None:
+    shelf = Shelf([Hit(passage(1), 1.0, 0.78, 0.1, 0.05, 1, 1, 1)])
+    shelf.unrelated = 0.81
+    found = run(shelf, models())
+    assert (found.sufficiency, found.trace[0].reason, len(found.trace[0].hits)) == ("empty", "unrelated", 1)
+
+
+@pytest.mark.parametrize(
+    "reply", ["I think passage 2", "{", '{"ranked_indices": [1]}', said([9]), said([1], confidence=7), "[" * 9999]
+)
+def test_a_reply_that_cannot_be_read_is_not_judged_and_the_fused_order_holds(reply: str) -> None:
+    found = run(Shelf([hit(1), hit(2), hit(3)]), models(reply))
+    assert (found.sufficiency, found.confidence, found.fallback) == ("not_judged", None, None)
+    assert (found.trace[0].judgement, found.trace[0].reason) == (None, "unreadable")
+    assert [each.passage.id for each in found.passages] == [1, 2, 3]
+
+
+def test_a_judge_that_fails_is_not_judged_with_its_reason() -> None:
+    found = run(Shelf([hit(1)]), models(ModelTimeout(url="u", seconds=1)))
+    assert (found.sufficiency, found.trace[0].reason) == ("not_judged", "model_timeout")
+
+
+def test_a_server_without_json_schema_is_asked_plainly() -> None:
+    judge = models(RequestRejected(url="u", status=400, reason="response_format"), said([1], sufficient=True))
+    assert run(Shelf([hit(1)]), judge).sufficiency == "sufficient"
+    assert isinstance(judge.utility, ScriptedModel)
+    assert ["response_format" in each for each in judge.utility.bound] == [True, False]
+
+
+def test_a_stop_ends_the_look_up() -> None:
+    stop = threading.Event()
+
+    def stopping(_: list[BaseMessage]) -> str:
+        stop.set()
+        return said([1])
+
+    with pytest.raises(Stopped):
+        run(Shelf([hit(1)]), models(stopping), stop=stop)
+
+
+def test_a_small_model_sees_few_short_passages_and_answers_by_schema() -> None:
+    judge = models(said([1], sufficient=True), constrained=True)
+    shelf = Shelf([hit(number, text="long text " * 200) for number in range(1, 11)])
+    found = run(shelf, judge)
+    assert isinstance(judge.utility, ScriptedModel)
+    assert prompt(judge, 0).count("long text") < 120
+    shape = judge.utility.bound[0]["response_format"]["json_schema"]["schema"]["properties"]
+    assert shape["ranked_indices"]["items"]["maximum"] == 4
+    assert len(found.passages) == 1
+
+
+def test_passages_keep_within_the_budget() -> None:
+    shelf = Shelf([hit(number, text=f"{number} " + "x" * 390) for number in range(1, 7)])
+    found = run(shelf, models(said([1, 2, 3, 4, 5], sufficient=True)), budget=250)
+    assert [each.passage.id for each in found.passages] == [1, 2]
+
+
+def test_the_outcome_is_plain_data_for_the_trace() -> None:
+    plain = run(Shelf([hit(1), hit(2)]), models(said([2], sufficient=True))).plain()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["passages"] == [
+        {"number": 1, "passage": 2, "label": "a.md › Part 2", "title": "Title", "expanded": False}
+    ]
+    assert {"dense", "lexical", "fused", "reranked"} <= plain["trace"][0]["hits"][0].keys()
+    assert "Text" not in json.dumps(plain)
+
+
+@pytest.mark.parametrize(
+    "text", [f"```json\n{said([2, 2, 1, 0], sufficient=True)}\n```", "Sure! " + said([2, 1, 5], sufficient=True)]
+)
+def test_numbers_are_made_valid_and_wrapping_is_taken_off(text: str) -> None:
+    judgement = parse(text, 3)
+    assert judgement is not None
+    assert judgement.ranked_indices == (2, 1)
+
+
+def test_an_excerpt_is_the_stretch_that_answers() -> None:
+    text = "Nothing here. " * 30 + "The rate is set by the slider. " + "More follows. " * 30
+    assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)
