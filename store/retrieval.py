@@ -64,7 +64,6 @@ state = Table(
     Column("next_id", Integer, nullable=False),
     Column("model", String(128), nullable=False),
     Column("dimension", Integer, nullable=False),
-    Column("files", PlainData, nullable=False),
 )
 
 TABLES = [document, passage, vector, state]

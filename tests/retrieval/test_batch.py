@@ -77,8 +77,6 @@ def test_the_products_own_documents_are_whole_in_both_languages() -> None:
     "path", sorted(path for folder in DOCS for path in folder.rglob("*.md")), ids=lambda each: each.name
 )
 def test_the_products_own_documents_name_only_settings_that_exist(path: Path) -> None:
-    import settings
-
     known = {settings.variable(field) for field in settings.Settings.model_fields}
     named = set(
         re.findall(r"\b(?:GIEOK|OPENAI|CHAT|UTILITY|EMBEDDING|REDIS|DATABASE)_[A-Z_]+\b", path.read_text("utf-8"))
