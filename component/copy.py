@@ -45,4 +45,6 @@ _component = st.components.v2.component("gieok_copy", js=_SCRIPT, isolate_styles
 
 def copy_button(words: Words, text: str, key: str) -> None:
     """Draws the button; without a secure page (plain http on another host) it copies the old way."""
-    _component(key=key, data={"text": shown(text), "label": words("turn.copy"), "done": words("turn.copied")})
+    _component(
+        key=key, width="content", data={"text": shown(text), "label": words("turn.copy"), "done": words("turn.copied")}
+    )

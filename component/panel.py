@@ -12,7 +12,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from component.comparison import OPENED as COMPARED
+from component.comparison import draw_comparison, draw_entry
+from component.context import draw_context
 from component.prompt_bar import draw_prompt
+from component.revision import OPENED, ask_revision, draw_revision
 from component.stage import stage
 from component.summary import draw_summaries
 from component.total import draw_due, draw_totals, totals
@@ -27,17 +31,20 @@ class Panel:
     """The drawn panel; its parts are redrawn while an answer runs."""
 
     view: View
-    history: DeltaGenerator
-    prompt: DeltaGenerator
+    history: DeltaGenerator | None
+    prompt: DeltaGenerator | None
+    prefix: str = ""
 
     def show_summaries(self) -> None:
-        """Reads the ledger again."""
-        with self.history.container():
-            _draw_history(self.view, _summaries(self.view))
+        """Reads the ledger again; nothing happens while another tab is open."""
+        if self.history is not None:
+            with self.history.container():
+                _draw_history(self.view, _summaries(self.view), self.prefix)
 
     def show_prompt(self, report: dict[str, Any] | None) -> None:
-        with self.prompt.container():
-            draw_prompt(self.view.words, report)
+        if self.prompt is not None:
+            with self.prompt.container():
+                draw_prompt(self.view.words, report)
 
 
 def draw_panel(view: View, turns: Sequence[Turn]) -> Panel:
@@ -46,6 +53,9 @@ def draw_panel(view: View, turns: Sequence[Turn]) -> Panel:
         panel = _draw(view)
         job = view.job
         panel.show_prompt((job.progress.report if job else None) or last_report(turns))
+    if view.job is None:
+        draw_revision(view)
+        draw_comparison(view)
     return panel
 
 
@@ -56,7 +66,9 @@ def draw_drawer(view: View) -> None:
     @st.dialog(view.words("panel.title"), position="right", width="medium")
     def drawer() -> None:
         with st.container(key="drawer"):
-            _draw(view).show_prompt(last_report(turns))
+            _draw(view, "drawer-").show_prompt(last_report(turns))
+        if OPENED in st.session_state or COMPARED in st.session_state:
+            st.rerun()
 
     drawer()
 
@@ -66,7 +78,24 @@ def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
     return next((turn.report for turn in reversed(turns) if turn.report), None)
 
 
-def _draw(view: View) -> Panel:
+def _draw(view: View, prefix: str = "") -> Panel:
+    """The tabs; only the open one is drawn."""
+    words = view.words
+    names = [words(f"panel.tab.{name}") for name in ("summaries", "context", "compare")]
+    summaries, context, compare = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
+    if context.open:
+        with context:
+            draw_context(view, prefix)
+    if compare.open:
+        with compare:
+            draw_entry(view, prefix)
+    if not summaries.open:
+        return Panel(view, None, None)
+    with summaries:
+        return _draw_summaries(view, prefix)
+
+
+def _draw_summaries(view: View, prefix: str) -> Panel:
     words = view.words
     st.markdown(f"## {words('panel.history')}", anchors=False)
     st.caption(words("panel.current", rate=f"{view.rate:g}"))
@@ -74,13 +103,14 @@ def _draw(view: View) -> Panel:
     st.markdown(f"## {words('due.title')}", anchors=False)
     draw_due(words, view.session.turn_count if view.session else 0)
     st.markdown(f"## {words('prompt.title')}", anchors=False)
-    panel = Panel(view, history, st.empty())
+    panel = Panel(view, history, st.empty(), prefix)
     panel.show_summaries()
     return panel
 
 
-def _draw_history(view: View, summaries: Sequence[Summary]) -> None:
-    draw_summaries(view.words, summaries[-CARDS:], len(summaries) - CARDS)
+def _draw_history(view: View, summaries: Sequence[Summary], prefix: str) -> None:
+    closer = None if view.job else ask_revision
+    draw_summaries(view.words, summaries[-CARDS:], len(summaries) - CARDS, closer, prefix)
     if not summaries:
         return
     st.markdown(f"## {view.words('total.title')}", anchors=False)

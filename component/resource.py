@@ -7,6 +7,7 @@ import atexit
 import streamlit as st
 
 import settings
+from component.errand import Errands
 from component.job import Jobs
 from component.readiness import Readiness
 from graph.agent import Agent, open_agent
@@ -33,3 +34,9 @@ def agent() -> Agent:
 def jobs() -> Jobs:
     """The running turns of this process."""
     return Jobs(agent(), readiness(), lambda session: agent().store.session(session).turn_count)
+
+
+@st.cache_resource(show_spinner=False)
+def errands() -> Errands:
+    """The model calls beside conversations."""
+    return Errands()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -14,8 +14,17 @@ LOST_SHOWN = 6
 FACT_CHARS = 40
 
 
-def draw_summaries(words: Words, summaries: Sequence[Summary], earlier: int) -> None:
-    """One card per summary, oldest first; ``earlier`` more are not shown."""
+def draw_summaries(
+    words: Words,
+    summaries: Sequence[Summary],
+    earlier: int,
+    closer: Callable[[int], None] | None = None,
+    prefix: str = "",
+) -> None:
+    """One card per summary, oldest first; ``earlier`` more are not shown.
+
+    ``closer``: looks at one closely, by its first turn; None while an answer runs and the cards are drawn again.
+    """
     if not summaries:
         st.caption(words("panel.none"))
     if earlier > 0:
@@ -23,6 +32,19 @@ def draw_summaries(words: Words, summaries: Sequence[Summary], earlier: int) -> 
     for summary in summaries:
         with st.container(border=True, gap="xsmall"):
             _draw_card(words, summary)
+            if closer is not None and summary.record is not None:
+                _draw_closer(words, summary, closer, prefix)
+
+
+def _draw_closer(words: Words, summary: Summary, closer: Callable[[int], None], prefix: str) -> None:
+    st.button(
+        words("revision.open"),
+        key=f"{prefix}closer-{summary.turns[0]}",
+        icon=":material/difference:",
+        type="tertiary",
+        on_click=closer,
+        args=(summary.turns[0],),
+    )
 
 
 def _draw_card(words: Words, summary: Summary) -> None:

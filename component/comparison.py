@@ -1,0 +1,134 @@
+"""The same question under other summaries, side by side; what it costs is said first, and nothing of it is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import streamlit as st
+
+from component import resource
+from component.errand import Errand
+from component.failure import draw_error
+from component.markdown import fixed, plain
+from component.prompt_bar import draw_prompt
+from component.view import View
+from errors import GieokError
+from graph import compare
+from graph.compare import Answered, Variant
+
+OPENED = "comparison-opened"
+RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
+CHOICES = (Variant(), Variant(full=True), *(Variant(rate=rate) for rate in RATES))
+
+
+def ask_comparison() -> None:
+    """Opens the window in the next run."""
+    st.session_state[OPENED] = True
+
+
+def draw_comparison(view: View) -> None:
+    """The window, when it was asked for."""
+    if not st.session_state.pop(OPENED, False) or view.session_id is None:
+        return
+    session = view.session_id
+
+    @st.dialog(view.words("compare.title"), width="large")
+    def window() -> None:
+        _draw(view, session)
+
+    window()
+
+
+def draw_entry(view: View, prefix: str = "") -> None:
+    """What a comparison is, and the button that opens it."""
+    st.caption(view.words("compare.about"))
+    usable = view.session is not None and view.session.turn_count > 0 and view.status.state == "ready"
+    label = view.words("compare.open")
+    st.button(label, key=f"{prefix}compare", icon=":material/compare:", on_click=ask_comparison, disabled=not usable)
+
+
+def _draw(view: View, session: str) -> None:
+    words = view.words
+    last = view.store.turns(session, limit=1)
+    asked = last[-1].question if last else ""
+    text = st.text_area(words("compare.question"), asked, key=f"compare-text-{session}", height=80)
+    sides = [_choose(view, column, index) for index, column in enumerate(st.columns(2, gap="medium"))]
+    if not text.strip():
+        return
+    try:
+        st.caption(plain(_price(view, session, text, sides)))
+    except GieokError as error:
+        draw_error(words, error)
+        return
+    keys = [("compare", session, text, side) for side in sides]
+    if st.button(words("compare.go"), key="compare-go", type="primary", icon=":material/compare:"):
+        for key, side in zip(keys, sides, strict=True):
+            resource.errands().dismiss(key)
+            resource.errands().start(key, _work(session, text, side))
+    errands = [resource.errands().of(key) for key in keys]
+    if any(errands):
+        _follow(view, errands)
+
+
+def _choose(view: View, column: object, index: int) -> Variant:
+    with column:  # type: ignore[attr-defined]
+        chosen = st.selectbox(
+            view.words("compare.side", side="AB"[index]),
+            range(len(CHOICES)),
+            index=index,
+            format_func=lambda place: _name(view, CHOICES[place]),
+            key=f"compare-side-{index}",
+        )
+    return CHOICES[chosen]
+
+
+def _name(view: View, variant: Variant) -> str:
+    if variant.full:
+        return view.words("compare.full")
+    return view.words("compare.now") if variant.rate is None else view.words("compare.rate", rate=f"{variant.rate:g}")
+
+
+def _price(view: View, session: str, text: str, sides: list[Variant]) -> str:
+    """What both sides need, added up."""
+    costs = [compare.cost(resource.agent(), session, text, side) for side in sides]
+    tokens = sum(cost.prompt_tokens + cost.summary_tokens for cost in costs)
+    calls = len(sides) + sum(cost.summary_calls for cost in costs)
+    prices = [cost.usd for cost in costs]
+    said = view.words("compare.cost", tokens=tokens, calls=calls)
+    return said if None in prices else f"{said} · ${sum(price or 0 for price in prices):.4f}"
+
+
+def _work(session: str, text: str, side: Variant) -> Callable[[Errand], Answered | None]:
+    def work(errand: Errand) -> Answered | None:
+        for piece in compare.answer(resource.agent(), session, text, side, errand.stop):
+            if isinstance(piece, Answered):
+                return piece
+            errand.text += piece
+        return None
+
+    return work
+
+
+def _follow(view: View, errands: list[Errand | None]) -> None:
+    """Both answers while they grow, then what each was given."""
+    places = [column.empty() for column in st.columns(2, gap="medium")]
+    while True:
+        done = all(each is None or each.done for each in errands)
+        for place, errand in zip(places, errands, strict=True):
+            if errand is not None:
+                with place.container():
+                    _draw_side(view, errand)
+        if done:
+            return
+        st.session_state.get("told")
+        time.sleep(0.3)
+
+
+def _draw_side(view: View, errand: Errand) -> None:
+    if errand.error is not None:
+        draw_error(view.words, errand.error)
+        return
+    st.markdown(fixed(errand.text) if errand.text else f":shimmer[{view.words('live.thinking')}]")
+    if errand.result is not None:
+        draw_prompt(view.words, errand.result.report.plain())
