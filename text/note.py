@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,19 +65,19 @@ def shorten(text: str, most: int, *, word: bool = True) -> str:
 
 
 def unprefixed(texts: Sequence[str]) -> list[str]:
-    """The texts, where three or more begin alike without what they repeat of the first.
+    """The texts, where three or more begin with the same four words or more without what they repeat of the first.
 
     A small model that is caught in a loop puts the same subject before every note, where it is wrong.
     """
-    starts = Counter(start for text in texts for start in set(_starts(text)))
+    starts = Counter(start for text in texts for start in _starts(text))
     common = max((start for start, times in starts.items() if times >= _LOOP), key=len, default="")
     first = next((text for text in texts if common and text.startswith(common)), "")
     return [text.removeprefix(common) if text != first else text for text in texts]
 
 
-def _starts(text: str) -> Iterator[str]:
-    """The beginnings of a text that end between words and are long enough to be a loop."""
-    return (text[: gap.end()] for gap in re.finditer(r"\s", text) if gap.start() >= 12)
+def _starts(text: str) -> list[str]:
+    """The beginnings of a text of four words and more."""
+    return [text[: gap.end()] for gap in re.finditer(r"\s", text)][3:]
 
 
 def place(text: str, sentences: Sequence[Note]) -> Note | None:

@@ -57,6 +57,7 @@ def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
     choice.fill(candidates, facts_only=True)
     if len(choice.notes) <= _SWAPPED:
         choice.swap(candidates)
+    choice.prune()
     choice.fill(candidates, facts_only=False)
     return choice.text
 
@@ -115,6 +116,13 @@ class _Choice:
         self.fill(candidates, facts_only=True)
         if len(self.text) > self._space.most or self._weigh(self._missing()) > missing - 0.25:
             self.notes = before
+
+    def prune(self) -> None:
+        """Drop what a longer chosen note says too."""
+        for note in sorted(self.notes, key=lambda each: len(each.text)):
+            others = [each for each in self.notes if each is not note and len(each.text) >= len(note.text)]
+            if any(alike(note.text, each.text) and self._facts(note) <= self._facts(each) for each in others):
+                self.notes.remove(note)
 
     def _facts(self, note: Note) -> frozenset[int]:
         """Indexes of the wanted facts that a note holds."""

@@ -66,3 +66,8 @@ def test_what_a_looping_model_repeats_before_every_note_is_removed() -> None:
     assert unprefixed(looped) == ["최영호 부장님과 정다은 과장님은 4시에 만난다", "집행률은 85%이다", "7층에서 한다"]
     assert unprefixed(looped[:2]) == looped[:2]
     assert unprefixed([]) == []
+
+
+def test_notes_on_one_subject_keep_it() -> None:
+    notes = ["The conference is in Dublin", "The conference is on May 3", "The conference is for 240 people"]
+    assert unprefixed(notes) == notes

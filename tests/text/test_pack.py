@@ -50,6 +50,13 @@ def test_a_note_that_repeats_another_is_left_out() -> None:
     assert text == "회의는 7층에서 열린다."
 
 
+def test_a_clause_gives_way_to_the_sentence_that_holds_it() -> None:
+    wanted = [pack.Wanted(each) for each in fact.facts("한솔이사는 185만 원, 으뜸이사는 165만 원")]
+    clause = Note("한솔이사는 185만 원", 9)
+    whole = Note("한솔이사는 185만 원, 으뜸이사는 165만 원인데 이전비는 별도래요", 9, SOURCE)
+    assert pack.pack([clause, whole], wanted, pack.Room(60, 66)) == whole.text + "."
+
+
 def test_room_is_the_specified_target_with_a_tenth_more() -> None:
     assert pack.room(1500, 0.3) == pack.Room(450, 495)
     assert pack.room(100, 0.3) == pack.Room(30, 42)
