@@ -79,10 +79,14 @@ class Found:
 
 
 class LoopState(TypedDict):
-    """``found``: everything so far, best first; ``judgement``: the last one, None when it was not judged."""
+    """``found``: everything so far, best first; ``rest``: what the judge was shown and did not rank.
+
+    ``judgement``: the last one, None when it was not judged.
+    """
 
     next: Call | None
     found: tuple[Found, ...]
+    rest: tuple[Found, ...]
     trace: tuple[Step, ...]
     judgement: Judgement | None
 
@@ -130,7 +134,8 @@ def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any
     trace = (*state["trace"][:-1], step)
     following = _next(context, judgement, ranked, state["trace"]) if len(trace) < CALLS else None
     found = ranked if judgement else state["found"]
-    return {"next": following, "found": found, "trace": trace, "judgement": judgement}
+    rest = tuple(each for each in shown if each not in found)
+    return {"next": following, "found": found, "rest": rest, "trace": trace, "judgement": judgement}
 
 
 def _verdict(context: LoopContext, shown: Sequence[Found]) -> Verdict:
@@ -250,7 +255,7 @@ def look_up(
     """Runs the loop. ``budget``: tokens of passages at most. Raises ``Stopped``, and what the library raises."""
     began, asked = time.monotonic(), filters or Filters()
     context = LoopContext(library, models, question, language, asked, stop)
-    start = LoopState(next=Call("search_all", question, asked), found=(), trace=(), judgement=None)
+    start = LoopState(next=Call("search_all", question, asked), found=(), rest=(), trace=(), judgement=None)
     end: LoopState = GRAPH.invoke(start, context=context)
     judgement = end["judgement"]
     chosen = fallback.choose(
@@ -265,7 +270,7 @@ def look_up(
     return LookUp(
         question=question,
         language=language,
-        passages=() if useless else _cited(end["found"], models, budget),
+        passages=() if useless else _cited(_given(end, models), models, budget),
         trace=end["trace"],
         sufficiency=_sufficiency(end),
         confidence=judgement.confidence if judgement else None,
@@ -273,6 +278,12 @@ def look_up(
         fallback=chosen,
         seconds=time.monotonic() - began,
     )
+
+
+def _given(end: LoopState, models: ModelSet) -> Sequence[Found]:
+    """What may be given to the answer. A small model's ranks put passages first, but what it left out stays behind
+    them: it often names one of several right passages, and not always the best one (bench rag)."""
+    return [*end["found"], *end["rest"]] if models.constrained else end["found"]
 
 
 def _sufficiency(end: LoopState) -> Sufficiency:

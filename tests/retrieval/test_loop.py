@@ -259,3 +259,11 @@ def test_numbers_are_made_valid_and_wrapping_is_taken_off(text: str) -> None:
 def test_an_excerpt_is_the_stretch_that_answers() -> None:
     text = "Nothing here. " * 30 + "The rate is set by the slider. " + "More follows. " * 30
     assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)
+
+
+def test_what_a_small_model_left_out_stays_behind_what_it_ranked() -> None:
+    shelf = Shelf([hit(1), hit(2), hit(3), hit(4)])
+    small = run(shelf, models(said([3], sufficient=True), constrained=True))
+    assert [each.passage.id for each in small.passages] == [3, 1, 2]
+    large = run(Shelf([hit(1), hit(2), hit(3)]), models(said([3], sufficient=True)))
+    assert [each.passage.id for each in large.passages] == [3]
