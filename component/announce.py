@@ -27,6 +27,15 @@ export default function (component) {
     region.dataset.serial = data.serial;
     region.textContent = data.say;
   }
+  const [jump, turn] = data.jump;
+  if (jump && window.gieokJump !== jump) {
+    const seek = (tries) => {
+      const found = document.querySelector(`.st-key-question-${turn}`);
+      if (found) { found.scrollIntoView({ block: "start" }); window.gieokJump = jump; }
+      else if (tries) setTimeout(seek, 100, tries - 1);
+    };
+    setTimeout(seek, 300, 30);
+  }
   const scheme = () => {
     const app = document.querySelector(".stApp");
     const now = app ? getComputedStyle(app).colorScheme : "";
@@ -75,6 +84,7 @@ _NAMES = {
     '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
     '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
     ".st-key-open-panel button": "panel.open",
+    '[class*="st-key-session-menu-"] button': "session.menu",
     '[class*="st-key-again-"] button': "turn.again",
     '[class*="st-key-more-"] [data-testid="stMenuButton"] > button, [class*="st-key-more-"] button': "turn.more",
     '[class*="st-key-earlier-"] button': "turn.earlier",
@@ -99,7 +109,8 @@ def announce(words: Words, session_id: str | None, running: bool, outcome: str) 
     elif was_running and not running and session_id == was_session:
         serial, say = serial + 1, words(f"a11y.{outcome}")
     st.session_state["announced"] = (session_id, running, serial, say)
-    data: dict[str, object] = {"lang": words.language, "say": say, "serial": str(serial)}
+    jump = st.session_state.get("jump", (0, 0))
+    data: dict[str, object] = {"jump": list(jump), "lang": words.language, "say": say, "serial": str(serial)}
     data["names"] = {selector: words(key) for selector, key in _NAMES.items()}
     data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):

@@ -8,8 +8,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component.catalogue import LANGUAGES
+from component.finder import draw_finder
 from component.markdown import plain, short
 from component.model_status import draw_model
+from component.session import age, ask_import, draw_session_menu, draw_undo, draw_windows
 from component.view import LANGUAGE, RATE_NEW, View, show, tell
 from errors import GieokError
 
@@ -31,13 +33,19 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             on_click=show,
             args=(None,),
         )
-        with st.container(key="sessions", gap=None):
-            _draw_sessions(view)
+        draw_undo(view)
+        if not draw_finder(view):
+            with st.container(key="sessions", gap=None):
+                _draw_sessions(view)
         with st.container(key="side-foot", gap="small"):
             with st.expander(words("settings.title"), expanded=True):
                 _draw_rate(view)
             place = _draw_model(view)
             _draw_language(view)
+            st.button(
+                words("session.import"), key="import", type="tertiary", icon=":material/upload:", on_click=ask_import
+            )
+    draw_windows(view)
     return place
 
 
@@ -45,12 +53,18 @@ def _draw_sessions(view: View) -> None:
     words = view.words
     count = int(st.session_state.get("session-count", PAGE))
     sessions = view.store.sessions(limit=count + 1)
-    st.caption(words("session.list") if sessions else words("session.none"))
+    if not sessions:
+        st.caption(words("session.none"))
+    part = None
     for session in sessions[:count]:
+        if (now := age(session)) != part:
+            part = now
+            st.caption(words(f"session.age.{now}"))
         here = session.id == view.session_id
         title = plain(short(" ".join(session.title.split()), TITLE_CHARS)) or words("session.new")
         running = " :gray[:material/more_horiz:]" if view.jobs.of(session.id) else ""
-        with st.container(key=f"{'here' if here else 'there'}-{session.id}"):
+        row = st.container(key=f"{'here' if here else 'there'}-{session.id}", horizontal=True, wrap=False, gap=None)
+        with row:
             st.button(
                 title + running,
                 key=f"open-{session.id}",
@@ -60,6 +74,8 @@ def _draw_sessions(view: View) -> None:
                 on_click=show,
                 args=(session.id,),
             )
+            if here:
+                draw_session_menu(view, session)
     if len(sessions) > count:
         st.button(words("session.more"), key="more-sessions", type="tertiary", on_click=_more)
 

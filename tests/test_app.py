@@ -335,6 +335,39 @@ def test_a_long_conversation_shows_its_last_turns_and_more_on_demand(serve: Serv
     assert (shown[0], len(shown)) == ("질문 5", 40)
 
 
+def test_a_deleted_chat_leaves_the_list_and_comes_back(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = say(page(), "지웠다가 되돌릴 대화입니다")
+    session = session_of(at)
+    at.menu_button(key=f"session-menu-{session}").set_value("delete").run()
+    assert "s" not in at.query_params
+    assert store().sessions() == []
+    at.button(key="undo-delete").click().run()
+    assert session_of(at) == session
+    assert [each.id for each in store().sessions()] == [session]
+
+
+def test_a_pinned_chat_stands_on_top(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = say(page(), "먼저 시작한 대화입니다")
+    first = session_of(at)
+    at.menu_button(key=f"session-menu-{first}").set_value("pin").run()
+    second = session_of(say(page(), "나중에 시작한 대화입니다"))
+    assert [each.id for each in store().sessions()] == [first, second]
+    assert "고정함" in texts(page())
+
+
+def test_a_search_finds_the_turn_and_opens_it(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    page()
+    session = filled(44)
+    at = page()
+    at.text_input(key="search").set_value('"질문 7"').run()
+    at.button(key="go-0").click().run()
+    assert session_of(at) == session
+    assert "질문 7" in [each.value for each in at.text]
+
+
 # --- the panel ----------------------------------------------------------------------------------
 
 

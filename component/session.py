@@ -1,0 +1,161 @@
+"""What can be done with a conversation: pin, rename, export, delete with a way back; and taking others in."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import partial
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import streamlit as st
+
+from component import resource
+from component.failure import draw_error
+from component.markdown import plain, short
+from component.view import View, show, tell
+from errors import GieokError
+from store import Session
+
+AWAY = "session-away"
+OPENED = "session-opened"
+IMPORTING = "session-import"
+_CHOICES = ("pin", "details", "delete")
+_ICONS = {"pin": "keep", "unpin": "keep_off", "details": "edit", "delete": "delete"}
+_UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]+')
+
+
+def draw_session_menu(view: View, session: Session) -> None:
+    """The menu of the open conversation."""
+    words = view.words
+
+    def named(choice: str) -> str:
+        name = "unpin" if choice == "pin" and session.pinned else choice
+        return f":material/{_ICONS[name]}: {words(f'session.{name}')}"
+
+    key = f"session-menu-{session.id}"
+    icon = ":material/more_vert:"
+    args = (view, session, key)
+    st.menu_button("", _CHOICES, key=key, icon=icon, type="tertiary", format_func=named, on_click=_chosen, args=args)
+
+
+def _chosen(view: View, session: Session, key: str) -> None:
+    chosen = st.session_state.get(key)
+    try:
+        if chosen == "pin":
+            view.store.pin_session(session.id, not session.pinned)
+        elif chosen == "details":
+            st.session_state[OPENED] = session.id
+        elif chosen == "delete":
+            _delete(view, session)
+    except GieokError as error:
+        tell(error)
+
+
+def _delete(view: View, session: Session) -> None:
+    """Off the list at once, and for good after thirty days; a running answer ends."""
+    job = view.jobs.of(session.id)
+    if job is not None:
+        job.stop.set()
+    view.store.put_away(session.id)
+    st.session_state[AWAY] = (session.id, session.title)
+    show(None)
+
+
+def draw_undo(view: View) -> None:
+    """The line after a deletion, with the way back."""
+    away = st.session_state.get(AWAY)
+    if not away:
+        st.empty()
+        return
+    session, title = away
+    with st.container(key="undo", horizontal=True, vertical_alignment="center", gap="xsmall"):
+        said = view.words("session.deleted", title=short(" ".join(title.split()), 20))
+        st.caption(plain(said), width="stretch")
+        st.button(view.words("session.undo"), key="undo-delete", type="tertiary", on_click=_undo, args=(view, session))
+
+
+def _undo(view: View, session: str) -> None:
+    st.session_state.pop(AWAY, None)
+    try:
+        view.store.put_away(session, away=False)
+        show(session)
+    except GieokError as error:
+        tell(error)
+
+
+def draw_windows(view: View) -> None:
+    """The window that was asked for, if any."""
+    opened = st.session_state.pop(OPENED, None)
+    if opened is not None and view.session is not None and view.session.id == opened:
+        session = view.session
+        st.dialog(view.words("session.details"))(lambda: _draw_details(view, session))()
+    elif st.session_state.pop(IMPORTING, False):
+        st.dialog(view.words("session.import"))(lambda: _draw_import(view))()
+
+
+def _draw_details(view: View, session: Session) -> None:
+    words, agent = view.words, resource.agent()
+    title = st.text_input(words("session.title"), session.title, max_chars=60, key=f"title-{session.id}")
+    if st.button(words("revision.save"), key="title-save", type="primary"):
+        view.store.rename_session(session.id, title)
+        st.rerun()
+    st.caption(words("session.facts", turns=session.turn_count, moment=moment(session.updated)))
+    st.caption(words("session.link"))
+    st.code(f"?s={session.id}", language=None)
+    name = _UNSAFE.sub(" ", session.title).strip()[:60] or "gieok"
+    markdown = partial(agent.transcript, session.id, view.words.language)
+    with st.container(horizontal=True):
+        _download(words("session.markdown"), markdown, f"{name}.md", "text/markdown")
+        _download(words("session.json"), partial(agent.export_session, session.id), f"{name}.json", "application/json")
+
+
+def _download(label: str, data: partial[str], name: str, kind: str) -> None:
+    """The file is made when it is asked for."""
+    icon = ":material/download:"
+    st.download_button(label, data, name, kind, key=f"download-{kind}", icon=icon, on_click="ignore")
+
+
+def ask_import() -> None:
+    """Opens the window in the next run."""
+    st.session_state[IMPORTING] = True
+
+
+def _draw_import(view: View) -> None:
+    words = view.words
+    st.caption(words("session.import.about"))
+    given = st.file_uploader(words("session.import.file"), type=["json"], key="import-file")
+    if given is None or not st.button(words("session.import.go"), key="import-go", type="primary"):
+        return
+    try:
+        made = resource.agent().import_sessions(given.getvalue())
+    except GieokError as error:
+        draw_error(words, error)
+        return
+    if made.sessions:
+        show(made.sessions[0])
+    st.rerun()
+
+
+Age = Literal["pinned", "today", "yesterday", "week", "older"]
+
+
+def age(session: Session) -> Age:
+    """Which part of the list a conversation stands in, by the reader's own calendar."""
+    if session.pinned:
+        return "pinned"
+    zone = _zone()
+    days = (datetime.now(zone).date() - datetime.fromtimestamp(session.updated, zone).date()).days
+    return "today" if days <= 0 else "yesterday" if days == 1 else "week" if days < 7 else "older"
+
+
+def moment(seconds: float) -> str:
+    """A time by the reader's own clock."""
+    return f"{datetime.fromtimestamp(seconds, _zone()):%Y-%m-%d %H:%M}"
+
+
+def _zone() -> ZoneInfo | None:
+    try:
+        return ZoneInfo(st.context.timezone or "")
+    except (ValueError, KeyError, OSError):
+        return None
