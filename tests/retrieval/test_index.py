@@ -17,6 +17,7 @@ from retrieval.index import FaissIndex, FaissSearcher, Ids, Index, Searcher, bui
 from retrieval.pgvector import PgVector
 from retrieval.pgvector import index as chosen
 from store import Store
+from tests.retrieval.conftest import libraries
 
 
 def unit(count: int, seed: int, dimension: int = 16) -> Vectors:
@@ -182,3 +183,16 @@ def test_pgvector_on_sqlite_is_a_bad_setting(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="GIEOK_RETRIEVAL_INDEX"):
         chosen(settings.load(_env_file=None, data_dir=tmp_path, retrieval_index="pgvector"), store)
     store.close()
+
+
+def test_a_whole_library_works_on_postgresql_from_two_machines(postgres: str, tmp_path: Path) -> None:
+    with libraries(tmp_path) as opened:
+        one, two = (opened(data=machine, database_url=postgres) for machine in ("one", "two"))
+        one.add([("fruit.md", b"# Fruit\n\nPears are green.\n"), ("faq.md", "# 질문\n\n사과는 빨갛습니다.\n".encode())])
+        assert two.search_all("pears green")[0].passage.text == "Pears are green."
+        two.add([("fruit.md", b"# Fruit\n\nPears are yellow.\n")])
+        assert one.search("pears")[0].passage.text == "Pears are yellow."
+        one.remove(*(document.id for document in one.documents() if document.name == "fruit.md"))
+        assert [hit.passage.name for hit in two.search("pears")] == ["faq.md"]
+        assert two.rebuild()
+        assert one.search("사과")[0].passage.doc_type == "faq"
