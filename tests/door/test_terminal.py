@@ -119,6 +119,7 @@ def test_an_unknown_command_is_not_sent_to_the_model(screen: Callable[..., Scree
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_what_was_said(screen: Callable[..., Screen]) -> None:
+    before = signal.getsignal(signal.SIGINT)
     words = iter(["하나", "둘", "셋"])
 
     def slow(_messages: list[BaseMessage]) -> str:
@@ -128,7 +129,7 @@ def test_ctrl_c_stops_the_answer_and_keeps_what_was_said(screen: Callable[..., S
     made = screen(chat=scripted.ScriptedModel(slow, delay=0.05))
     made.types("천천히 세어 줘, 하나부터 셋까지")
     assert "(멈춤)" in made.out.getvalue()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_unknown_session_is_an_error(screen: Callable[..., Screen]) -> None:
