@@ -335,7 +335,7 @@ def test_packed_summaries_are_never_longer_than_the_original_nor_cut_in_mid_word
     summary, target = made.record["summary"], int(made.record["original_chars"] * rate)
     assert 0 < len(summary) <= made.record["original_chars"]
     assert target <= 60 or len(summary) <= 1.3 * target
-    pieces = [piece for text in (*said, *notes) for piece in sentence.split(text)]
+    pieces = [piece for text in (*said, *notes) for piece in (text, *sentence.split(text))]
     known = {word.strip(",.;").casefold() for piece in pieces for word in piece.split()}
     assert {word.strip(",.;").casefold() for word in summary.split()} <= known | {"사용자:", "user:", ""}
     assert len(made.kept) + len(made.lost) == len(facts("\n".join(said)))
