@@ -39,7 +39,7 @@ def draw(view: View) -> None:
         draw_composer(view)
     with right.container(height=160, key="panel", border=False):
         panel = draw_panel(view, turns)
-    announce(view.words, view.session_id, live is not None, turns[-1].status if turns else "done")
+    announce(view.words, view.session_id, live is not None, turns[-1] if turns else None)
     follow(view, live, panel, model, turns)
 
 

@@ -6,9 +6,13 @@ draws dialogs outside the element that knows whether the page is dark. On a phon
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
+from component.action import edit
 from component.catalogue import Words
+from store import Turn
 
 _SCRIPT = """
 export default function (component) {
@@ -26,6 +30,21 @@ export default function (component) {
   if (region.dataset.serial !== data.serial) {
     region.dataset.serial = data.serial;
     region.textContent = data.say;
+  }
+  window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
+  if (!window.gieokKeys) {
+    window.gieokKeys = true;
+    document.addEventListener("keydown", (event) => {
+      const input = event.target.closest?.('[data-testid="stChatInput"] textarea');
+      if (event.key === "ArrowUp" && input && !input.value && !event.isComposing) {
+        event.preventDefault();
+        window.gieokEdit();
+      } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
+        setTimeout(() => document.querySelector(".st-key-search input")?.focus(), 150);
+      }
+    });
   }
   const [jump, turn] = data.jump;
   if (jump && window.gieokJump !== jump) {
@@ -101,8 +120,12 @@ _REGIONS = {
 }
 
 
-def announce(words: Words, session_id: str | None, running: bool, outcome: str) -> None:
-    """Tells a screen reader when an answer starts, and ``outcome`` (done, stopped, failed) when it has ended."""
+def announce(words: Words, session_id: str | None, running: bool, last: Turn | None) -> None:
+    """Tells a screen reader when an answer starts and how the ``last`` turn has ended; Up edits that turn's question.
+
+    Ctrl/⌘+K leads to the search.
+    """
+    outcome = last.status if last else "done"
     was_session, was_running, serial, say = st.session_state.get("announced", (None, False, 0, ""))
     if running and not was_running:
         serial, say = serial + 1, words("a11y.started")
@@ -114,4 +137,9 @@ def announce(words: Words, session_id: str | None, running: bool, outcome: str) 
     data["names"] = {selector: words(key) for selector, key in _NAMES.items()}
     data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):
-        _component(key="announcer", data=data)
+        _component(key="announcer", data=data, on_edit_change=partial(_edit, last, running))
+
+
+def _edit(last: Turn | None, running: bool) -> None:
+    if last is not None and not running:
+        edit(last)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -233,6 +234,41 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     person.page.keyboard.press("Enter")
     person.see(1)
     expect(person.input).to_be_focused()
+
+
+def test_keys_lead_to_the_last_message_and_to_the_search(visit: Visit) -> None:
+    person = visit()
+    person.ask("위쪽 화살표로 고칠 질문", 1)
+    person.input.focus()
+    person.page.keyboard.press("ArrowUp")
+    expect(person.page.get_by_label("질문 고치기")).to_have_value("위쪽 화살표로 고칠 질문")
+    person.page.get_by_role("button", name="취소").click()
+    person.page.keyboard.press("Control+k")
+    search = person.page.get_by_label("대화 검색")
+    expect(search).to_be_focused()
+    search.fill("화살표로 고칠")
+    search.press("Enter")
+    expect(person.page.get_by_text("찾은 곳")).to_be_visible()
+
+
+def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path: Path) -> None:
+    person = visit()
+    page, menu = person.page, person.page.get_by_role("button", name="이 대화의 메뉴")
+    person.ask("내보냈다가 가져올 질문", 1)
+    menu.click()
+    page.get_by_text("이름 바꾸기·내보내기").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="JSON으로 내보내기").click()
+    download.value.save_as(tmp_path / "chat.json")
+    page.get_by_role("button", name="Close").click()
+    menu.click()
+    page.get_by_text("삭제", exact=True).click()
+    expect(page.get_by_role("button", name="되돌리기")).to_be_visible()
+    expect(page.locator(".st-key-invitation")).to_be_visible()
+    page.get_by_role("button", name="대화 가져오기").click()
+    page.locator("input[type=file]").last.set_input_files(tmp_path / "chat.json")
+    page.get_by_role("button", name="가져오기", exact=True).click()
+    expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문", timeout=20_000)
 
 
 HOSTILE = {
