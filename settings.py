@@ -118,7 +118,7 @@ class Settings(BaseSettings):
     )
     titles: bool | None = Field(
         None,
-        description="Let the model give conversations their titles, beside the answer. Empty: yes, but not the embedded one.",
+        description="Let the model title conversations, beside the answer. Empty: yes, but not the embedded one.",
     )
     trash_days: float = Field(
         30.0, ge=0, description="Days after which a deleted conversation is removed for good. 0: never."
