@@ -32,6 +32,7 @@ class App:
 
     url: str
     log: Path
+    pid: int = 0
 
     def complaints(self) -> list[str]:
         """Lines of the log that nobody expects."""
@@ -50,7 +51,7 @@ def started(folder: Path, **environment: str) -> Iterator[App]:
     with log.open("w") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
     try:
-        app = App(f"http://127.0.0.1:{port}", log)
+        app = App(f"http://127.0.0.1:{port}", log, process.pid)
         wait_for(app, process)
         yield app
     finally:

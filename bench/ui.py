@@ -1,0 +1,157 @@
+"""The app in Chromium on a scripted model: start, first token, reruns, bytes and CPU of an answer, size of the page.
+
+``start_seconds``: from the process to a page that takes input, model ready. ``first_token_ms``: from Enter to the first
+text shown, the model answering at once. ``rerun_ms.N``: a slider move until the panel says so, at N turns;
+``rerun_ratio``: 1,000 turns against 50. ``answer_bytes``: over the websocket for an answer of 2,000 tokens at 20 a
+second; ``stream_cpu_share``: CPU seconds of the server per second meanwhile. ``dom_nodes``: at 1,000 turns.
+``axe_serious``: violations that axe-core calls serious or critical. Needs the development requirements.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from settings import load
+from store import Finished, Store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.journey.application import App, Person
+    from tests.stub.reply import Reply
+
+SIZES = (50, 1000)
+WORD = "말하자면 "
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--repeats", type=int, default=10, help="questions and slider moves per figure")
+    parser.add_argument("--tokens", type=int, default=2000, help="length of the long answer")
+    parser.add_argument("--rate", type=float, default=20.0, help="tokens per second of the long answer")
+
+
+def run(args: argparse.Namespace) -> dict[str, object]:
+    """The figures named at the top of this file."""
+    from playwright.sync_api import sync_playwright
+
+    from tests import browser
+    from tests.journey.application import started
+    from tests.stub.upstream import Upstream
+
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        sessions = {size: seeded(folder / "data", size) for size in SIZES}
+        chrome = playwright.chromium.launch(executable_path=browser.executable(), args=browser.flags())
+        with Upstream(always=lambda body: reply(body, args)) as upstream:
+            began = time.monotonic()
+            with started(folder, OPENAI_BASE_URL=upstream.url, OPENAI_API_KEY="x", GIEOK_TITLES="false") as app:
+                found = measure(chrome, app, sessions, args, began)
+        chrome.close()
+    return found
+
+
+def measure(
+    chrome: Browser, app: App, sessions: dict[int, str], args: argparse.Namespace, began: float
+) -> dict[str, object]:
+    """All figures of one running app."""
+    person = opened(chrome, app, "/")
+    found: dict[str, object] = {"start_seconds": round(time.monotonic() - began, 2)}
+    first = [first_token(person, number) for number in range(1, args.repeats + 1)]
+    found |= {"first_token_ms.p50": round(statistics.median(first)), "first_token_ms.p95": round(sorted(first)[-1])}
+    found |= long_answer(opened(chrome, app, "/"), app, args)
+    for size, session in sessions.items():
+        person = opened(chrome, app, f"/?s={session}")
+        found[f"rerun_ms.{size}"] = round(statistics.median(rerun(person, step) for step in range(args.repeats)))
+    found["rerun_ratio"] = round(float(str(found["rerun_ms.1000"])) / float(str(found["rerun_ms.50"])), 3)
+    found["dom_nodes"] = person.page.evaluate("document.querySelectorAll('*').length")
+    return found | {"axe_serious": serious(person.page)}
+
+
+def opened(chrome: Browser, app: App, path: str) -> Person:
+    from tests.journey.application import Person
+
+    context = chrome.new_context(viewport={"width": 1440, "height": 900}, locale="ko-KR")
+    person = Person(context.new_page(), app)
+    person.open(path)
+    return person
+
+
+def first_token(person: Person, number: int) -> float:
+    """Milliseconds from Enter to the first text of the answer."""
+    person.input.fill(f"{number}번째 질문에 짧게 답해줘")
+    began = time.monotonic()
+    person.input.press("Enter")
+    shown = person.page.locator(
+        f".st-key-live [data-testid=stMarkdown]:has-text('{number}번'), .st-key-answer-{number}"
+    )
+    shown.first.wait_for(timeout=30_000)
+    spent = (time.monotonic() - began) * 1000
+    person.see(number)
+    return spent
+
+
+def long_answer(person: Person, app: App, args: argparse.Namespace) -> dict[str, object]:
+    """Bytes and CPU while a long answer arrives."""
+    received: list[int] = []
+    person.page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data))))
+    person.page.reload()
+    person.open()
+    received.clear()
+    person.say("긴 답변을 해줘")
+    person.live.wait_for(timeout=30_000)
+    began, before = time.monotonic(), cpu_seconds(app.pid)
+    person.see(1, seconds=args.tokens / args.rate * 3 + 60)
+    share = (cpu_seconds(app.pid) - before) / (time.monotonic() - began)
+    return {"answer_bytes": sum(received), "stream_cpu_share": round(share, 4)}
+
+
+def rerun(person: Person, step: int) -> float:
+    """Milliseconds from a slider move until the panel shows the new rate."""
+    down = step % 2 == 1
+    rate = "0.3" if down else "0.35"
+    began = time.monotonic()
+    person.move_slider(-1 if down else 1)
+    person.panel.get_by_text(f"현재 압축률: {rate}", exact=True).wait_for(timeout=30_000)
+    return (time.monotonic() - began) * 1000
+
+
+def reply(body: dict[str, Any], args: argparse.Namespace) -> Reply:
+    """What the model says at once, or a long answer at the given rate."""
+    from tests.stub.reply import said
+
+    question = str(body["messages"][-1].get("content")).rsplit("\n", 1)[-1]
+    if "긴 답변" in question:
+        return said(WORD * args.tokens).but(pause=1 / args.rate)
+    return said(question[:60])
+
+
+def seeded(folder: Path, turns: int) -> str:
+    """A session of finished turns, written straight into the store."""
+    folder.mkdir(parents=True, exist_ok=True)
+    store = Store(load(data_dir=folder).database)
+    session = store.create_session("ko", 0.3).id
+    for number in range(1, turns + 1):
+        store.accept_turn(session, f"{number}번째 질문입니다")
+        store.finish_turn(session, number, Finished("done", answer=f"**{number}번째** 답입니다. " + WORD * 30))
+    store.close()
+    return session
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process so far."""
+    import psutil
+
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
+
+
+def serious(page: Any) -> int:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return sum(each["impact"] in ("serious", "critical") for each in found)
