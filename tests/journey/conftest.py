@@ -23,6 +23,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
 
     with Upstream(always=answer) as upstream:
         settings = {"OPENAI_BASE_URL": upstream.url, "OPENAI_API_KEY": "x", "GIEOK_MODEL_RETRIES": "0"}
+        settings["GIEOK_TITLES"] = "false"
         with started(tmp_path_factory.mktemp("app"), **settings) as running:
             yield running
 

@@ -290,7 +290,7 @@ def test_hostile_text_is_harmless(visit: Visit, text: str) -> None:
     shown = person.page.locator(".st-key-question-1 [data-testid=stText]").inner_text()
     assert shown.split() == text.split()
     assert person.page.evaluate("window.hacked") is None
-    assert [url for url in asked if not url.startswith(person.app.url)] == []
+    assert [url for url in asked if not url.removeprefix("blob:").startswith(person.app.url)] == []
     size = person.page.evaluate(MEASURE)
     assert size["width"] <= 0
 
@@ -346,7 +346,7 @@ def test_a_long_answer_costs_few_bytes(visit: Visit) -> None:
     received.clear()
     answer = person.ask("천천히 답해줘", 1)
     text = len(answer.inner_text().encode())
-    assert sum(received) < 60_000 + 25 * text
+    assert sum(received) < 80_000 + 25 * text
 
 
 def test_the_app_has_nothing_to_complain_about(app: Any) -> None:
