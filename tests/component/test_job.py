@@ -47,6 +47,11 @@ class Agent:
         yield Token("again")
         yield Done(len(self.said), "again")
 
+    def again(
+        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
+    ) -> Iterator[Event]:
+        yield Done(number, text or "once more")
+
 
 def ready() -> Readiness:
     readiness = Readiness(lambda progress: models())

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 
 from graph.system import system_prompt
@@ -160,7 +160,7 @@ def test_a_new_tool_brings_its_own_words_into_the_prompt(language: str) -> None:
 
 
 def test_a_follow_up_is_put_with_the_question_before_it_in_examples_and_in_use() -> None:
-    history = [HumanMessage("What is 17 times 10?"), AIMessage("170")]
+    history: list[AnyMessage] = [HumanMessage("What is 17 times 10?"), AIMessage("170")]
     model = ScriptedModel(['{"reply": {}}', '{"reply": {}}'])
     decide.calls(models(decide=model), TOOLS, "And if we add 50?", history, language="en")
     decide.calls(models(decide=model), TOOLS, "Please write a poem about the sea and the sky", history, language="en")
