@@ -96,7 +96,20 @@ def decision(
         return AIMessage("")
     messages = [SystemMessage(instructions(tools, language)), HumanMessage(_ask(question, history, language))]
     answer = complete(models.decide, messages, stop=stop, **_constraint(tools))
-    return AIMessage("", tool_calls=parse(str(answer.text), tools), usage_metadata=answer.usage_metadata)
+    made = grounded(parse(str(answer.text), tools), tools, question)
+    return AIMessage("", tool_calls=made, usage_metadata=answer.usage_metadata)
+
+
+def grounded(made: Sequence[ToolCall], tools: Sequence[BaseTool], question: str) -> list[ToolCall]:
+    """The calls whose arguments have to do with the question, corrected by it where their tool knows how.
+
+    A small model's arguments can be made up. A tool may say so: ``metadata["ground"]`` is a function of the arguments
+    and the question that gives the arguments to use, or None for no call.
+    """
+    known = {tool.name: (tool.metadata or {}).get("ground") for tool in tools}
+    checked = [(each, known[each["name"]]) for each in made]
+    used = [(each, ground(each["args"], question) if ground else each["args"]) for each, ground in checked]
+    return [ToolCall(**{**each, "args": arguments}) for each, arguments in used if arguments is not None]
 
 
 def describe(tools: Sequence[BaseTool], language: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from langchain_core.tools import ToolException, tool
 from pydantic import BaseModel, Field, field_validator
@@ -35,7 +36,27 @@ def calculate(expression: str) -> str:
         raise ToolException(str(error)) from error
 
 
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER_WORD = re.compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|half|third)\b"
+    r"|하나|둘|셋|넷|다섯|여섯|일곱|여덟|아홉|열|스물|스무|백|천|만|절반",
+    re.IGNORECASE,
+)
+
+
+def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
+    """No call for an expression that cannot be calculated, or that shares no number with the question."""
+    try:
+        arithmetic.solve(str(arguments.get("expression", "")))
+    except arithmetic.CannotCalculate:
+        return None
+    used = set(_NUMBER.findall(arithmetic.understand(str(arguments["expression"]))))
+    asked = set(_NUMBER.findall(arithmetic.understand(question))) | set(_NUMBER.findall(question.replace(",", "")))
+    return arguments if used & asked or _NUMBER_WORD.search(question) else None
+
+
 calculate.metadata = {
+    "ground": ground,
     "about": {"ko": "계산 (사칙연산, 퍼센트, 거듭제곱)", "en": "arithmetic: sums, percentages, powers"},
     "examples": {
         "ko": [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from langchain_core.tools import ToolException, tool
@@ -11,6 +13,7 @@ from pydantic import BaseModel, Field
 from graph.tool import zone as zones
 
 LOCAL = "local"
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일")
 
 
@@ -20,6 +23,20 @@ class TimeArguments(BaseModel):
     zone: str = Field(
         LOCAL, max_length=64, description='A city or country, an IANA zone such as "Asia/Seoul", or "local"'
     )
+
+
+def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
+    """The place that the question names, when the chosen one stands nowhere in it."""
+    chosen = str(arguments.get("zone", LOCAL))
+    if chosen.casefold() in question.casefold():
+        return arguments
+    named = next((stem for word in _WORD.findall(question) for stem in _stems(word) if zones.find(stem)), None)
+    return arguments if named is None else {**arguments, "zone": named}
+
+
+def _stems(word: str) -> list[str]:
+    """The word, and for Korean without the particle at its end."""
+    return [word, *(word[:-cut] for cut in (1, 2) if "가" <= word[-1] <= "힣" and len(word) - cut >= 2)]
 
 
 @tool(args_schema=TimeArguments)
@@ -42,6 +59,7 @@ def _say(now: datetime) -> str:
 
 
 current_time.metadata = {
+    "ground": ground,
     "about": {"ko": "지금 시각, 날짜, 요일", "en": "the time, date or weekday right now"},
     "examples": {
         "ko": [
