@@ -121,7 +121,16 @@ def test_every_folder_of_the_product_is_looked_at() -> None:
     }
 
 
-OPTIONAL = {"chromadb", "kiwipiepy", "psycopg", "psycopg_pool", "pgvector"}
+OPTIONAL = {
+    "chromadb",
+    "kiwipiepy",
+    "psycopg",
+    "psycopg_pool",
+    "pgvector",
+    "playwright",
+    "axe_playwright_python",
+    "tests",
+}
 """Packages that only an extra needs; the code that imports them says how to install them."""
 
 
