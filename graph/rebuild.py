@@ -25,12 +25,13 @@ def rebuild(engine: Engine, session: Session, turn_count: int) -> ChatState:
     engine.checkpoints.saver.delete_thread(session.id)
     if turn_count:
         values = made(engine, session, turn_count)
+        _note(engine, session, values)
         engine.graph.update_state(config(session.id), dict(values), as_node="llm_node")
     return engine.state(session.id)
 
 
 def made(engine: Engine, session: Session, turn_count: int) -> ChatState:
-    """The state as plain values, from the summaries and the raw turns that follow them."""
+    """The state as plain values, from the summaries and the raw turns that follow them; nothing is written."""
     records = _records(engine, session, turn_count)
     raw = engine.store.turns_between(session.id, covered(records) + 1, turn_count)
     return ChatState(
@@ -55,10 +56,15 @@ def _records(engine: Engine, session: Session, turn_count: int) -> list[SummaryR
     """The summaries in the context: without gaps up to the last, the oldest left out over budget."""
     kept = _without_gaps(engine.store.ledger.on_path(session.id, turn_count))
     records = [cast(SummaryRecord, each.record) for each in kept]
-    leaving = len(over_budget(records, engine.settings.budget_summaries, token.estimate))
+    return records[len(over_budget(records, engine.settings.budget_summaries, token.estimate)) :]
+
+
+def _note(engine: Engine, session: Session, state: ChatState) -> None:
+    """Says in the ledger which summaries are in the context now."""
+    kept = _without_gaps(engine.store.ledger.on_path(session.id, state["turn_count"]))
+    leaving = len(kept) - len(state["summary_history"])
     engine.store.ledger.set_status([each.id for each in kept[:leaving]], "retired")
     engine.store.ledger.set_status([each.id for each in kept[leaving:]], "active")
-    return records[leaving:]
 
 
 def _without_gaps(summaries: list[Summary]) -> list[Summary]:
