@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from graph import revise, trash, turn
 from graph.background import Background
@@ -23,21 +24,41 @@ from text.language import Language
 
 
 class Agent(Engine):
-    """An ``Engine`` with the turns as methods."""
+    """An ``Engine`` with the turns as methods.
 
-    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+    ``models`` of a turn: those that it and the side work it starts run with; by default those of the process.
+    """
+
+    def using(self, models: ModelSet | None) -> Agent:
+        """The same agent with other models, such as those that one browser session chose; None: this one."""
+        return self if models is None else replace(self, models=lambda: models, yields=lambda: models.alone)
+
+    def run(
+        self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
+    ) -> Iterator[Event]:
         """One turn (``graph.turn.run``)."""
-        return play(lambda halt: turn.run(self, session_id, text, halt), stop)
+        engine = self.using(models)
+        return play(lambda halt: turn.run(engine, session_id, text, halt), stop)
 
-    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+    def retry(
+        self, session_id: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
+    ) -> Iterator[Event]:
         """The last turn again (``graph.turn.retry``)."""
-        return play(lambda halt: turn.retry(self, session_id, halt), stop)
+        engine = self.using(models)
+        return play(lambda halt: turn.retry(engine, session_id, halt), stop)
 
     def again(
-        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
+        self,
+        session_id: str,
+        number: int,
+        text: str | None = None,
+        *,
+        stop: threading.Event | None = None,
+        models: ModelSet | None = None,
     ) -> Iterator[Event]:
         """Another version of a turn, with the same question or another (``graph.turn.again``)."""
-        return play(lambda halt: turn.again(self, session_id, number, text, halt), stop)
+        engine = self.using(models)
+        return play(lambda halt: turn.again(engine, session_id, number, text, halt), stop)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Follows another version of a turn (``store.tree``); raises ``SessionBusy`` while the session answers."""
@@ -110,7 +131,7 @@ def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None)
         lock=session_lock(store.engine, settings.data_dir),
         graph=build(checkpoints.saver),
         models=resolve,
-        background=Background(yields=lambda: resolve.known is not None and resolve.known.kind in ("embedded", "local")),
+        background=Background(yields=lambda: resolve.known is not None and resolve.known.alone),
     )
     trash.plan(agent, agent.delete_session)
     return agent

@@ -20,7 +20,10 @@ Work = Callable[[threading.Event], None]
 
 
 class Background:
-    """A worker thread and its list. ``yields``: whether work pauses while a turn runs (one model serves everything)."""
+    """A worker thread and its list. ``yields``: whether work pauses while a turn runs (one model serves everything).
+
+    A turn with models of its own says so for itself.
+    """
 
     def __init__(self, yields: Callable[[], bool]) -> None:
         self._yields = yields
@@ -28,7 +31,7 @@ class Background:
         self._waiting: dict[Hashable, Work] = {}
         self._running: Hashable | None = None
         self._stop = threading.Event()
-        self._turns = 0
+        self._turns: list[Callable[[], bool]] = []
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -44,17 +47,21 @@ class Background:
             self._change.notify_all()
 
     @contextmanager
-    def turn(self, needed: Callable[[Hashable], bool]) -> Iterator[None]:
-        """While the user's turn runs: running work is stopped, except what this turn needs."""
+    def turn(self, needed: Callable[[Hashable], bool], yields: Callable[[], bool] | None = None) -> Iterator[None]:
+        """While the user's turn runs: running work is stopped, except what this turn needs.
+
+        ``yields``: whether work pauses for this turn; as a rule for all turns by default.
+        """
+        pauses = yields or self._yields
         with self._change:
-            self._turns += 1
-            if self._running is not None and not needed(self._running) and self._yields():
+            self._turns.append(pauses)
+            if self._running is not None and not needed(self._running) and pauses():
                 self._stop.set()
         try:
             yield
         finally:
             with self._change:
-                self._turns -= 1
+                self._turns.remove(pauses)
                 self._change.notify_all()
 
     def finish(self, key: Hashable, stop: threading.Event) -> bool:
@@ -105,7 +112,7 @@ class Background:
             return key, self._waiting.pop(key)
 
     def _held(self) -> bool:
-        return self._turns > 0 and self._yields()
+        return any(pauses() for pauses in self._turns)
 
     def _settle(self, key: Hashable, work: Work, again: bool) -> None:
         with self._change:

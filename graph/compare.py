@@ -80,7 +80,7 @@ def answer(
     """
     halt = stop or threading.Event()
     session, models = engine.store.session(session_id), engine.models()
-    with engine.background.turn(lambda _key: False):
+    with engine.background.turn(lambda _key: False, engine.yields):
         prompt = _prompt(engine, session, text, variant, models, halt)
         pieces: list[str] = []
         for chunk in stream(models.chat, prompt.messages, stop=halt):

@@ -29,7 +29,8 @@ class Engine:
     """The record, the checkpoints, the lock, the graph, the models and the side worker of one process.
 
     ``models`` resolves the models on first use and may take long or raise; ``changing`` gives what is placed just
-    before the question.
+    before the question. ``yields``: whether side work pauses while a turn with these models runs; None: as the side
+    worker has it.
     """
 
     settings: Settings
@@ -41,6 +42,7 @@ class Engine:
     background: Background
     changing: Callable[[Session], Sequence[Changing]] = clock
     tools: Sequence[BaseTool] = TOOLS
+    yields: Callable[[], bool] | None = None
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """LangGraph's view of the session: state values and the nodes that are still to run."""

@@ -112,7 +112,7 @@ def _held(engine: Engine, session_id: str) -> Iterator[Session]:
     """Holds the session, while side work yields except what this turn needs."""
     with engine.lock.hold(session_id):
         session = engine.store.session(session_id)
-        with engine.background.turn(ahead.needed(session_id, session.compression_rate)):
+        with engine.background.turn(ahead.needed(session_id, session.compression_rate), engine.yields):
             yield session
 
 

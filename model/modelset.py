@@ -33,6 +33,11 @@ class ModelSet:
     constrained: bool = False
 
     @property
+    def alone(self) -> bool:
+        """Whether one model on this machine serves everything, so that side work yields to a turn (design §5)."""
+        return self.kind in ("embedded", "local")
+
+    @property
     def casual(self) -> BaseChatModel:
         """Who answers greetings: on the embedded model the utility slot, so that the chat's cached prefix stays."""
         return self.utility if self.kind == "embedded" else self.chat
