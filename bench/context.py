@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     turns = dialogue.load(dialogue.LONG).turns[: args.turns]
     with tempfile.TemporaryDirectory() as folder:
         models = _models(turns, args)
-        agent = open_agent(load(data_dir=Path(folder), titles=False), lambda: models)
+        agent = open_agent(load(data_dir=Path(folder), titles=False, memory=False), lambda: models)
         played = play(replace(agent, tools=replayed(turns)), turns, args.rate)
         agent.close()
     with_summaries, full = played.sums()

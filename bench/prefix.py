@@ -56,9 +56,8 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 def converse(models: ModelSet, questions: Sequence[str], answer_tokens: int) -> list[Done]:
     """A conversation of its own; side work is waited for between the turns."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = load(
-            **{**current().model_dump(), "data_dir": Path(folder), "answer_tokens": answer_tokens, "titles": False}
-        )
+        own = {"data_dir": Path(folder), "answer_tokens": answer_tokens, "titles": False, "memory": False}
+        settings = load(**{**current().model_dump(), **own})
         agent = open_agent(settings, lambda: replace(models, chat=_short(models.chat, answer_tokens)))
         session = agent.store.create_session("ko", 0.3)
         turns: list[Done] = []

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 def measure(folder: Path, turns: int, marks: set[int]) -> tuple[list[float], dict[int, int]]:
     """CPU milliseconds of every turn, and the bytes on disk after the marked ones."""
     models = scripted.models(chat=whole(answers()), utility=whole(summary))
-    agent = open_agent(load(data_dir=folder, titles=False), lambda: models)
+    agent = open_agent(load(data_dir=folder, titles=False, memory=False), lambda: models)
     session, cpu, size = agent.store.create_session("en", 0.3), [], {0: 0}
     for number in range(1, turns + 1):
         began = time.process_time()

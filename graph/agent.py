@@ -12,6 +12,7 @@ from graph.engine import Engine
 from graph.event import Event
 from graph.play import play
 from graph.wiring import build
+from memory import Memory
 from model import token
 from model.modelset import ModelSet
 from settings import Settings
@@ -112,6 +113,8 @@ class Agent(Engine):
     def close(self) -> None:
         """Stops side work and closes the stores."""
         self.background.close()
+        if self.memory is not None:
+            self.memory.close()
         self.checkpoints.close()
         self.store.close()
 
@@ -132,6 +135,7 @@ def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None)
         graph=build(checkpoints.saver),
         models=resolve,
         background=Background(yields=lambda: resolve.known is not None and resolve.known.alone),
+        memory=Memory.open(settings, store) if settings.memory else None,
     )
     trash.plan(agent, agent.delete_session)
     return agent

@@ -16,12 +16,16 @@ from graph.context import Changing
 from graph.state import ChatState
 from graph.tool import TOOLS
 from graph.wiring import Graph
+from memory import USER, Memory
 from model.modelset import ModelSet
 from settings import Settings
 from store import Session, Store
 from store.checkpoint import Checkpoints
 from store.database import translated
 from store.lock import SessionLock
+
+TENANT = "local"
+"""The tenant of doors that know only one."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Engine:
 
     ``models`` resolves the models on first use and may take long or raise; ``changing`` gives what is placed just
     before the question. ``yields``: whether side work pauses while a turn with these models runs; None: as the side
-    worker has it.
+    worker has it. ``memory`` is None when the settings turn it off; ``tenant`` and ``user`` say whose it is.
     """
 
     settings: Settings
@@ -43,6 +47,9 @@ class Engine:
     changing: Callable[[Session], Sequence[Changing]] = clock
     tools: Sequence[BaseTool] = TOOLS
     yields: Callable[[], bool] | None = None
+    memory: Memory | None = None
+    tenant: str = TENANT
+    user: str = USER
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """LangGraph's view of the session: state values and the nodes that are still to run."""

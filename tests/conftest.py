@@ -24,12 +24,16 @@ SMALL_MODEL = "smollm2-135m-instruct-q4_1"
 
 @pytest.fixture(autouse=True)
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found."""
+    """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found.
+
+    Long-term memory is off: it starts a server per data folder. A test that is about it turns it on.
+    """
     for field in settings.Settings.model_fields:
         monkeypatch.delenv(settings.variable(field), raising=False)
     monkeypatch.setitem(settings.Settings.model_config, "env_file", None)
     monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("GIEOK_LOCAL_SERVERS", ",")
+    monkeypatch.setenv("GIEOK_MEMORY", "false")
     settings.current.cache_clear()
     yield
     settings.current.cache_clear()
