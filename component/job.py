@@ -228,7 +228,7 @@ def _apply(job: Job, event: Event) -> None:
             job.change(text=now.text + text)
         case ToolStarted(call, name, arguments):
             job.change(steps=(*now.steps, Step(call, name, arguments)))
-        case ToolFinished(call, _, result, ok, seconds):
+        case ToolFinished(call=call, result=result, ok=ok, seconds=seconds):
             job.change(steps=_finished(now.steps, call, result, ok, seconds))
         case SummaryStarted(turns):
             job.change(steps=(*now.steps, Step(f"summary-{turns}", "summary", {}, turns=turns)))

@@ -10,6 +10,7 @@ import settings
 from component.errand import Errands
 from component.job import Jobs
 from component.readiness import Readiness
+from graph import documents
 from graph.agent import Agent, open_agent
 from model import resolve
 
@@ -27,6 +28,7 @@ def agent() -> Agent:
     """The agent of this process. Raises what keeps it from opening, such as ``StoreUnavailable``."""
     opened = open_agent(settings.current(), models=readiness().models)
     atexit.register(opened.close)
+    documents.begin(opened)
     return opened
 
 

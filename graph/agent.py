@@ -15,6 +15,7 @@ from graph.wiring import build
 from memory import Memory
 from model import token
 from model.modelset import ModelSet
+from retrieval.library import Library
 from settings import Settings
 from store import Store, Summary, portable
 from store.checkpoint import open_checkpoints
@@ -112,6 +113,8 @@ class Agent(Engine):
 
     def close(self) -> None:
         """Stops side work and closes the stores."""
+        if self.library is not None:
+            self.library.close()
         self.background.close()
         if self.memory is not None:
             self.memory.close()
@@ -136,9 +139,15 @@ def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None)
         models=resolve,
         background=Background(yields=lambda: resolve.known is not None and resolve.known.alone),
         memory=Memory.open(settings, store) if settings.memory else None,
+        library=_library(settings, store),
     )
     trash.plan(agent, agent.delete_session)
     return agent
+
+
+def _library(settings: Settings, store: Store) -> Library | None:
+    """The documents. Their index is opened at the first search."""
+    return Library.open(settings, store) if settings.retrieval else None
 
 
 def _resolver(settings: Settings) -> Callable[[], ModelSet]:

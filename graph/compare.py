@@ -13,6 +13,7 @@ from typing import cast
 from langchain_core.messages import AnyMessage
 
 from graph.context import Prompt, build, message_tokens
+from graph.documents import offered
 from graph.engine import Engine
 from graph.rebuild import made as state_of
 from graph.rebuild import messages_of
@@ -108,7 +109,7 @@ def _prompt(
         records,
         number,
         language=session.language,
-        system=system_prompt(session.language, engine.tools),
+        system=system_prompt(session.language, [*engine.tools, *offered(engine)]),
         count=models.count,
         exact=models.exact,
         limits=context.limits(),

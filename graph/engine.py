@@ -18,6 +18,7 @@ from graph.tool import TOOLS
 from graph.wiring import Graph
 from memory import USER, Memory
 from model.modelset import ModelSet
+from retrieval.library import Library
 from settings import Settings
 from store import Session, Store
 from store.checkpoint import Checkpoints
@@ -34,7 +35,8 @@ class Engine:
 
     ``models`` resolves the models on first use and may take long or raise; ``changing`` gives what is placed just
     before the question. ``yields``: whether side work pauses while a turn with these models runs; None: as the side
-    worker has it. ``memory`` is None when the settings turn it off; ``tenant`` and ``user`` say whose it is.
+    worker has it. ``memory`` is None when the settings turn it off; ``tenant`` and ``user`` say whose it is;
+    ``library`` (the documents) is None when the setting ``retrieval`` is off.
     """
 
     settings: Settings
@@ -50,6 +52,7 @@ class Engine:
     memory: Memory | None = None
     tenant: str = TENANT
     user: str = USER
+    library: Library | None = None
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """LangGraph's view of the session: state values and the nodes that are still to run."""

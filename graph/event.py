@@ -30,13 +30,17 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool's result as the model gets it; ``ok`` is False when the text describes a failure."""
+    """A tool's result as the model gets it; ``ok`` is False when the text describes a failure.
+
+    ``artifact``: plain data beside the text, for display; of a search in documents its trace (``graph.documents``).
+    """
 
     call: str
     name: str
     result: str
     ok: bool
     seconds: float
+    artifact: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def finished(
     return Finished(
         status="stopped" if answer.response_metadata.get("stopped") else "done",
         answer=str(answer.text),
-        messages=messages_to_dict(own),
+        messages=messages_to_dict([_bare(each) for each in own]),
         steps=steps(notes, own),
         report=notes.report.plain() if notes.report else None,
         usage=asdict(notes.usage()),
@@ -52,7 +52,7 @@ def turn_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessag
 
 def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, Any]]:
     """Tool calls with their results, as plain data for display; ``messages``: for those of an earlier attempt."""
-    noted = [{**asdict(started), **asdict(done)} for started, done in notes.steps]
+    noted = [_step(done, started.arguments) for started, done in notes.steps]
     asked = {
         str(call["id"]): call["args"]
         for message in messages
@@ -61,12 +61,27 @@ def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, A
     }
     known = {step["call"] for step in noted}
     earlier = [
-        asdict(ToolFinished(each.tool_call_id, each.name, str(each.text), each.status != "error", 0.0))
-        | {"arguments": asked.get(each.tool_call_id, {})}
+        _step(_done(each), asked.get(each.tool_call_id, {}))
         for each in messages
         if isinstance(each, ToolMessage) and each.name and each.tool_call_id not in known
     ]
     return [*earlier, *noted]
+
+
+def _step(done: ToolFinished, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A tool call as the record has it; ``artifact`` only where there is one."""
+    plain = asdict(done) | {"arguments": arguments}
+    return plain if done.artifact is not None else {name: value for name, value in plain.items() if name != "artifact"}
+
+
+def _done(message: ToolMessage) -> ToolFinished:
+    ok, name = message.status != "error", message.name or ""
+    return ToolFinished(message.tool_call_id, name, str(message.text), ok, 0.0, message.artifact)
+
+
+def _bare(message: AnyMessage) -> AnyMessage:
+    """The message without a tool's plain data: the record has them in the steps."""
+    return message.model_copy(update={"artifact": None}) if isinstance(message, ToolMessage) else message
 
 
 def plain_error(error: GieokError) -> dict[str, Any]:

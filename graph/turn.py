@@ -24,7 +24,7 @@ from errors import (
     Unexpected,
     trace,
 )
-from graph import ahead, repair, title
+from graph import ahead, documents, repair, title
 from graph.context import raw_tokens
 from graph.engine import Engine, config
 from graph.event import Done, Event, Failed
@@ -112,7 +112,8 @@ def _held(engine: Engine, session_id: str) -> Iterator[Session]:
     """Holds the session, while side work yields except what this turn needs."""
     with engine.lock.hold(session_id):
         session = engine.store.session(session_id)
-        with engine.background.turn(ahead.needed(session_id, session.compression_rate), engine.yields):
+        needed = ahead.needed(session_id, session.compression_rate)
+        with engine.background.turn(needed, engine.yields), documents.quiet(engine):
             yield session
 
 
@@ -171,16 +172,18 @@ class _Run:
             yield from cast(Iterator[tuple[str, Any]], events)
 
     def _context(self) -> TurnContext:
-        background = self.engine.background
+        background, models, notes = self.engine.background, self.engine.models(), Notes()
+        searching = documents.tools(self.engine, models, notes, self.session.language, self.stop)
         return TurnContext(
-            models=self.engine.models(),
+            models=models,
             settings=self.engine.settings,
             stop=self.stop,
-            tools=self.engine.tools,
+            tools=[*self.engine.tools, *searching],
             ledger=self.engine.store.ledger,
             finish_ahead=lambda session, turns, rate, stop: background.finish(ahead.key(session, turns[0], rate), stop),
             changing=self.engine.changing(self.session),
             history_tokens=self.session.history_tokens,
+            notes=notes,
         )
 
     def _ended(self) -> Done | Failed:

@@ -26,6 +26,8 @@ from settings import Settings
 from store import Store
 from text.language import detect
 
+CLOSE_SECONDS = 10.0
+"""How long closing waits for an addition: it is at most in the middle of one passage, or of writing the index."""
 TRIES = 10
 """How often a search starts again because a writer was faster."""
 
@@ -43,6 +45,8 @@ class Library:
         self._shelf = Shelf(settings, store, self._embedder, index(settings, store))
         self._rows = self._shelf.rows
         self._mutex = threading.Lock()
+        self._idle = threading.Condition(self._mutex)
+        self._adding = 0
         self._answers = 0
         self._quiet = threading.Event()
         self._quiet.set()
@@ -54,9 +58,11 @@ class Library:
         return cls(settings, store)
 
     def close(self) -> None:
-        """Stops additions that run, at their next passage."""
+        """Stops additions that run, at their next passage, and waits for that."""
         self._closed.set()
         self._quiet.set()
+        with self._idle:
+            self._idle.wait_for(lambda: not self._adding, CLOSE_SECONDS)
 
     # --- changing -------------------------------------------------------------------------------
 
@@ -74,8 +80,17 @@ class Library:
         fault is listed with its error and the rest go on. ``stop`` ends it after the passage being embedded; what is
         done stays. Raises ``LibraryBusy``, and what the class says.
         """
+        with self._working():
+            return self._add(list(files), doc_type, progress, _Either(stop, self._closed))
+
+    def _add(
+        self,
+        given: list[Path | Upload],
+        doc_type: DocType | None,
+        progress: Callable[[Progress], None],
+        halt: threading.Event,
+    ) -> Added:
         self._shelf.check_model()
-        given = list(files)
         wanted = list(sources(given, self._settings.document_limit))
         intake = Intake(
             rows=self._rows,
@@ -83,7 +98,7 @@ class Library:
             limit=self._settings.document_limit,
             publish=self._shelf.publish,
             progress=progress,
-            stop=_Either(stop, self._closed),
+            stop=halt,
             pause=self._wait,
         )
         done = intake.run(wanted, doc_type)
@@ -127,7 +142,10 @@ class Library:
 
         False when it was stopped: what was embedded is kept. Files need not be there.
         """
-        halt = _Either(stop, self._closed)
+        with self._working():
+            return self._rebuild(progress, _Either(stop, self._closed))
+
+    def _rebuild(self, progress: Callable[[Progress], None], halt: threading.Event) -> bool:
         texts = self._rows.texts()
         missing = sorted(self._rows.missing(list(texts), self._embedder.name))
         for start in range(0, len(missing), self._embedder.batch):
@@ -209,6 +227,11 @@ class Library:
         return look_up(self, question, models, spoken, filters=filters, stop=stop, budget=budget, menu=menu)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no passage to find; never raises for a damaged or foreign index."""
+        return not self._rows.count()
+
+    @property
     def unrelated(self) -> float:
         """A cosine below which question and passage have nothing to do with each other; 0: not known."""
         return self._embedder.unrelated
@@ -241,6 +264,17 @@ class Library:
             except searching.Stale:
                 continue
         raise LibraryBusy
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        with self._idle:
+            self._adding += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._adding -= 1
+                self._idle.notify_all()
 
     def _wait(self) -> None:
         self._quiet.wait()

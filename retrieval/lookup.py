@@ -94,15 +94,23 @@ class LookUp:
         return sum(step.answer_tokens for step in self.trace)
 
     def plain(self) -> dict[str, Any]:
-        """As plain data for the record and the trace tab; of passages their id and label, not their text."""
+        """As plain data for the record and the trace tab; of hits the passage's id and label, not its text.
+
+        The text of what was given is kept: it can be shown when its document has changed since.
+        """
         return {
             "question": self.question,
+            "language": self.language,
             "passages": [
                 {
                     "number": each.number,
                     "passage": each.passage.id,
+                    "section": each.passage.section_id,
+                    "document": each.passage.document_id,
                     "label": each.label,
                     "title": each.passage.title,
+                    "path": list(each.passage.path),
+                    "text": each.text,
                     "expanded": each.expanded,
                 }
                 for each in self.passages

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
@@ -256,7 +257,9 @@ def look_up(
     began, asked = time.monotonic(), filters or Filters()
     context = LoopContext(library, models, question, language, asked, stop)
     start = LoopState(next=Call("search_all", question, asked), found=(), rest=(), trace=(), judgement=None)
-    end: LoopState = GRAPH.invoke(start, context=context)
+    # In a context of its own: below another graph, LangGraph 1.2 hands that one's durability «sync» down and then waits
+    # for a checkpoint that this graph never writes.
+    end: LoopState = Context().run(GRAPH.invoke, start, context=context)
     judgement = end["judgement"]
     chosen = fallback.choose(
         ranked=len(end["found"]),

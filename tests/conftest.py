@@ -26,7 +26,8 @@ SMALL_MODEL = "smollm2-135m-instruct-q4_1"
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found.
 
-    Long-term memory is off: it starts a server per data folder. A test that is about it turns it on.
+    Long-term memory is off: it starts a server per data folder. Documents are off: an app that opens
+    would index its own. A test that is about one of them turns it on.
     """
     for field in settings.Settings.model_fields:
         monkeypatch.delenv(settings.variable(field), raising=False)
@@ -34,6 +35,7 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("GIEOK_LOCAL_SERVERS", ",")
     monkeypatch.setenv("GIEOK_MEMORY", "false")
+    monkeypatch.setenv("GIEOK_RETRIEVAL", "false")
     settings.current.cache_clear()
     yield
     settings.current.cache_clear()

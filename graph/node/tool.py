@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
@@ -15,6 +16,7 @@ from graph.call import MALFORMED
 from graph.event import ToolFinished, ToolStarted
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
+from model.stream import Stopped
 from text.clean import clean
 
 RESULT_CHARS = 20_000
@@ -32,29 +34,50 @@ def _run(call: ToolCall, runtime: Runtime[TurnContext]) -> ToolMessage:
     turn, began = context(runtime), time.monotonic()
     started = ToolStarted(str(call["id"]), call["name"], dict(call["args"]))
     emit(runtime, started)
-    text, ok = ("stopped by the user", False) if turn.stop.is_set() else _result(call, turn.tools)
-    text = clean(text)
+    answer = _Result("stopped by the user", ok=False) if turn.stop.is_set() else _result(call, turn.tools)
+    text, ok = clean(answer.text), answer.ok
     if len(text) > RESULT_CHARS:
         text = f"{text[:RESULT_CHARS]}\n… ({len(text) - RESULT_CHARS:,} more characters were left out)"
-    finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began)
+    finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began, answer.artifact)
     turn.notes.steps.append((started, finished))
     emit(runtime, finished)
-    return ToolMessage(text, tool_call_id=started.call, name=started.name, status="success" if ok else "error")
+    status: Literal["success", "error"] = "success" if ok else "error"
+    artifact = answer.artifact
+    return ToolMessage(text, tool_call_id=started.call, name=started.name, status=status, artifact=artifact)
 
 
-def _result(call: ToolCall, tools: Sequence[BaseTool]) -> tuple[str, bool]:
+@dataclass(frozen=True)
+class _Result:
+    """A tool's text, whether it is one, and the plain data beside it."""
+
+    text: str
+    ok: bool
+    artifact: dict[str, Any] | None = None
+
+
+def _result(call: ToolCall, tools: Sequence[BaseTool]) -> _Result:
     tool = next((each for each in tools if each.name == call["name"]), None)
     if tool is None:
         known = ", ".join(each.name for each in tools) or "none"
-        return f"There is no tool {call['name']!r}. Available tools: {known}.", False
+        return _Result(f"There is no tool {call['name']!r}. Available tools: {known}.", ok=False)
     if MALFORMED in call["args"]:
         written = str(call["args"][MALFORMED])[:SHOWN_CHARS]
-        return f"The arguments of {tool.name} are not a JSON object: {written!r}. Correct them and call again.", False
+        said = f"The arguments of {tool.name} are not a JSON object: {written!r}. Correct them and call again."
+        return _Result(said, ok=False)
     try:
-        answer = tool.invoke({**call, "type": "tool_call"})
-        return (str(answer.text), answer.status != "error") if isinstance(answer, ToolMessage) else (str(answer), True)
+        return _answered(tool.invoke({**call, "type": "tool_call"}))
+    except Stopped:
+        return _Result("stopped by the user", ok=False)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        return f"The arguments of {tool.name} are not valid: {problems}. Correct them and call again.", False
+        said = f"The arguments of {tool.name} are not valid: {problems}. Correct them and call again."
+        return _Result(said, ok=False)
     except Exception as error:  # the boundary to arbitrary tools: the model is told, the turn goes on
-        return f"{tool.name} failed: {error}", False
+        return _Result(f"{tool.name} failed: {error}", ok=False)
+
+
+def _answered(answer: Any) -> _Result:
+    if not isinstance(answer, ToolMessage):
+        return _Result(str(answer), ok=True)
+    artifact = answer.artifact if isinstance(answer.artifact, dict) else None
+    return _Result(str(answer.text), ok=answer.status != "error", artifact=artifact)

@@ -24,7 +24,7 @@ def agent(tmp_path: Path) -> Iterator[OpenAgent]:
 
     ``chat``, ``utility``, ``decide``: scripts; ``kind`` and ``context_size``: of the models; ``resolve``: instead of
     all these; ``changing``: what is placed before the question; the rest are settings. Titles are
-    made only where a test wants them, so that the others count summaries alone.
+    made and documents searched only where a test wants them, so that the others count summaries alone.
     """
     opened: list[Agent] = []
 
@@ -40,7 +40,7 @@ def agent(tmp_path: Path) -> Iterator[OpenAgent]:
         **settings: Any,
     ) -> Agent:
         own = replace(scripted.models(chat, utility, decide, context_size=context_size), kind=kind)
-        chosen = load(**{"data_dir": tmp_path / "data", "titles": False, **settings})
+        chosen = load(**{"data_dir": tmp_path / "data", "titles": False, "retrieval": False, **settings})
         made = open_agent(chosen, resolve or (lambda: own))
         opened.append(made)
         return made if changing is None else replace(made, changing=changing)

@@ -46,7 +46,8 @@ def started(folder: Path, **environment: str) -> Iterator[App]:
     port, log = free_port(), folder / "app.log"
     own = {settings.variable(name) for name in settings.Settings.model_fields}
     env = {name: value for name, value in os.environ.items() if name not in own}
-    env |= {"GIEOK_DATA_DIR": str(folder / "data"), "GIEOK_LOCAL_SERVERS": ",", "GIEOK_MEMORY": "false", **environment}
+    off = {"GIEOK_MEMORY": "false", "GIEOK_RETRIEVAL": "false"}
+    env |= {"GIEOK_DATA_DIR": str(folder / "data"), "GIEOK_LOCAL_SERVERS": ",", **off, **environment}
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)]
     with log.open("w") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)

@@ -241,10 +241,20 @@ def test_the_outcome_is_plain_data_for_the_trace() -> None:
     plain = run(Shelf([hit(1), hit(2)]), models(said([2], sufficient=True))).plain()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["passages"] == [
-        {"number": 1, "passage": 2, "label": "a.md › Part 2", "title": "Title", "expanded": False}
+        {
+            "number": 1,
+            "passage": 2,
+            "section": "1:2",
+            "document": 1,
+            "label": "a.md › Part 2",
+            "title": "Title",
+            "path": ["Part 2"],
+            "text": "Text 2.",
+            "expanded": False,
+        }
     ]
     assert {"dense", "lexical", "fused", "reranked"} <= plain["trace"][0]["hits"][0].keys()
-    assert "Text" not in json.dumps(plain)
+    assert "Text" not in json.dumps(plain["trace"]), "of hits no text"
 
 
 @pytest.mark.parametrize(
