@@ -33,6 +33,8 @@ def complete(engine: Engine, session: Session) -> Turn | None:
 
 def close(engine: Engine, session: Session) -> None:
     """Settles the last turn before a new one: an answer that is missing from its row, or a run that was cut off."""
+    if engine.store.status(session) not in ("running", "failed"):
+        return
     last = complete(engine, session)
     if last is not None and last.status == "running":
         error = plain_error(Interrupted(turn=last.number))

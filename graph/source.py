@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -43,8 +45,7 @@ class Source:
     @cached_property
     def language(self) -> Language:
         """The language of what the user and the assistant say."""
-        said = " ".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
-        return detect(said, self.default)
+        return detect(self.spoken, self.default)
 
     @cached_property
     def facts(self) -> tuple[fact.Fact, ...]:
@@ -84,11 +85,22 @@ class Source:
     @cached_property
     def wanted(self) -> tuple[pack.Wanted, ...]:
         """The facts by what they matter: who and which more than how much, and half as much what only a tool said."""
-        said = "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
-        weights = (
-            (1.5 if each.kind in UNIQUE else 1.0) * (1.0 if fact.holds(said, each) else 0.5) for each in self.facts
-        )
+        weights = ((1.5 if each.kind in UNIQUE else 1.0) * (1.0 if self._said(each) else 0.5) for each in self.facts)
         return tuple(map(pack.Wanted, self.facts, weights))
+
+    def _said(self, found: fact.Fact) -> bool:
+        """Whether the user or the assistant said this: it stands first in a message of theirs, or again in one."""
+        return self._speaks(found.start) or fact.holds(self.spoken, found)
+
+    def _speaks(self, position: int) -> bool:
+        """Whether the message at this place of the joined text is no tool's."""
+        ends = list(accumulate(len(message.text) + 1 for message in self.messages))
+        return not isinstance(self.messages[bisect(ends, position)], ToolMessage)
+
+    @cached_property
+    def spoken(self) -> str:
+        """What the user and the assistant say."""
+        return "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
 
     @cached_property
     def sentences(self) -> list[note.Note]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from errors import SessionUnknown
 from store import schema
@@ -18,6 +18,7 @@ from store.path import TRUNK, Path, branch_at, on_path, plain
 from store.record import Summary, SummaryStatus
 
 _TABLE = schema.summary
+_PATH = select(schema.session.c.path).where(schema.session.c.id == bindparam("session"))
 
 
 class Ledger:
@@ -131,8 +132,7 @@ class Ledger:
 
 def path_of(connection: Connection, session_id: str) -> Path:
     """The session's path; the trunk for a session that is not known here."""
-    table = schema.session
-    stored = connection.execute(select(table.c.path).where(table.c.id == session_id)).scalar_one_or_none()
+    stored = connection.execute(_PATH, {"session": session_id}).scalar_one_or_none()
     return plain(stored) if stored else TRUNK
 
 

@@ -10,22 +10,50 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
 
 from errors import BadRate, SessionUnknown
 from store import schema
 from store.database import connect, translated
 from store.ledger import Ledger, path_of
 from store.path import TRUNK, branch_at, on_path, plain
-from store.record import Finished, Session, Turn
+from store.record import Finished, Session, Turn, TurnStatus
 from store.search import Hit, search
 from store.tree import Tree
 from text.clean import clean
 from text.language import Language
 
 TITLE_CHARS = 60
+
+# What every turn asks is put together once: SQLAlchemy takes as long to build a statement as SQLite to run it.
+_HERE = schema.session.c.id == bindparam("session")
+_TURN = and_(
+    schema.turn.c.session_id == bindparam("session"),
+    schema.turn.c.branch == bindparam("in_branch"),
+    schema.turn.c.number == bindparam("turn"),
+)
+_SESSION = select(schema.session).where(_HERE)
+_STATUS = select(schema.turn.c.status).where(_TURN)
+_COUNTED = (
+    update(schema.session)
+    .where(_HERE)
+    .values(turn_count=schema.session.c.turn_count + 1, updated=bindparam("now"))
+    .returning(schema.session.c.turn_count, schema.session.c.path, schema.session.c.title)
+)
+_ASKED = insert(schema.turn)
+_GROWN = (
+    update(schema.session)
+    .where(_HERE)
+    .values(
+        updated=bindparam("now"),
+        history_tokens=schema.session.c.history_tokens
+        + bindparam("added", type_=schema.turn.c.tokens.type)
+        - func.coalesce(select(schema.turn.c.tokens).where(_TURN).scalar_subquery(), 0),
+    )
+)
+_ENDED = update(schema.turn).where(_TURN)
 
 
 class Store:
@@ -85,7 +113,7 @@ class Store:
         if clean(session_id) != session_id:  # no database takes it
             raise SessionUnknown(session=session_id)
         with self.transaction() as connection:
-            row = connection.execute(select(schema.session).where(schema.session.c.id == session_id)).one_or_none()
+            row = connection.execute(_SESSION, {"session": session_id}).one_or_none()
         if row is None:
             raise SessionUnknown(session=session_id)
         return _session(row)
@@ -153,19 +181,13 @@ class Store:
         """Counts the turn up and keeps its question, in one transaction; returns the turn's number."""
         now = time.time()
         with self.transaction() as connection:
-            counted = (
-                update(schema.session)
-                .where(schema.session.c.id == session_id)
-                .values(turn_count=schema.session.c.turn_count + 1, updated=now)
-                .returning(schema.session.c.turn_count, schema.session.c.path, schema.session.c.title)
-            )
-            found = connection.execute(counted).one_or_none()
+            found = connection.execute(_COUNTED, {"session": session_id, "now": now}).one_or_none()
             if found is None:
                 raise SessionUnknown(session=session_id)
             number, path, title = found
             row = {"session_id": session_id, "branch": branch_at(plain(path), number), "number": number}
             row |= {"question": question, "status": "running", "started": now}
-            connection.execute(insert(schema.turn), row)
+            connection.execute(_ASKED, row)
             if not title:
                 self._title(connection, session_id, question)
         return int(number)
@@ -181,14 +203,19 @@ class Store:
         values = {name: getattr(end, name) for name in end.__slots__}
         now = time.time()
         with self.transaction() as connection:
-            key = _key(connection, session_id, number)
-            before = connection.execute(select(schema.turn.c.tokens).where(*key)).scalar_one_or_none() or 0
-            connection.execute(update(schema.turn).where(*key).values(finished=now, **values))
-            connection.execute(
-                update(schema.session)
-                .where(schema.session.c.id == session_id)
-                .values(updated=now, history_tokens=schema.session.c.history_tokens + end.tokens - before)
-            )
+            branch = branch_at(path_of(connection, session_id), number)
+            key = {"session": session_id, "in_branch": branch, "turn": number}
+            connection.execute(_GROWN, {**key, "now": now, "added": end.tokens})
+            connection.execute(_ENDED, {**key, "finished": now, **values})
+
+    def status(self, session: Session) -> TurnStatus | None:
+        """How the session's last turn stands; None before the first. Cheaper than reading the turn."""
+        if not session.turn_count:
+            return None
+        key = {"session": session.id, "turn": session.turn_count}
+        with self.transaction() as connection:
+            found = connection.execute(_STATUS, {**key, "in_branch": branch_at(session.path, session.turn_count)})
+            return cast("TurnStatus | None", found.scalar_one_or_none())
 
     def set_feedback(self, session_id: str, number: int, thumb: str | None, note: str = "") -> None:
         """What the user thinks of an answer: ``up``, ``down`` or None, and why."""

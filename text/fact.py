@@ -6,6 +6,7 @@ Found by form, without a model. Precision comes before recall: a false fact cost
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _IDENTIFIER = re.compile(
     r"|0\d{1,2}-\d{3,4}-\d{4}|\d{3}-\d{3}-\d{4}"  # telephone
     r")(?![A-Za-z0-9])"
 )
+_LETTERS = frozenset(string.ascii_lowercase + string.digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,13 @@ def _folded_holds(kind: Kind, value: str, text: str) -> bool:
 def _word_in(value: str, folded: str) -> bool:
     if not value.isascii():
         return value.replace(" ", "") in folded.replace(" ", "")
-    return re.search(rf"(?<![a-z0-9]){re.escape(value)}(?![a-z0-9])", folded) is not None
+    at = folded.find(value)  # a pattern of its own for every value would be compiled every time
+    while at >= 0:
+        before, after = folded[at - 1 : at], folded[at + len(value) : at + len(value) + 1]
+        if not _LETTERS & {before, after}:
+            return True
+        at = folded.find(value, at + 1)
+    return False
 
 
 @lru_cache(maxsize=1024)
@@ -153,9 +161,18 @@ def _find(text: str, *, loose: bool) -> Iterator[Fact]:
 
 def _narrow(text: str) -> str:
     """Full-width characters as half-width ones, character by character, so that offsets stay."""
-    return "".join(wide if len(wide := unicodedata.normalize("NFKC", letter)) == 1 else letter for letter in text)
+    return text if text.isascii() else text.translate(_NARROWED)
 
 
+class _Narrowed(dict[int, int]):
+    """A table for ``str.translate`` that learns each character when it first meets it."""
+
+    def __missing__(self, letter: int) -> int:
+        wide = unicodedata.normalize("NFKC", chr(letter))
+        return self.setdefault(letter, ord(wide) if len(wide) == 1 else letter)
+
+
+_NARROWED = _Narrowed()
 _Found = Iterator[tuple[int, int, _Value]]
 
 

@@ -21,9 +21,9 @@ def detect(text: str, default: Language = "en") -> Language:
     prose = _CODE.sub(" ", text)
     # word by word: a long run without spaces must not cost its square
     words = [word for word in prose.split() if "@" not in word.strip("@")]
-    foreign = [word for word in words if not _KOREAN.search(word)]
+    foreign = [word for word in words if word.isascii() or not _KOREAN.search(word)]
     korean = len(words) - len(foreign)
-    latin = sum(len(_LATIN.findall(word)) for word in foreign)
+    latin = len(_LATIN.findall(" ".join(foreign)))
     if not korean and not latin:
         return default
     return "ko" if korean * 2 >= latin else "en"

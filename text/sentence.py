@@ -75,7 +75,7 @@ def _ends(line: str, start: int, mark: re.Match[str]) -> bool:
     last = word.group(1).lstrip("(\"'“‘").lower() if word else ""
     if last in _ABBREVIATION or _MARKER.match(before):
         return False
-    if re.search(r"\b\d{4}\.(?: ?\d{1,2}\.)? ?\d{1,2}$|\b(?:19|20)\d\d$", before) and re.match(
+    if re.search(r"\b\d{4}\.(?: ?\d{1,2}\.)? ?\d{1,2}$|\b(?:19|20)\d\d$", before[-24:]) and re.match(
         r"\d{1,2}\.|[가-힣]", after
     ):
         return False  # 2026. 3. 5.

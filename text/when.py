@@ -29,6 +29,7 @@ _AFTERNOON = frozenset(["오후", "저녁", "밤", "낮", "pm", "p.m", "p.m."])
 _MORNING = frozenset(["오전", "아침", "새벽", "am", "a.m", "a.m."])
 
 _DATE = re.compile(
+    r"(?=[\dJFMASONDjfmasond])(?:"  # few characters can begin a date: the rest are passed over quickly
     r"(?<![\d.])(?P<y1>(?:19|20)\d\d)\s?[-./]\s?(?P<m1>\d{1,2})\s?[-./]\s?(?P<d1>\d{1,2})(?![\d])\.?"
     r"|(?:(?P<y2>(?:19|20)\d\d)년\s?)?(?<!\d)(?P<m2>\d{1,2})월\s?(?P<d2>\d{1,2})일"
     r"|(?P<y3>(?:19|20)\d\d)년\s?(?P<m3>\d{1,2})월"
@@ -38,6 +39,7 @@ _DATE = re.compile(
     rf"|\b(?P<d7>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<n7>(?i:{_MONTH}))\b(?:,?\s(?P<y7>(?:19|20)\d\d))?"
     rf"|\b(?P<n8>(?i:{_MONTH}))\s(?P<y8>(?:19|20)\d\d)\b"
     r"|(?<![\d/.])(?P<m9>1[0-2]|0?[1-9])/(?P<d9>3[01]|[12]\d|0?[1-9])(?![\d/])"
+    r")"
 )
 _SHORT = re.compile(r"(?<![\d.-])(?P<m>1[0-2]|0?[1-9])[-.](?P<d>3[01]|[12]\d|0?[1-9])(?![\d-])")
 _WEEKDAY = re.compile(
@@ -46,10 +48,12 @@ _WEEKDAY = re.compile(
 _HALF = r"(?P<half{0}>오전|오후|아침|저녁|밤|낮|새벽)\s?"
 _MERIDIEM = r"\s?(?P<pm{0}>(?i:[ap]\.m\.?|[ap]m))(?![A-Za-z])"
 _TIME = re.compile(
+    r"(?=[\d오아저밤낮새])(?:"
     rf"(?:{_HALF.format(1)})?(?<!\d)(?P<h1>\d{{1,2}})시(?!간)(?:\s?(?:(?P<n1>\d{{1,2}})분|(?P<thirty>반)))?"
     rf"|(?:{_HALF.format(2)})?(?<![\d:])(?P<h2>\d{{1,2}}):(?P<n2>\d\d)(?::\d\d(?:\.\d+)?)?(?!\d)"
     rf"(?:{_MERIDIEM.format(2)}|[+-]\d\d:?\d\d|Z\b)?"
     rf"|(?<![\d.:])(?P<h3>\d{{1,2}}){_MERIDIEM.format(3)}"
+    r")"
 )
 _HOURS = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열", "열한", "열두"]
 _SPELLED = re.compile(rf"(?<![가-힣])({'|'.join(sorted(_HOURS, key=len, reverse=True))})\s?시(?!간)(?:\s?(반))?")
