@@ -40,14 +40,14 @@ class Agent(Engine):
     ) -> Iterator[Event]:
         """One turn (``graph.turn.run``)."""
         engine = self.using(models)
-        return play(lambda halt: turn.run(engine, session_id, text, halt), stop)
+        return play(lambda halt, emit: turn.run(engine, session_id, text, halt, emit), stop)
 
     def retry(
         self, session_id: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
     ) -> Iterator[Event]:
         """The last turn again (``graph.turn.retry``)."""
         engine = self.using(models)
-        return play(lambda halt: turn.retry(engine, session_id, halt), stop)
+        return play(lambda halt, emit: turn.retry(engine, session_id, halt, emit), stop)
 
     def again(
         self,
@@ -60,7 +60,7 @@ class Agent(Engine):
     ) -> Iterator[Event]:
         """Another version of a turn, with the same question or another (``graph.turn.again``)."""
         engine = self.using(models)
-        return play(lambda halt: turn.again(engine, session_id, number, text, halt), stop)
+        return play(lambda halt, emit: turn.again(engine, session_id, number, text, halt, emit), stop)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Follows another version of a turn (``store.tree``); raises ``SessionBusy`` while the session answers."""

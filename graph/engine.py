@@ -66,4 +66,5 @@ class Engine:
 
 def config(session_id: str) -> RunnableConfig:
     """LangGraph's address of a session."""
-    return {"configurable": {"thread_id": session_id}, "recursion_limit": 100}
+    # one node at a time, so one thread for LangGraph's writing will do
+    return {"configurable": {"thread_id": session_id}, "recursion_limit": 100, "max_concurrency": 1}

@@ -17,8 +17,12 @@ PARTING_SECONDS = 10.0
 """How long a reader that leaves waits for the stopped turn to be written down."""
 
 
-def play(turn: Callable[[threading.Event], Iterator[Event]], stop: threading.Event | None = None) -> Iterator[Event]:
-    """The events of ``turn``, which is given the event that stops it. Raises what the turn raises.
+Turn = Callable[[threading.Event, Callable[[Event], None]], Event]
+"""Runs a turn: given the event that stops it and what takes its events, it returns the last one."""
+
+
+def play(turn: Turn, stop: threading.Event | None = None) -> Iterator[Event]:
+    """The events of ``turn``. Raises what the turn raises.
 
     Nothing starts before the first event is asked for. Closing the iterator stops the turn and keeps what was said.
     """
@@ -39,13 +43,12 @@ def play(turn: Callable[[threading.Event], Iterator[Event]], stop: threading.Eve
 
 
 def _play(
-    turn: Callable[[threading.Event], Iterator[Event]],
+    turn: Turn,
     halt: threading.Event,
     heard: queue.SimpleQueue[Event | BaseException | None],
 ) -> None:
     try:
-        for event in turn(halt):
-            heard.put(event)
+        heard.put(turn(halt, heard.put))
     except BaseException as error:  # handed over to the reader
         heard.put(error)
     heard.put(None)

@@ -62,12 +62,14 @@ class TurnContext:
     """Everything that the nodes of one turn may use.
 
     ``finish_ahead(session, turns, rate, stop)`` waits for a summary that is being made in the background, or takes it
-    off the list; ``ledger`` is None where no record is kept (LangGraph's own tools).
+    off the list. ``emit`` and ``ledger`` are None where LangGraph's own tools run the graph: no one reads along, and no
+    record is kept.
     """
 
     models: ModelSet
     settings: Settings
     stop: threading.Event = field(default_factory=threading.Event)
+    emit: Callable[[Event], None] | None = None
     tools: Sequence[BaseTool] = TOOLS
     ledger: Ledger | None = None
     finish_ahead: Callable[[str, list[int], float, threading.Event], bool] = lambda *_: False
@@ -91,8 +93,9 @@ def context(runtime: Runtime[TurnContext]) -> TurnContext:
 
 
 def emit(runtime: Runtime[TurnContext], event: Event) -> None:
-    """Sends an event to whoever runs the turn."""
-    runtime.stream_writer(event)
+    """Sends an event to whoever runs the turn, or into LangGraph's own stream."""
+    given: TurnContext | None = runtime.context
+    (given.emit if given is not None and given.emit else runtime.stream_writer)(event)
 
 
 @cache

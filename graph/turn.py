@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -38,22 +38,25 @@ from text.language import detect
 
 log = logging.getLogger(__name__)
 
+Ended = Done | Failed
+Emit = Callable[[Event], None]
 
-def run(engine: Engine, session_id: str, text: str, stop: threading.Event | None = None) -> Iterator[Event]:
-    """One turn. Before the first event it raises ``CallerError`` (empty, too long, busy, unknown session) or, when the
-    question cannot be kept, ``OperatorError``."""
+
+def run(engine: Engine, session_id: str, text: str, stop: threading.Event, emit: Emit) -> Ended:
+    """One turn; ``emit`` gets its events as they happen, but the last, which is returned when the session is free.
+
+    Before the first event it raises ``CallerError`` (empty, too long, busy, unknown session) or, when the question
+    cannot be kept, ``OperatorError``.
+    """
     _check(text, engine.settings.message_limit)
     with _held(engine, session_id) as session:
         repair.close(engine, session)
         number = engine.store.accept_turn(session_id, text)
         session = _speaking(engine, session, number, text)
-        ended = yield from _Run(engine, session, number, stop or threading.Event()).drive(text)
-    yield ended
+        return _Run(engine, session, number, stop, emit).drive(text)
 
 
-def again(
-    engine: Engine, session_id: str, number: int, text: str | None = None, stop: threading.Event | None = None
-) -> Iterator[Event]:
+def again(engine: Engine, session_id: str, number: int, text: str | None, stop: threading.Event, emit: Emit) -> Ended:
     """Another version of turn ``number``: the same question once more, or ``text`` in its place.
 
     The turns that followed stay on their own branch. Raises ``TurnUnknown`` and what ``run`` raises.
@@ -67,21 +70,20 @@ def again(
         _check(question, engine.settings.message_limit)
         engine.store.tree.begin(session_id, number, question)
         session = engine.store.session(session_id)
-        ended = yield from _Run(engine, session, number, stop or threading.Event()).drive(question)
-    yield ended
+        return _Run(engine, session, number, stop, emit).drive(question)
 
 
-def retry(engine: Engine, session_id: str, stop: threading.Event | None = None) -> Iterator[Event]:
+def retry(engine: Engine, session_id: str, stop: threading.Event, emit: Emit) -> Ended:
     """The last turn again, when it failed or was cut off, from the node where it ended; else ``NothingToRetry``."""
     with _held(engine, session_id) as session:
         last = engine.store.turn(session_id, session.turn_count)
         if last is None or last.status not in ("failed", "running"):
             raise NothingToRetry(session=session_id)
         ended = _known(repair.complete(engine, session))
-        if ended is None:
-            engine.store.restart_turn(session_id, last.number)
-            ended = yield from _Run(engine, session, last.number, stop or threading.Event()).drive(None)
-    yield ended
+        if ended is not None:
+            return ended
+        engine.store.restart_turn(session_id, last.number)
+        return _Run(engine, session, last.number, stop, emit).drive(None)
 
 
 def reconcile(engine: Engine, session_id: str) -> None:
@@ -93,7 +95,7 @@ def reconcile(engine: Engine, session_id: str) -> None:
         return
 
 
-def _known(turn: Turn | None) -> Done | Failed | None:
+def _known(turn: Turn | None) -> Ended | None:
     """The end of a turn whose answer was there and only missing from its row."""
     if turn is None or turn.status not in ("done", "stopped"):
         return None
@@ -133,43 +135,39 @@ class _Run:
     session: Session
     number: int
     stop: threading.Event
+    emit: Emit
     began: float = field(default_factory=time.monotonic)
     state: ChatState | None = None
     context: TurnContext | None = None
 
-    def drive(self, text: str | None) -> Generator[Event, None, Done | Failed]:
-        """Passes the graph's events on and returns how the turn ended; ``text`` is None for the same turn again."""
+    def drive(self, text: str | None) -> Ended:
+        """Runs the graph and returns how the turn ended; ``text`` is None for the same turn again."""
         try:
-            yield from self._events(text)
+            self._graph(text)
         except Exception as error:
             return self._failed(self._ours(error))
         return self._ended()
 
-    def _events(self, text: str | None) -> Iterator[Event]:
+    def _graph(self, text: str | None) -> None:
+        """The graph in this thread, node by node: events go straight to ``emit``, not through LangGraph's stream,
+        which would take two threads a node."""
         self.context = self._context()
-        for mode, item in self._stream(text):
-            if mode == "custom":
-                yield item
-            else:
-                self.state = item
-
-    def _stream(self, text: str | None) -> Iterator[tuple[str, Any]]:
-        engine, session = self.engine, self.session
-        if text is None:
-            last = engine.store.turn(session.id, self.number)
-            assert last is not None
-            start = repair.reentry(engine, session, last)
-        else:
-            start = repair.entry(engine, session, self.number, text)
+        start = self._start(text)
         with translated("the checkpoints"):
-            events = engine.graph.stream(
-                start,
-                config(session.id),
-                context=self.context,
-                stream_mode=["custom", "values"],
-                durability="sync",
+            address = config(self.session.id)
+            states = self.engine.graph.stream(
+                start, address, context=self.context, stream_mode="values", durability="sync"
             )
-            yield from cast(Iterator[tuple[str, Any]], events)
+            for state in states:
+                self.state = cast(ChatState, state)
+
+    def _start(self, text: str | None) -> dict[str, Any] | None:
+        engine, session = self.engine, self.session
+        if text is not None:
+            return repair.entry(engine, session, self.number, text)
+        last = engine.store.turn(session.id, self.number)
+        assert last is not None
+        return repair.reentry(engine, session, last)
 
     def _context(self) -> TurnContext:
         background, models, notes = self.engine.background, self.engine.models(), Notes()
@@ -178,6 +176,7 @@ class _Run:
             models=models,
             settings=self.engine.settings,
             stop=self.stop,
+            emit=self.emit,
             tools=[*self.engine.tools, *searching],
             ledger=self.engine.store.ledger,
             finish_ahead=lambda session, turns, rate, stop: background.finish(ahead.key(session, turns[0], rate), stop),
@@ -186,7 +185,7 @@ class _Run:
             notes=notes,
         )
 
-    def _ended(self) -> Done | Failed:
+    def _ended(self) -> Ended:
         """Writes the answer's row, leaves one checkpoint, plans the next summary.
 
         The answer is in the checkpoint by now: when its row cannot be written, it is completed later.

@@ -19,6 +19,19 @@ from store.record import Summary, SummaryStatus
 
 _TABLE = schema.summary
 _PATH = select(schema.session.c.path).where(schema.session.c.id == bindparam("session"))
+_HERE = (
+    _TABLE.c.session_id == bindparam("session"),
+    _TABLE.c.branch == bindparam("in_branch"),
+    _TABLE.c.first_turn == bindparam("first"),
+)
+_KNOWN = select(_TABLE.c.status).where(*_HERE)
+_NEWEST = insert(_TABLE).values(
+    version=select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*_HERE).scalar_subquery()
+)
+_STALE = update(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active", "failed"))).values(status="superseded")
+_READY = (
+    select(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active"))).order_by(_TABLE.c.version.desc()).limit(1)
+)
 
 
 class Ledger:
@@ -35,17 +48,17 @@ class Ledger:
         row = {"origin": "auto", "ahead": False, **fields, "created": time.time()}
         row |= {"session_id": session_id, "first_turn": turns[0], "last_turn": turns[-1], "turns": turns, "rate": rate}
         with self._transaction() as connection:
-            if not connection.execute(select(schema.session.c.id).where(schema.session.c.id == session_id)).first():
+            path = connection.execute(_PATH, {"session": session_id}).scalar_one_or_none()
+            if path is None:
                 raise SessionUnknown(session=session_id)
-            row["branch"] = branch_at(path_of(connection, session_id), turns[-1])
-            chunk = _chunk(session_id, row["branch"], turns[0])
-            newest = select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*chunk).scalar_subquery()
-            if status == "ready" and self._counts(connection, chunk):
+            row["branch"] = branch_at(plain(path), turns[-1])
+            place = _place(session_id, row["branch"], turns[0])
+            known = set(connection.execute(_KNOWN, place).scalars())
+            if status == "ready" and known & {"active", "retired"}:
                 status = "superseded"  # it came late: another version is in the context already
-            elif status in ("ready", "active"):
-                stale = update(_TABLE).where(*chunk, _TABLE.c.status.in_(("ready", "active", "failed")))
-                connection.execute(stale.values(status="superseded"))
-            added = connection.execute(insert(_TABLE).values(version=newest, status=status, **row))
+            elif status in ("ready", "active") and known:
+                connection.execute(_STALE, place)
+            added = connection.execute(_NEWEST, {**place, "status": status, **row})
         return int(added.inserted_primary_key[0])  # type: ignore[index]
 
     def replace(self, session_id: str, turns: list[int], rate: float, status: SummaryStatus, **fields: Any) -> int:
@@ -56,12 +69,6 @@ class Ledger:
             stale = update(_TABLE).where(*_chunk(session_id, branch, turns[0]), counts)
             connection.execute(stale.values(status="superseded"))
         return self.add(session_id, turns, rate, status, **fields)
-
-    @staticmethod
-    def _counts(connection: Connection, chunk: tuple[Any, ...]) -> bool:
-        """Whether a version of this chunk is in the context, or was."""
-        known = select(_TABLE.c.id).where(*chunk, _TABLE.c.status.in_(("active", "retired")))
-        return connection.execute(known.limit(1)).first() is not None
 
     def fail(self, session_id: str, turns: list[int], rate: float, error: dict[str, Any], ahead: bool = False) -> None:
         """Notes a failed attempt; one row per chunk says the latest failure, so retries do not pile up."""
@@ -81,10 +88,7 @@ class Ledger:
         """The summary made ahead for exactly these turns at this rate, or None."""
         with self._transaction() as connection:
             branch = branch_at(path_of(connection, session_id), turns[-1])
-            wanted = select(_TABLE).where(
-                *_chunk(session_id, branch, turns[0]), _TABLE.c.status.in_(("ready", "active"))
-            )
-            row = connection.execute(wanted.order_by(_TABLE.c.version.desc()).limit(1)).one_or_none()
+            row = connection.execute(_READY, _place(session_id, branch, turns[0])).one_or_none()
         found = _summary(row) if row is not None else None
         return found if found and found.turns == turns and abs(found.rate - rate) < 1e-9 else None
 
@@ -144,6 +148,11 @@ def _here(connection: Connection, session_id: str) -> tuple[Any, ...]:
 
 def _chunk(session_id: str, branch: int, first_turn: int) -> tuple[Any, ...]:
     return _TABLE.c.session_id == session_id, _TABLE.c.branch == branch, _TABLE.c.first_turn == first_turn
+
+
+def _place(session_id: str, branch: int, first_turn: int) -> dict[str, Any]:
+    """Values of the prepared statements about one chunk."""
+    return {"session": session_id, "in_branch": branch, "first": first_turn}
 
 
 def _summary(row: Any) -> Summary:
