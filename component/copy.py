@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import streamlit as st
 
 from component.catalogue import Words
@@ -9,7 +11,8 @@ from component.markdown import shown
 
 _SCRIPT = """
 export default function (component) {
-  const { data, parentElement } = component;
+  const { parentElement } = component;
+  const data = JSON.parse(new TextDecoder().decode(component.data));
   let button = parentElement.querySelector("button");
   if (!button) {
     button = document.createElement("button");
@@ -45,6 +48,6 @@ _component = st.components.v2.component("gieok_copy", js=_SCRIPT, isolate_styles
 
 def copy_button(words: Words, text: str, key: str) -> None:
     """Draws the button; without a secure page (plain http on another host) it copies the old way."""
-    _component(
-        key=key, width="content", data={"text": shown(text), "label": words("turn.copy"), "done": words("turn.copied")}
-    )
+    data = {"text": shown(text), "label": words("turn.copy"), "done": words("turn.copied")}
+    sent = json.dumps(data, ensure_ascii=False).encode()  # as a dict, every Korean letter would cost six bytes
+    _component(key=key, width="content", data=sent)

@@ -1,4 +1,4 @@
-"""An answer while it grows: its steps, then its text, finished paragraphs sent once and only the last one again."""
+"""An answer while it grows: its steps, then its text, finished pieces sent once and only the last one again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import time
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from component.block import SPACE, next_cut
 from component.catalogue import Words
 from component.job import Job, Progress, Step
-from component.markdown import boundary, fixed
-from component.pace import Pace
+from component.markdown import fixed
+from component.pace import FRAME_BYTES, Pace
 from component.page import MARK
 from component.readiness import Status
 from component.step import draw_step
@@ -25,6 +26,8 @@ class Live:
         self._pace = Pace()
         self._cut = 0
         self._drawn = ""
+        self._run: DeltaGenerator | None = None
+        self._runs = 0
         self._said = ""
         with st.container(key="live"), st.chat_message("assistant", avatar=MARK):
             self._step_box = st.container(key="live-steps", gap=None)
@@ -52,15 +55,30 @@ class Live:
 
     def _draw_text(self, progress: Progress) -> None:
         text = progress.text
-        until = boundary(text, self._cut)
-        if until > self._cut:
-            self._tail.markdown(fixed(text[self._cut : until]))
-            self._pace.sent += until - self._cut
-            self._tail, self._cut, self._drawn = self._body.empty(), until, ""
+        while cut := next_cut(text, self._cut, self._run is not None):
+            if cut.joined and self._run is None:
+                self._begin_run()
+            self._put(text[self._cut : cut.end])
+            self._run = self._run if cut.joined else None
+            self._tail, self._cut, self._drawn = (self._run or self._body).empty(), cut.end, ""
         tail = text[self._cut :]
-        if tail.strip() and tail != self._drawn and self._pace.allows(tail, len(text.encode("utf-8", "replace"))):
-            self._tail.markdown(fixed(tail))
+        size = len(text.encode("utf-8", "replace"))
+        if tail.strip() and tail != self._drawn and self._pace.allows(tail, len(self._drawn), size):
+            self._put(tail)
             self._drawn = tail
+
+    def _begin_run(self) -> None:
+        """From here on the paragraph is drawn in pieces, which style.css joins again."""
+        self._runs += 1
+        self._run = self._tail.container(key=f"live-run-{self._runs}")
+        self._tail = self._run.empty()
+
+    def _put(self, piece: str) -> None:
+        """Draws a piece in its place; one that goes on with a paragraph begins with the space that it was cut at."""
+        said = fixed(piece.strip("\n") if self._run is None else piece.strip())
+        goes_on = self._run is not None and piece[:1] == " "
+        self._tail.markdown(SPACE + said if goes_on else said)
+        self._pace.sent += FRAME_BYTES + len(said.encode("utf-8", "replace"))
 
     def _draw_note(self, progress: Progress, status: Status) -> None:
         note = self._waiting_for(progress, status)

@@ -43,25 +43,6 @@ def short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def boundary(text: str, start: int) -> int:
-    """The last paragraph end in ``text`` after ``start`` that is safe to cut at, or ``start``.
-
-    Outside code fences and display math, and not before an indented line, which belongs to the paragraph above.
-    ``start`` itself must be such a boundary.
-    """
-    last, inside, position = start, False, start
-    blank = False
-    for line in text[start:].splitlines(keepends=True):
-        mark = line.strip()
-        if blank and not inside and mark and not line[0].isspace():
-            last = position
-        if mark.startswith(("```", "~~~")) or mark == "$$":
-            inside = not inside
-        blank = not mark
-        position += len(line)
-    return last
-
-
 def _fixed_prose(text: str) -> str:
     text = _PICTURE.sub(lambda found: f"[{found[1] or 'image'}]", text)
     text = _BOLD.sub(_flanked, text)

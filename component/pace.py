@@ -1,4 +1,4 @@
-"""How often a growing answer is sent to the browser: every frame carries the whole unfinished paragraph again."""
+"""How often a growing answer is sent to the browser: every frame carries its whole unfinished piece again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-FRAME_SECONDS = 0.08
-FRAME_BYTES = 350  # what a frame costs beside its text
-ALLOWANCE = 40_000
+FRAME_SECONDS = 0.15
+FRAME_BYTES = 130  # what a frame costs beside its text
+SHORT, GROWTH = 300, 16
+"""A piece of more characters (code, a table) is sent again when it has grown by a 16th, or after ``REST_SECONDS``."""
+REST_SECONDS = 1.5
+ALLOWANCE = 20_000
 LONG = 8_000
-PER_BYTE, PER_LONG_BYTE = 20, 6  # bytes that may be sent for each byte of an answer, up to LONG and beyond
+PER_BYTE, PER_LONG_BYTE = 15, 7  # bytes that may be sent for each byte of an answer, up to LONG and beyond
 
 
 def allowance(answer_bytes: int) -> int:
@@ -20,18 +23,22 @@ def allowance(answer_bytes: int) -> int:
 
 @dataclass
 class Pace:
-    """At most 12 frames a second, and bytes in proportion to the answer (2,000 tokens stay below 300 kB)."""
+    """At most 7 frames a second, and bytes in proportion to the answer (2,000 tokens stay below 300 kB).
+
+    ``sent``: the bytes so far, counted by the caller.
+    """
 
     clock: Callable[[], float] = time.monotonic
     sent: int = 0
     _last: float = field(default=float("-inf"))
 
-    def allows(self, tail: str, answer_bytes: int) -> bool:
-        """Whether the unfinished paragraph ``tail`` of an answer so long may be sent now; counts it if so."""
-        cost = FRAME_BYTES + len(tail.encode("utf-8", "replace"))
-        late = self.clock() - self._last >= FRAME_SECONDS
-        if not late or self.sent + cost > allowance(answer_bytes):
+    def allows(self, tail: str, drawn: int, answer_bytes: int) -> bool:
+        """Whether the unfinished piece ``tail``, of which ``drawn`` characters are shown, may be sent now."""
+        now = self.clock()
+        grown = drawn < SHORT or len(tail) - drawn >= drawn // GROWTH
+        if now - self._last < (FRAME_SECONDS if grown else REST_SECONDS):
             return False
-        self._last = self.clock()
-        self.sent += cost
+        if self.sent + FRAME_BYTES + len(tail.encode("utf-8", "replace")) > allowance(answer_bytes):
+            return False
+        self._last = now
         return True

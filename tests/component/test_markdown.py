@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from component.markdown import boundary, fixed, plain, short, shown
+from component.markdown import fixed, plain, short, shown
 
 B = "&#8203;"
 
@@ -58,25 +58,3 @@ def test_what_cannot_travel_is_shown_instead() -> None:
 def test_short_keeps_what_fits() -> None:
     assert short("12345", 5) == "12345"
     assert short("123456", 5) == "1234…"
-
-
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("one paragraph", ""),
-        ("one\n\n", ""),
-        ("one\n\ntwo", "one\n\n"),
-        ("one\n\ntwo\n\nthree", "one\n\ntwo\n\n"),
-        ("1. a\n\n   its second paragraph", ""),
-        ("```\ncode\n\nmore code", ""),
-        ("```\ncode\n\nmore\n```\n\nafter", "```\ncode\n\nmore\n```\n\n"),
-        ("$$\nx\n\ny\n$$\n\nafter", "$$\nx\n\ny\n$$\n\n"),
-    ],
-)
-def test_a_growing_answer_is_cut_only_between_paragraphs(text: str, cut: str) -> None:
-    assert text[: boundary(text, 0)] == cut
-
-
-def test_cutting_goes_on_from_the_last_cut() -> None:
-    text = "one\n\ntwo\n\nthree"
-    assert boundary(text, boundary("one\n\ntwo", 0)) == len("one\n\ntwo\n\n")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from component.markdown import boundary
-from component.pace import FRAME_SECONDS, Pace
+from component.block import next_cut
+from component.pace import FRAME_BYTES, FRAME_SECONDS, REST_SECONDS, Pace
 
 
 class Clock:
@@ -16,34 +16,64 @@ class Clock:
         return self.now
 
 
+def sent(paragraph: int, seconds_per_token: float, token: str = "기억은 ") -> tuple[int, float]:
+    """Bytes of an answer of 2,000 tokens, and the longest time that the page stood still."""
+    clock = Clock()
+    pace, text, start, joined, drawn = Pace(clock), "", 0, False, 0
+    last = longest = 0.0
+    for number in range(2000):
+        text += f"\n\n{token}" if number % paragraph == paragraph - 1 else token
+        clock.now += seconds_per_token
+        while cut := next_cut(text, start, joined):
+            pace.sent += FRAME_BYTES + len(text[start : cut.end].encode())
+            start, joined, drawn = cut.end, cut.joined, 0
+        if pace.allows(text[start:], drawn, len(text.encode())):
+            pace.sent += FRAME_BYTES + len(text[start:].encode())
+            drawn, longest, last = len(text) - start, max(longest, clock.now - last), clock.now
+    return pace.sent, longest
+
+
 def test_frames_keep_their_distance() -> None:
     clock = Clock()
     pace = Pace(clock)
-    assert pace.allows("a", 1)
-    assert not pace.allows("ab", 2)
+    assert pace.allows("a", 0, 1)
+    assert not pace.allows("ab", 1, 2)
     clock.now += FRAME_SECONDS
-    assert pace.allows("ab", 2)
+    assert pace.allows("ab", 1, 2)
+
+
+def test_a_long_piece_waits_until_it_has_grown_or_some_time_has_passed() -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    assert pace.allows("a" * 1600, 0, 1600)
+    clock.now += FRAME_SECONDS
+    assert not pace.allows("a" * 1699, 1600, 1699)
+    assert pace.allows("a" * 1700, 1600, 1700)
+    clock.now += REST_SECONDS
+    assert pace.allows("a" * 1701, 1700, 1701)
 
 
 @pytest.mark.parametrize("seconds_per_token", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("paragraph", [40, 400, 100_000], ids=["paragraphs", "long paragraphs", "one paragraph"])
-def test_an_answer_of_2000_tokens_stays_below_300_kilobytes(seconds_per_token: float, paragraph: int) -> None:
-    clock = Clock()
-    pace, text, cut = Pace(clock), "", 0
-    for number in range(2000):
-        text += "\n\n기억은 " if number % paragraph == paragraph - 1 else "기억은 "
-        clock.now += seconds_per_token
-        until = boundary(text, cut)
-        pace.sent += len(text[cut:until].encode()) if until > cut else 0
-        cut = max(cut, until)
-        pace.allows(text[cut:], len(text.encode()))
-    assert pace.sent < 300_000
+def test_an_answer_of_2000_tokens_stays_below_230_kilobytes_and_keeps_moving(
+    seconds_per_token: float, paragraph: int
+) -> None:
+    """The page around it takes about 45 kB more."""
+    size, stood_still = sent(paragraph, seconds_per_token)
+    assert size < 230_000
+    assert stood_still < 2
+
+
+def test_an_answer_twice_as_long_costs_twice_as_much() -> None:
+    short, _ = sent(100_000, 0.05, "기억 ")
+    long, _ = sent(100_000, 0.05, "기억 기억 ")
+    assert long < 2.2 * short
 
 
 def test_a_short_answer_is_not_held_back() -> None:
     clock = Clock()
     pace, text = Pace(clock), ""
     for _ in range(60):
-        text += "word "
-        clock.now += 0.1
-        assert pace.allows(text, len(text))
+        before, text = len(text), text + "word "
+        clock.now += 0.2
+        assert pace.allows(text, before, len(text))
