@@ -22,7 +22,7 @@ from memory.lock import Held, hold
 from memory.source import Source
 from memory.state import Entity, Rejection, State, Turn, Version, added, put, same_key, trimmed
 from memory.store import RedisStore, Stale
-from memory.view import merged
+from memory.view import adopted
 from model.modelset import ModelSet
 from model.stream import Stopped
 from settings import Settings
@@ -101,9 +101,7 @@ class Folding:
         if state.version or not (self._settings.user_memory and user):
             return state
         left = self._read(Scope(scope.tenant, "", user))
-        return replace(
-            state, text=left.text, entities=merged(left.entities, state.entities), pins=left.pins, start=left.version
-        )
+        return state if left.apart else replace(adopted(state, left), start=left.version)
 
     def _version(self, state: State, base: State, batch: tuple[Turn, ...], made: Folded) -> Version:
         return Version(
@@ -142,6 +140,8 @@ class Folding:
         with hold(self._link, owner) as token:
             user = self._read(owner)
             taken = dict(user.carried).get(scope.tag, 0)
+            if user.apart:
+                return
             if taken != session.version:
                 self._step("carrying")
                 linear = user.version == session.start or not user.version

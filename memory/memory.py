@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -41,7 +42,7 @@ from memory.state import (
 )
 from memory.store import RedisStore
 from memory.upkeep import Upkeep
-from memory.view import Count, MemoryView, view
+from memory.view import Count, MemoryView, adopted, view
 from model.modelset import ModelSet
 from model.token import estimate
 from settings import Settings
@@ -237,14 +238,17 @@ class Memory:
             raise NothingToUndo(session=session)
         return recollect.difference(texts[older], texts[newer])
 
-    def edit(self, tenant: str, session: str, text: str) -> MemoryView:
-        """Replace the memory's text by hand. Raises ``MemoryTooLarge``, ``MemoryAway``."""
+    def edit(self, tenant: str, session: str, text: str, *, user: str = USER) -> MemoryView:
+        """Replace the memory's text by hand. Raises ``MemoryTooLarge``, ``MemoryAway``.
+
+        As with every change here, a session that still shows what earlier ones left takes that over first.
+        """
         lines = sentence.split(text)
         checked("memory", text, TEXT_CHARS)
-        self._change(Scope(tenant, session), lambda state: replace(state, text="\n".join(lines)))
-        return self.context(tenant, session)
+        self._change(Scope(tenant, session), user, lambda state: replace(state, text="\n".join(lines)))
+        return self.context(tenant, session, user=user)
 
-    def undo(self, tenant: str, session: str) -> MemoryView:
+    def undo(self, tenant: str, session: str, *, user: str = USER) -> MemoryView:
         """Go back one version: its source turns wait again. Raises ``NothingToUndo``, ``MemoryAway``."""
         scope, versions = Scope(tenant, session), self.versions(tenant, session)
         if not versions:
@@ -258,35 +262,57 @@ class Memory:
 
         self._link.quick(lambda client: folding.take_back(client, self._redis, scope, back))
         self._upkeep.changed(scope)
-        return self.context(tenant, session)
+        return self.context(tenant, session, user=user)
 
-    def pin(self, tenant: str, session: str, statement: str) -> MemoryView:
+    def pin(self, tenant: str, session: str, statement: str, *, user: str = USER) -> MemoryView:
         """A statement that every later memory must hold. Raises ``MemoryTooLarge``, ``MemoryAway``."""
         pinned = checked("statement", statement, PIN_CHARS)
         self._change(
             Scope(tenant, session),
+            user,
             lambda state: replace(state, pins=tuple(dict.fromkeys([*state.pins, pinned]))[-MOST_PINS:]),
         )
-        return self.context(tenant, session)
+        return self.context(tenant, session, user=user)
 
-    def unpin(self, tenant: str, session: str, statement: str) -> MemoryView:
+    def unpin(self, tenant: str, session: str, statement: str, *, user: str = USER) -> MemoryView:
         """The statement may be forgotten again."""
         self._change(
             Scope(tenant, session),
+            user,
             lambda state: replace(state, pins=tuple(each for each in state.pins if each != statement)),
         )
-        return self.context(tenant, session)
+        return self.context(tenant, session, user=user)
 
-    def remove_entity(self, tenant: str, session: str, key: str) -> MemoryView:
+    def remove_entity(self, tenant: str, session: str, key: str, *, user: str = USER) -> MemoryView:
         """Drop one entity; it may come back when it is said again."""
         wanted = same_key(checked("key", key, KEY_CHARS))
         self._change(
             Scope(tenant, session),
+            user,
             lambda state: replace(
                 state, entities=tuple(each for each in state.entities if same_key(each.key) != wanted)
             ),
         )
-        return self.context(tenant, session)
+        return self.context(tenant, session, user=user)
+
+    def carries(self, tenant: str, user: str = USER) -> bool:
+        """Whether the user's sessions start from what earlier ones left, and leave something themselves.
+
+        Raises ``MemoryAway``.
+        """
+        if not self._settings.user_memory:
+            return False
+        return not self._link.quick(lambda client: self._state(client, Scope(tenant, "", user))).apart
+
+    def set_carries(self, tenant: str, on: bool, user: str = USER) -> None:
+        """Turn that on or off for this user; what the user's memory holds stays. Raises ``MemoryAway``."""
+        owner = Scope(tenant, "", user)
+        self._link.quick(
+            lambda client: self._redis.change(
+                client, owner, lambda state: replace(state, apart=not on), read=self._state
+            )
+        )
+        self._upkeep.changed(owner)
 
     def expires(self, tenant: str, session: str) -> float | None:
         """Seconds until this memory leaves Redis if it is not used; None when it stays or is not there."""
@@ -303,9 +329,15 @@ class Memory:
         self._absent = {}
 
     def erase_user(self, tenant: str, user: str = USER) -> int:
-        """Erase all memory of a user, everywhere; returns how many memories."""
+        """Erase all memory of a user, everywhere; returns how many memories. A switch that is off stays off."""
         self._sync(tenant, user)
-        return portable.erase_user(self._link, self._redis, self._archive, tenant, user)
+        kept = self._archive.load(Scope(tenant, "", user))
+        count = portable.erase_user(self._link, self._redis, self._archive, tenant, user)
+        self._absent, self._known = {}, Known()
+        if kept is not None and kept[0].apart:
+            with suppress(MemoryAway):
+                self.set_carries(tenant, False, user)
+        return count
 
     def export(self, tenant: str, user: str = USER) -> dict[str, Any]:
         """All memory of a user as plain JSON data."""
@@ -359,7 +391,8 @@ class Memory:
             return state, None
         if state.user not in ("", user):
             owner, base = Scope(scope.tenant, "", state.user), State()
-        return state, base if base.revision else self._state(client, owner)
+        base = base if base.revision else self._state(client, owner)
+        return state, None if base.apart else base
 
     def _write(self, scope: Scope, user: str, kind: str, data: dict[str, Any]) -> bool:
         """To Redis, or to the queue when it is away."""
@@ -377,23 +410,36 @@ class Memory:
         if each.kind == "withdraw":
             portable.withdraw(client, self._redis, self._archive, each.scope, each.user, each.data)
             return
+        # what earlier sessions left is forgotten here at once, not only with the next fold
+        base = self._with_base(client, each.scope, each.user)[1] if each.kind == "forget" else None
         known = self._known.take(each.scope)
 
         def new(state: State) -> State:
-            state = replace(state, user=state.user or each.user)
+            state = replace(adopted(state, base), user=state.user or each.user)
             if each.kind == "turn":
                 return note(state, Turn(**each.data))
             if each.kind == "remember":
                 return replace(state, entities=put(state.entities, Entity(**each.data)))
             return recollect.without(state, each.data["what"], each.data["turn"])
 
-        state = self._redis.change(client, each.scope, new, partial(_version, "forget"), known=known, read=self._state)
+        revised = partial(_version, "forget", base=base)
+        state = self._redis.change(client, each.scope, new, revised, known=known, read=self._state)
         self._known.put(each.scope, state)
 
-    def _change(self, scope: Scope, new: Callable[[State], State]) -> None:
-        """A change by hand; of the text, it is a version of its own."""
-        revised = partial(_version, "edit")
-        self._link.quick(lambda client: self._redis.change(client, scope, new, revised, read=self._state))
+    def _change(self, scope: Scope, user: str, new: Callable[[State], State]) -> None:
+        """A change by hand, over what the session shows; of the text, it is a version of its own."""
+
+        def work(client: Client) -> None:
+            _, base = self._with_base(client, scope, user)
+
+            def changed(state: State) -> State:
+                now = new(adopted(state, base))
+                return now if now == state else replace(now, user=now.user or user)
+
+            revised = partial(_version, "edit", base=base)
+            self._redis.change(client, scope, changed, revised, read=self._state)
+
+        self._link.quick(work)
         self._upkeep.changed(scope)
 
     def _is_due(self, client: Client, scope: Scope, user: str) -> bool:
@@ -402,8 +448,8 @@ class Memory:
             return True
         if not (self._settings.user_memory and state.version):
             return False
-        taken = dict(self._redis.read(client, Scope(scope.tenant, "", state.user or user)).carried)
-        return taken.get(scope.tag, 0) != state.version
+        owner = self._redis.read(client, Scope(scope.tenant, "", state.user or user))
+        return not owner.apart and dict(owner.carried).get(scope.tag, 0) != state.version
 
     def _left_over(self, tenant: str, session: str, user: str) -> list[Due]:
         """Earlier sessions of the user with turns that are not in any memory."""
@@ -427,9 +473,9 @@ class Memory:
             return
 
 
-def _version(origin: Origin, before: State, after: State) -> Version | None:
-    """The version that a change of the text makes."""
-    if after.text == before.text:
+def _version(origin: Origin, before: State, after: State, base: State | None = None) -> Version | None:
+    """The version that a change of the text makes, or taking over what earlier sessions left (``base``)."""
+    if after.text == before.text and (before.version or base is None or base.empty):
         return None
     made = Version(before.version + 1, after.text, origin, time.time())
     return replace(made, before=before.entities, after=after.entities)

@@ -80,7 +80,8 @@ class State:
 
     ``start``: version of the user's memory that this session started from, or last wrote; -1 when another session
     has written there in between. ``carried``, of a user's memory: the version of each session that it has taken over.
-    ``forgotten``: (what, newest turn then): turns up to that one do not bring it back.
+    ``forgotten``: (what, newest turn then): turns up to that one do not bring it back. ``apart``, of a user's memory:
+    the user has switched it off: sessions neither start from it nor write there.
     """
 
     revision: int = 0
@@ -100,6 +101,7 @@ class State:
     start: int = 0
     carried: tuple[tuple[str, int], ...] = ()
     created: float = 0.0
+    apart: bool = False
 
     @property
     def waiting(self) -> tuple[Turn, ...]:

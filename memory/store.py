@@ -68,7 +68,19 @@ return revision
 """
 )
 _SHORT, _MEMORY, _ENTITIES, _VERSIONS, _META = "12345"
-_KEPT = ("folded", "pins", "forgotten", "rejection", "tenant", "session", "user", "start", "carried", "created")
+_KEPT = (
+    "folded",
+    "pins",
+    "forgotten",
+    "rejection",
+    "tenant",
+    "session",
+    "user",
+    "start",
+    "carried",
+    "created",
+    "apart",
+)
 
 _T = TypeVar("_T")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.state import Entity, Rejection, State, Turn, put
 from text import sentence
@@ -71,6 +71,14 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
         updated=state.updated or (base.updated if base else 0.0),
         expires=expires,
     )
+
+
+def adopted(state: State, base: State | None) -> State:
+    """The session's state with what earlier sessions left as its own, where it has no memory yet."""
+    if base is None or base.empty or state.version:
+        return state
+    pins = tuple(dict.fromkeys([*base.pins, *state.pins]))
+    return replace(state, text=base.text, entities=merged(base.entities, state.entities), pins=pins, start=base.version)
 
 
 def entity_line(entities: Sequence[Entity]) -> str:

@@ -409,3 +409,73 @@ def test_the_embedded_server_needs_no_setting(opened: Opened) -> None:
     memory = opened(redis_url=None)
     talk(memory, 1)
     assert [each.number for each in memory.context("acme", "s1").short] == [1]
+
+
+# --- changes by hand over what earlier sessions left ----------------------------------------------
+
+
+def inherited(memory: Memory) -> None:
+    """A session «s2» that shows what «s1» left."""
+    talk(memory, *range(1, 7))
+    fold(memory)
+    assert memory.context("acme", "s2", "en").from_user
+
+
+def test_an_edit_of_an_inherited_memory_keeps_the_rest_of_it_and_reaches_the_user(memory: Memory) -> None:
+    inherited(memory)
+    memory.edit("acme", "s2", "The user buys items.")
+    view = memory.context("acme", "s2", "en")
+    assert (view.text, view.version, view.from_user) == ("The user buys items.", 1, False)
+    assert view.entity_text.startswith("item 1: $100")
+    assert "$500" in memory.context("acme", "s1", "en").text
+    assert [due.session for due in memory.due("acme", "s2")] == ["s2"]
+    memory.fold("acme", "s2", models=saying(), language="en")
+    assert memory.context("acme", "s3", "en").text == "The user buys items."
+
+
+def test_an_inherited_entity_can_be_removed_and_the_change_undone(memory: Memory) -> None:
+    inherited(memory)
+    assert "item 2" not in memory.remove_entity("acme", "s2", "item 2").entity_text
+    assert "item 2" in memory.undo("acme", "s2").entity_text
+    assert memory.context("acme", "s2", "en").from_user
+
+
+def test_an_inherited_pin_can_be_taken_off(memory: Memory) -> None:
+    memory.pin("acme", "s1", "My item 2 costs $200.")
+    inherited(memory)
+    assert memory.context("acme", "s2", "en").pins == ("My item 2 costs $200.",)
+    assert memory.unpin("acme", "s2", "My item 2 costs $200.").pins == ()
+    assert memory.context("acme", "s1", "en").pins == ("My item 2 costs $200.",)
+
+
+def test_what_is_forgotten_leaves_an_inherited_memory_at_once(memory: Memory) -> None:
+    inherited(memory)
+    memory.forget("acme", "s2", "item 3", turn=1)
+    view = memory.context("acme", "s2", "en")
+    assert "$300" not in view.text + view.entity_text
+    assert "$200" in view.text
+
+
+def test_a_user_who_does_not_carry_starts_afresh_and_leaves_nothing(memory: Memory) -> None:
+    inherited(memory)
+    memory.set_carries("acme", False)
+    assert not memory.carries("acme")
+    assert memory.carries("other")
+    assert memory.context("acme", "s2", "en").text == ""
+    talk(memory, *range(11, 17), session="s2")
+    fold(memory, "s2")
+    assert "$100" not in memory.context("acme", "s2", "en").text
+    assert memory.due("acme", "s2") == []
+    memory.set_carries("acme", True)
+    left = memory.context("acme", "s3", "en").text
+    assert "$500" in left
+    assert "$1100" not in left
+
+
+def test_erasing_everything_leaves_the_switch_as_it_was(memory: Memory) -> None:
+    inherited(memory)
+    memory.set_carries("acme", False)
+    memory.erase_user("acme")
+    assert not memory.carries("acme")
+    memory.set_carries("acme", True)
+    assert memory.context("acme", "s2", "en").text == ""
