@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from errors import FoldRejected
 from memory import fold
@@ -28,7 +29,7 @@ from model.stream import Stopped
 from settings import Settings
 
 MOST_CARRIED = 200
-__all__ = ["Folding", "Held", "take_back"]
+__all__ = ["Folding", "Held", "carried", "take_back"]
 
 
 class Folding:
@@ -81,8 +82,8 @@ class Folding:
         version = self._version(state, base, state.batch, made)
 
         def new(now: State) -> State:
-            if now.version != state.version or now.text != state.text:
-                return now  # somebody edited it meanwhile: what was made is not its next version
+            if now.version != state.version or now.text != state.text or not set(state.batch) <= set(now.waiting):
+                return now  # edited, erased or taken back meanwhile: what was made is not its next version
             return _taken(now, base, state.batch, made)
 
         self._link.run(lambda client: self._redis.swap(client, scope, version, new, token))
@@ -203,12 +204,16 @@ def _taken(now: State, base: State, batch: tuple[Turn, ...], made: Folded) -> St
     return trimmed(taken)
 
 
+def carried(owner: State, tag: str, version: int) -> State:
+    """A user's memory that has taken over this version of a session."""
+    others = [each for each in owner.carried if each[0] != tag]
+    return replace(owner, carried=(*others, (tag, version))[-MOST_CARRIED:])
+
+
 def _carried(scope: Scope, session: State, text: str, entities: tuple[Entity, ...]) -> Callable[[State], State]:
     def new(now: State) -> State:
-        others = [each for each in now.carried if each[0] != scope.tag]
-        carried = (*others, (scope.tag, session.version))[-MOST_CARRIED:]
         pins = tuple(dict.fromkeys([*now.pins, *session.pins]))
-        return replace(now, text=text, entities=entities, carried=carried, pins=pins)
+        return replace(carried(now, scope.tag, session.version), text=text, entities=entities, pins=pins)
 
     return new
 
@@ -224,15 +229,17 @@ def take_back(client: Client, redis: RedisStore, scope: Scope, back: Callable[[S
     if not state.user:
         return
     user, versions = redis.read_all(client, owner)
-    if dict(user.carried).get(scope.tag) != state.version + 1 or user.version != state.start:
-        return  # not taken over yet, or another session wrote there since
+    if dict(user.carried).get(scope.tag, 0) <= state.version:
+        return  # not taken over yet
+    if user.version != state.start:  # another session wrote there since: what is said from here on is still taken over
+        redis.change(client, owner, partial(carried, tag=scope.tag, version=state.version))
+        return
     before = versions[-2] if len(versions) > 1 else None
-    carried = tuple((tag, state.version if tag == scope.tag else number) for tag, number in user.carried)
 
     def new(now: State) -> State:
         text, number = (before.text, before.number) if before else ("", 0)
         entities = before.after if before else ()
-        return replace(now, text=text, version=number, entities=entities, carried=carried)
+        return replace(carried(now, scope.tag, state.version), text=text, version=number, entities=entities)
 
     redis.change(client, owner, new, undo=True)
     redis.change(client, scope, _started(before.number if before else 0))

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 from errors import CallerError, MemoryAway, NothingToUndo
-from memory import folding, portable, recollect
+from memory import folding, path, portable, recollect
 from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
@@ -53,6 +53,8 @@ USER = "me"
 """The user of doors that know only one."""
 ABSENT_SECONDS = 30.0
 """How long «there is none in the archive» is believed: what others write meanwhile is found in Redis."""
+NEAR_TURNS = 20
+"""Turns at the end of a path that are looked at first: where they are as the memory has them, so are the others."""
 REST_SECONDS = 600.0
 """A session that was left for so long is folded to its last turn once another one goes on."""
 
@@ -83,6 +85,7 @@ class Memory:
         self._archive = Archive(store)
         self._absent: dict[Scope, float] = {}
         self._known = Known()
+        self._call: Callable[[], None] = lambda: None
         self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
         self._upkeep = Upkeep(self._archive, self._redis, self._apply)
         self._link = Link(settings.redis_url, settings.data_dir / "memory", self._back)
@@ -106,6 +109,12 @@ class Memory:
     def wait(self, seconds: float) -> bool:
         """Wait until Redis can be used: for background work, command line and tests."""
         return self._link.wait(seconds)
+
+    def when_back(self, call: Callable[[], None]) -> None:
+        """Have ``call`` called each time Redis has been reached, from another thread; at once when it is there now."""
+        self._call = call
+        if self.away is None:
+            call()
 
     def settle(self, seconds: float) -> bool:
         """Wait until the archive has everything."""
@@ -153,6 +162,37 @@ class Memory:
         """
         data = {"what": checked("statement", what, PIN_CHARS), "turn": turn, "at": time.time()}
         return self._write(Scope(tenant, session), user, "forget", data)
+
+    def follow(
+        self, tenant: str, session: str, turns: Callable[[int], Sequence[Turn]], last: int, *, user: str = USER
+    ) -> bool:
+        """Bring the memory in line with the path of a conversation that may have been edited, switched or imported.
+
+        Turns that are not on the path leave, with everything that was made from them; those that were missed come in.
+        ``turns(first)``: the finished turns of the path from that number on; ``last``: where the path ends. False when
+        Redis is away: the next time does it.
+        """
+        scope = Scope(tenant, session)
+        try:
+            self._link.quick(lambda client: self._follow(client, scope, turns, last, user))
+        except MemoryAway:
+            return False
+        self._upkeep.changed(scope)
+        return True
+
+    def fork(self, tenant: str, session: str, made: str, *, user: str = USER) -> bool:
+        """Give the new session ``made`` a memory of its own, as that of ``session`` is now; False when Redis is away.
+
+        Where it has fewer turns, ``follow`` takes the rest out.
+        """
+        scope, copy = Scope(tenant, session), Scope(tenant, made)
+        try:
+            self._link.quick(lambda client: self._fork(client, scope, copy, user))
+        except MemoryAway:
+            return False
+        self._absent = {}
+        self._upkeep.changed(copy)
+        return True
 
     def recall(self, tenant: str, session: str, query: str, *, user: str = USER, limit: int = 8) -> list[str]:
         """What memory knows about something, best first: its own sentences, entities, earlier versions and turns."""
@@ -363,6 +403,45 @@ class Memory:
         self._absent = {}
         self._known = Known()
         self._upkeep.back(client)
+        self._call()
+
+    def _follow(
+        self, client: Client, scope: Scope, turns: Callable[[int], Sequence[Turn]], last: int, user: str
+    ) -> None:
+        self._known.take(scope)
+        self._state(client, scope)
+        state, versions = self._look(client, scope)
+        near = max(1, last - NEAR_TURNS)
+        found = [fitted(turn) for turn in turns(near)]
+        first = path.strays(state, versions, found, last)
+        if first is not None and near > 1 and first <= near:  # the paths may have parted earlier
+            first = path.strays(state, versions, [fitted(turn) for turn in turns(1)], last)
+        if first is not None:
+            path.rewind(client, self._redis, scope, first, lambda: self._look(client, scope))
+            state = self._redis.read(client, scope)
+        missed = found if state.newest >= near - 1 else [fitted(turn) for turn in turns(state.newest + 1)]
+        self._redis.change(
+            client, scope, lambda state: replace(path.joined(state, missed), user=state.user or user), read=self._state
+        )
+
+    def _fork(self, client: Client, scope: Scope, copy: Scope, user: str) -> None:
+        self._state(client, scope)
+        state, versions = self._look(client, scope)
+        if not state.revision:
+            return
+        own = replace(state, session=copy.session, created=time.time(), start=-1, rejection=None)
+        self._redis.restore(client, copy, own, versions)
+        owner = Scope(scope.tenant, "", state.user or user)
+        taken = dict(self._state(client, owner).carried).get(scope.tag)
+        if taken is not None:
+            self._redis.change(client, owner, partial(folding.carried, tag=copy.tag, version=taken))
+
+    def _look(self, client: Client, scope: Scope) -> tuple[State, list[Version]]:
+        """The state with all its versions, oldest first, those that were undone aside."""
+        state, newest = self._redis.read_all(client, scope)
+        kept = {each.number: each for each in self._archive.versions(scope) if each.number <= state.version}
+        kept |= {each.number: each for each in newest}
+        return state, [kept[number] for number in sorted(kept)]
 
     def _state(self, client: Client, scope: Scope) -> State:
         """The state; from the archive when Redis has let it go."""
