@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from graph import revise, trash, turn
+from graph import memory, revise, trash, turn
 from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
@@ -68,8 +68,11 @@ class Agent(Engine):
             self.store.tree.switch(session_id, number, branch)
 
     def fork(self, session_id: str, last_turn: int) -> str:
-        """A new session with the turns up to ``last_turn``; returns its id."""
-        return self.store.tree.copy(session_id, last_turn)
+        """A new session with the turns up to ``last_turn``, and a memory of its own; returns its id."""
+        made = self.store.tree.copy(session_id, last_turn)
+        if self.memory is not None and self.memory.fork(self.tenant, session_id, made, user=self.user):
+            memory.follow(self, made, last_turn)
+        return made
 
     def remake_summary(
         self, session_id: str, first_turn: int, rate: float, *, stop: threading.Event | None = None
@@ -106,10 +109,15 @@ class Agent(Engine):
         return portable.import_(self.store, data, self.settings.import_limit, token.estimate)
 
     def delete_session(self, session_id: str) -> None:
-        """Removes the session everywhere; raises ``SessionBusy`` while it answers."""
+        """Removes the session everywhere, with what it left in long-term memory.
+
+        Raises ``SessionBusy`` while it answers.
+        """
         with self.lock.hold(session_id):
             self.checkpoints.saver.delete_thread(session_id)
             self.store.delete_session(session_id)
+        if self.memory is not None:
+            self.memory.erase(self.tenant, session_id)
 
     def close(self) -> None:
         """Stops side work and closes the stores."""
@@ -142,6 +150,7 @@ def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None)
         library=_library(settings, store),
     )
     trash.plan(agent, agent.delete_session)
+    memory.begin(agent)
     return agent
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from langchain_core.messages import AnyMessage
+from langchain_core.tools import BaseTool
 
+from graph import memory
 from graph.context import Prompt, build, message_tokens
 from graph.documents import offered
 from graph.engine import Engine
@@ -104,18 +106,24 @@ def _prompt(
     raw = engine.store.turns_between(session.id, covered(records) + 1, session.turn_count)
     messages = [message for turn in raw for message in messages_of(turn)]
     context = TurnContext(models, engine.settings)
+    remembered = memory.before(engine, session, models, number)
     return build(
         [*messages, question(clean(text), number, session.id)],
         records,
         number,
         language=session.language,
-        system=system_prompt(session.language, [*engine.tools, *offered(engine)]),
+        system=system_prompt(session.language, _tools(engine, session, number)),
         count=models.count,
         exact=models.exact,
         limits=context.limits(),
-        changing=engine.changing(session),
+        changing=(*memory.parts(remembered, engine, session.language), *engine.changing(session)),
         history_tokens=session.history_tokens,
     )
+
+
+def _tools(engine: Engine, session: Session, number: int) -> list[BaseTool]:
+    """The tools that a turn would have, for the prompt's sake."""
+    return [*engine.tools, *memory.tools(engine, session, number), *offered(engine)]
 
 
 def _records(

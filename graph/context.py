@@ -6,8 +6,9 @@ before the question · the current turn. The table of context-managing.md «Turn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
@@ -27,11 +28,17 @@ _MESSAGE_TOKENS = 4
 
 @dataclass(frozen=True)
 class Changing:
-    """A part that differs from turn to turn: its text and its budget in tokens."""
+    """A part that differs from turn to turn: its text and its budget in tokens; ``left_out``: what it had no room for.
+
+    ``lasting``: it differs seldom. It is given once and stays with that question while both stand, so that the prompt's
+    prefix stays unbroken and nothing is read twice.
+    """
 
     name: PartName
     text: str
     budget: int = 0
+    lasting: bool = False
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,10 +54,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The messages for the model and what they are made of."""
+    """The messages for the model and what they are made of; ``given``: marks of lasting parts that are new in it."""
 
     messages: list[AnyMessage]
     report: ContextReport
+    given: dict[str, str] = field(default_factory=dict)
 
 
 def build(
@@ -75,12 +83,13 @@ def build(
     current, recent = groups[-1], groups[:-1]
     draft = _Draft(list(records), recent, current, language, system, count, changing)
     cut = _fit(draft, limits.prompt)
-    return Prompt(draft.messages(), _report(draft, turn, limits, exact, history_tokens, cut))
+    given: dict[str, str] = {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
+    return Prompt(draft.messages(), _report(draft, turn, limits, exact, history_tokens, cut), given)
 
 
 def block(changing: Sequence[Changing], language: str) -> str:
-    """The one block of what changes, or an empty text."""
-    text = "\n".join(part.text for part in changing if part.text)
+    """The one block of what changes with every turn, or an empty text."""
+    text = "\n".join(part.text for part in changing if part.text and not part.lasting)
     return render("volatile", language, block=text) if text else ""
 
 
@@ -104,10 +113,29 @@ class _Draft:
 
     def messages(self) -> list[AnyMessage]:
         first = "\n\n".join(text for text in (self.system, self.summaries()) if text)
-        raw = [given(message) for turn in self.recent for message in turn.messages]
+        raw = [
+            given(message, self.lasting(turn.number)) if at == 0 else given(message)
+            for turn in self.recent
+            for at, message in enumerate(turn.messages)
+        ]
         question, *rest = self.current.messages
-        text = "\n\n".join(part for part in (block(self.changing, self.language), str(question.text)) if part)
+        new = [part.text for part in self.lasting(self.current.number)]
+        text = _joined([*new, block(self.changing, self.language), str(question.text)])
         return [SystemMessage(first), *raw, HumanMessage(text), *(given(message) for message in rest)]
+
+    def lasting(self, number: int) -> list[Changing]:
+        """The lasting parts that stand with the question of this turn."""
+        return [part for part in self.changing if part.lasting and part.text and self._place(part) == number]
+
+    def _place(self, part: Changing) -> int:
+        """The raw turn that the part was given with as it is now, else the current one."""
+        wanted = mark(part.text)
+        places = (
+            turn.number
+            for turn in self.recent
+            if turn.messages[0].additional_kwargs.get("given", {}).get(part.name) == wanted
+        )
+        return max(places, default=self.current.number)
 
     def size(self, turns: Sequence[TurnMessages]) -> int:
         return sum(message_tokens(message, self.count) for turn in turns for message in turn.messages)
@@ -121,15 +149,25 @@ def label(turns: Sequence[int], language: str) -> str:
     return f"{turns[0]}-{turns[-1]}턴" if language == "ko" else f"turns {turns[0]}-{turns[-1]}"
 
 
-def given(message: AnyMessage) -> AnyMessage:
-    """A stored message as the model gets it: frozen block before a question, a word for a missing answer."""
+def mark(text: str) -> str:
+    """What a question keeps of a lasting part that stands before it: never its text, which may be erased elsewhere."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def given(message: AnyMessage, lasting: Sequence[Changing] = ()) -> AnyMessage:
+    """A stored message as the model gets it: lasting parts and frozen block before a question, a word for a missing
+    answer."""
     if isinstance(message, HumanMessage):
         frozen = str(message.additional_kwargs.get("block", ""))
-        return HumanMessage("\n\n".join(part for part in (frozen, str(message.text)) if part))
+        return HumanMessage(_joined([*(part.text for part in lasting), frozen, str(message.text)]))
     if isinstance(message, AIMessage):
         text = str(message.text) or ("" if message.tool_calls else "…")
         return AIMessage(text, tool_calls=message.tool_calls)
     return message
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
 
 
 def message_tokens(message: AnyMessage, count: Callable[[str], int]) -> int:
@@ -179,7 +217,8 @@ def _report(
     total = sum(part.tokens for part in parts)
     before = sum(part.tokens for part in parts if part.name == "summaries") + recent
     full = total - before + max(history_tokens, recent)
-    return ContextReport(turn, tuple(parts), (*_replaced(draft), *cut), total, full, exact)
+    left = [each for part in draft.changing for each in part.left_out]
+    return ContextReport(turn, tuple(parts), (*_replaced(draft), *cut, *left), total, full, exact)
 
 
 def _replaced(draft: _Draft) -> list[LeftOut]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 PartName = Literal[
     "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "current", "question"
 ]
-Reason = Literal["summarised", "over_budget", "context_full", "casual"]
+Reason = Literal["summarised", "over_budget", "context_full", "casual", "memory_cut", "entities_cut", "memory_away"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Turns that are not in the prompt as they were («1-6»), and why; ``tokens`` where they are known, else 0."""
+    """What is not in the prompt, and why; ``tokens`` where they are known, else 0.
+
+    ``what``: turns that are not there as they were («1-6»); of the long-term memory how many sentences or values had no
+    room («3»).
+    """
 
     what: str
     reason: Reason

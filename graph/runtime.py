@@ -63,7 +63,8 @@ class TurnContext:
 
     ``finish_ahead(session, turns, rate, stop)`` waits for a summary that is being made in the background, or takes it
     off the list. ``emit`` and ``ledger`` are None where LangGraph's own tools run the graph: no one reads along, and no
-    record is kept.
+    record is kept. ``unfolded``: the first turn that is not in long-term memory yet, None when all are or there is no
+    memory.
     """
 
     models: ModelSet
@@ -75,6 +76,7 @@ class TurnContext:
     finish_ahead: Callable[[str, list[int], float, threading.Event], bool] = lambda *_: False
     changing: Sequence[Changing] = ()
     history_tokens: int = 0
+    unfolded: int | None = None
     notes: Notes = field(default_factory=Notes)
 
     def limits(self) -> Limits:

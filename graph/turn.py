@@ -24,7 +24,7 @@ from errors import (
     Unexpected,
     trace,
 )
-from graph import ahead, documents, repair, title
+from graph import ahead, documents, memory, repair, title
 from graph.context import raw_tokens
 from graph.engine import Engine, config
 from graph.event import Done, Event, Failed
@@ -172,15 +172,19 @@ class _Run:
     def _context(self) -> TurnContext:
         background, models, notes = self.engine.background, self.engine.models(), Notes()
         searching = documents.tools(self.engine, models, notes, self.session.language, self.stop)
+        remembering = memory.tools(self.engine, self.session, self.number)
+        remembered = memory.before(self.engine, self.session, models, self.number)
+        parts = memory.parts(remembered, self.engine, self.session.language)
         return TurnContext(
             models=models,
             settings=self.engine.settings,
             stop=self.stop,
             emit=self.emit,
-            tools=[*self.engine.tools, *searching],
+            tools=[*self.engine.tools, *remembering, *searching],
             ledger=self.engine.store.ledger,
             finish_ahead=lambda session, turns, rate, stop: background.finish(ahead.key(session, turns[0], rate), stop),
-            changing=self.engine.changing(self.session),
+            changing=(*parts, *self.engine.changing(self.session)),
+            unfolded=memory.unfolded(remembered),
             history_tokens=self.session.history_tokens,
             notes=notes,
         )
@@ -215,6 +219,7 @@ class _Run:
             if self.engine.settings.ahead:
                 ahead.plan(self.engine, self.session.id, self.state or self.engine.state(self.session.id))
             title.plan(self.engine, self.session.id, self.number)
+            memory.after(self.engine, self.session.id, self.number)
         except GieokError as error:
             log.warning("after turn %d: %s", self.number, error.code)
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from memory import change
 from memory.line import about, pairs
-from memory.state import State, Version, same_key
+from memory.state import State, Turn, Version, same_key
 from text import sentence
 
 MOST_FORGOTTEN = 50
@@ -23,17 +23,18 @@ Difference = tuple[Literal["same", "gone", "new"], str]
 def search(query: str, state: State, base: State | None, versions: Sequence[Version], limit: int) -> list[str]:
     """Statements about the query, best first: the memory of now before what earlier versions and turns say.
 
-    Each says where it is from. An empty query gives the memory of now.
+    Each says where it is from. An empty query gives the memory of now. What was forgotten is not found again.
     """
     now = [*state.pins, *(base.pins if base else ()), *sentence.split(base.text if base else state.text)]
     now += [f"{each.key}: {each.value}" for each in (*(base.entities if base else ()), *state.entities)]
     found = [(line, 2.0, "") for line in now]
     for turn in state.short:
-        found += [(line, 1.5, f" (turn {turn.number})") for line in _lines(turn.question, turn.answer, turn.tools)]
+        found += [(line, 1.5, f" (turn {turn.number})") for line in _said(turn, state)]
     for version in reversed(versions):
-        found += [(line, 1.2, f" (M{version.number})") for line in sentence.split(version.text)]
+        kept = [line for line in sentence.split(version.text) if not _gone(line, 0, state)]
+        found += [(line, 1.2, f" (M{version.number})") for line in kept]
         for turn in version.turns:
-            found += [(line, 1.0, f" (turn {turn.number})") for line in _lines(turn.question, turn.answer, turn.tools)]
+            found += [(line, 1.0, f" (turn {turn.number})") for line in _said(turn, state)]
     if not query.strip():
         return list(dict.fromkeys(now))[:limit]
     return _best(query, found, limit)
@@ -82,5 +83,11 @@ def _score(line: str, wanted: frozenset[str], spelled: frozenset[str]) -> float:
     return words + (letters if letters > 0.3 else 0.0)
 
 
-def _lines(*texts: str) -> list[str]:
-    return [line for text in texts for line in sentence.split(text)]
+def _said(turn: Turn, state: State) -> list[str]:
+    lines = [line for text in (turn.question, turn.answer, turn.tools) for line in sentence.split(text)]
+    return [line for line in lines if not _gone(line, turn.number, state)]
+
+
+def _gone(line: str, turn: int, state: State) -> bool:
+    """Whether the user had this forgotten in or after its turn."""
+    return any(number >= turn and about(what, line) for what, number in state.forgotten)

@@ -92,12 +92,21 @@ def decision(
     last question is used, and only for a short one. Natively calling models are not asked. Raises what
     ``model.stream.complete`` raises.
     """
+    tools = fitting(tools, question)
     if models.decide is None or not tools or not question.strip():
         return AIMessage("")
     messages = [SystemMessage(instructions(tools, language)), HumanMessage(_ask(question, history, language))]
     answer = complete(models.decide, messages, stop=stop, **_constraint(tools))
     made = grounded(parse(str(answer.text), tools), tools, question)
     return AIMessage("", tool_calls=made, usage_metadata=answer.usage_metadata)
+
+
+def fitting(tools: Sequence[BaseTool], question: str) -> Sequence[BaseTool]:
+    """The tools whose ``cue`` the question shows, or else those that have none: so the usual prompt stays short, and
+    the same."""
+    cues = {tool.name: (tool.metadata or {}).get("cue") for tool in tools}
+    shown = [tool for tool in tools if (cue := cues[tool.name]) and cue(question)]
+    return shown or [tool for tool in tools if not cues[tool.name]]
 
 
 def grounded(made: Sequence[ToolCall], tools: Sequence[BaseTool], question: str) -> list[ToolCall]:

@@ -41,7 +41,7 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     message = message or _answer(prompt.messages, tools, runtime)
     if message.tool_calls:
         return {"messages": [message]}
-    return {"messages": [*_frozen(messages, state.get("language", "ko"), turn), *_covered(state), message]}
+    return {"messages": [*_frozen(messages, state.get("language", "ko"), prompt, turn), *_covered(state), message]}
 
 
 def stopped(text: str) -> AIMessage:
@@ -123,11 +123,11 @@ def _covered(state: ChatState) -> list[RemoveMessage]:
     return [RemoveMessage(str(message.id)) for each in turns if each.number <= last for message in each.messages]
 
 
-def _frozen(messages: list[AnyMessage], language: str, turn: TurnContext) -> list[AnyMessage]:
-    """The question with its short block of what changes, kept so that the next prompt continues this one."""
+def _frozen(messages: list[AnyMessage], language: str, prompt: Prompt, turn: TurnContext) -> list[AnyMessage]:
+    """The question with its short block of what changes, and with marks of the lasting parts that stand before it, so
+    that the next prompt continues this one."""
     text = block(turn.changing, language)
     question, *_ = current(messages)
-    if not text or turn.models.count(text) > FROZEN_TOKENS:
-        return []
-    extra = {**question.additional_kwargs, "block": text}
-    return [question.model_copy(update={"additional_kwargs": extra})]
+    extra: dict[str, Any] = {"block": text} if text and turn.models.count(text) <= FROZEN_TOKENS else {}
+    extra |= {"given": prompt.given} if prompt.given else {}
+    return [question.model_copy(update={"additional_kwargs": {**question.additional_kwargs, **extra}})] if extra else []

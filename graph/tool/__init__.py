@@ -1,19 +1,27 @@
-"""The tools of the agent. A new tool is one file and one line in ``TOOLS``.
+"""The tools of the agent. A new tool is one file and one line in ``TOOLS``, or in ``MEMORY_TOOLS`` when it reaches the
+long-term memory of the session that calls it.
 
 A tool may bring its own words in ``metadata``: ``about`` (one line per language, for prompts) and ``examples``
 (per language, pairs of question and arguments, for models that do not call tools natively; for a follow-up the
 question is a pair, the question before and itself; see ``model/decide.py``).
+``cue`` (a function of the question) offers such a model the tool only where the question shows that it may be wanted.
 It raises ``ToolException`` with a text that the model can act on. Called with a ``ToolCall``, every tool here answers
 with a ``ToolMessage``; refused arguments and ``ToolException`` make its ``status`` «error».
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from langchain_core.tools import BaseTool
 from pydantic import ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
 from graph.tool.calculate import calculate
+from graph.tool.forget import forget
+from graph.tool.reach import Reach
+from graph.tool.recall_memory import recall_memory
+from graph.tool.remember import remember
 from graph.tool.time import current_time
 
 
@@ -34,3 +42,14 @@ TOOLS: tuple[BaseTool, ...] = (
     _as_text(current_time),
     _as_text(calculate),
 )
+
+MEMORY_TOOLS: tuple[Callable[[Reach], BaseTool], ...] = (
+    recall_memory,
+    remember,
+    forget,
+)
+
+
+def memory_tools(reach: Reach) -> list[BaseTool]:
+    """The tools of one turn that reach its long-term memory."""
+    return [_as_text(make(reach)) for make in MEMORY_TOOLS]

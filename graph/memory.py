@@ -1,0 +1,196 @@
+"""Long-term memory in the chat: what a turn is given of it, its tools, and what happens after the answer (design §6).
+
+Nothing here fails a turn: without Redis the context says that memory is away, and what was missed is made up for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from functools import partial
+
+from langchain_core.tools import BaseTool
+
+from errors import GieokError, SessionUnknown, trace
+from graph.context import Changing
+from graph.engine import Engine
+from graph.report import LeftOut
+from graph.tool import memory_tools
+from graph.tool.reach import Reach
+from memory import Due, MemoryView, Turn
+from memory.state import fitted
+from model.modelset import ModelSet
+from model.stream import Stopped
+from prompt import render
+from retrieval.tool import NAME as SEARCH
+from store import Session
+from store import Turn as Row
+from text.language import Language
+
+log = logging.getLogger(__name__)
+
+RECALLING = frozenset({"recall_memory", "remember", "forget", SEARCH})
+"""Tools whose results are no news: what comes out of memory or documents never goes in again."""
+SETTLE_SECONDS = 2.0
+
+
+# --- before the answer --------------------------------------------------------------------------
+
+
+def before(engine: Engine, session: Session, models: ModelSet, number: int) -> MemoryView | None:
+    """What memory holds before turn ``number``; None where the settings turn it off. Never raises."""
+    if engine.memory is None:
+        return None
+    try:
+        return view(engine, session, models, number)
+    except Exception as error:  # a turn does without its memory rather than fail
+        log.error("memory could not be read: %s", trace(error))
+        return MemoryView(away=True)
+
+
+def view(engine: Engine, session: Session, models: ModelSet, number: int) -> MemoryView:
+    """The session's memory before turn ``number``, in line with the path that its conversation is on."""
+    assert engine.memory is not None
+    titles = max(models.count(render(name, session.language, **{name: ""})) for name in ("memory", "entities"))
+
+    def seen() -> MemoryView:
+        assert engine.memory is not None
+        return engine.memory.context(
+            engine.tenant,
+            session.id,
+            session.language,
+            user=engine.user,
+            count=lambda text: models.count(text) + titles,
+        )
+
+    found = seen()
+    if found.away or _in_line(engine, session.id, found, number - 1):
+        return found
+    return seen() if follow(engine, session.id, number - 1) else found
+
+
+def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple[Changing, ...]:
+    """Memory and entities as parts of the context, each within its budget; none while there is none.
+
+    They seldom change, so they stay with the question they were first given with (``Changing.lasting``).
+    """
+    limits = engine.settings
+    if found is None or limits.memory_tool_only:
+        return ()
+    if found.away:
+        return (Changing("memory", "", limits.budget_memory, left_out=(LeftOut("", "memory_away"),)),)
+    memory = render("memory", language, memory=found.text) if found.text else ""
+    entities = render("entities", language, entities=found.entity_text) if found.entities else ""
+    cut = (LeftOut(str(len(found.cut)), "memory_cut"),) if found.cut else ()
+    cut_entities = (LeftOut(str(len(found.cut_entities)), "entities_cut"),) if found.cut_entities else ()
+    return (
+        Changing("memory", memory, limits.budget_memory, lasting=True, left_out=cut),
+        Changing("entities", entities, limits.budget_entities, lasting=True, left_out=cut_entities),
+    )
+
+
+def unfolded(found: MemoryView | None) -> int | None:
+    """The first turn that waits for the memory: its summary must not leave the context yet. None when no turn does."""
+    return min(found.waiting, default=None) if found is not None else None
+
+
+def tools(engine: Engine, session: Session, number: int) -> list[BaseTool]:
+    """``recall_memory``, ``remember`` and ``forget`` for turn ``number``."""
+    if engine.memory is None:
+        return []
+    return memory_tools(Reach(engine.memory, engine.tenant, session.id, number, session.language, engine.user))
+
+
+def follow(engine: Engine, session_id: str, last: int) -> bool:
+    """Bring the memory in line with the path up to turn ``last``: it was edited, switched, forked, imported or cut off.
+
+    False while Redis is away.
+    """
+    if engine.memory is None:
+        return False
+
+    def turns(first: int) -> list[Turn]:
+        rows = engine.store.turns_between(session_id, first, last)
+        return [noted(row) for row in rows if row.status != "running"]
+
+    return engine.memory.follow(engine.tenant, session_id, turns, last, user=engine.user)
+
+
+def _in_line(engine: Engine, session_id: str, found: MemoryView, last: int) -> bool:
+    """Whether the newest turn that the memory has seen is the last one of the path."""
+    newest = found.short[-1] if found.short else None
+    if newest is None or newest.number != last:
+        return newest is None and last == 0
+    row = engine.store.turn(session_id, last)
+    return row is not None and (newest.question, newest.answer) == _spoken(noted(row))
+
+
+# --- after the answer ---------------------------------------------------------------------------
+
+
+def after(engine: Engine, session_id: str, number: int) -> None:
+    """Notes the finished turn and plans what is due; in the user's path, so it waits 300 ms for Redis at most."""
+    if engine.memory is None:
+        return
+    try:
+        row = engine.store.turn(session_id, number)
+        if row is not None:
+            said = noted(row)
+            engine.memory.note_turn(
+                engine.tenant, session_id, number, said.question, said.answer, tools=said.tools, user=engine.user
+            )
+        engine.background.submit(("memory", session_id), partial(_fold_session, engine, session_id))
+    except Exception as error:  # the answer is there: the next turn makes up for what was missed
+        log.error("turn %d was not noted in memory: %s", number, trace(error))
+
+
+def begin(engine: Engine) -> None:
+    """From now on, whenever Redis is reached, what is due in any session is put on the list of side work."""
+    if engine.memory is not None:
+        engine.memory.when_back(lambda: engine.background.submit("memory", partial(_fold_all, engine)))
+
+
+def noted(row: Row) -> Turn:
+    """A turn of the record as memory takes it: without what came out of memory or documents."""
+    told = [each for each in row.steps if each.get("ok") and each.get("name") not in RECALLING]
+    results = "\n".join(f"{each['name']}: {each['result']}" for each in told)
+    return Turn(row.number, row.question, row.answer or "", results)
+
+
+def _spoken(turn: Turn) -> tuple[str, str]:
+    kept = fitted(turn)
+    return kept.question, kept.answer
+
+
+def _fold_session(engine: Engine, session_id: str, stop: threading.Event) -> None:
+    assert engine.memory is not None
+    _fold(engine, engine.memory.due(engine.tenant, session_id, user=engine.user), stop)
+
+
+def _fold_all(engine: Engine, stop: threading.Event) -> None:
+    """What a crash or an absence of Redis has left behind."""
+    assert engine.memory is not None
+    if engine.memory.wait(SETTLE_SECONDS):
+        engine.memory.settle(SETTLE_SECONDS)  # the archive lists what waits
+        _fold(engine, engine.memory.due_all(), stop)
+
+
+def _fold(engine: Engine, due: Sequence[Due], stop: threading.Event) -> None:
+    """Folds one after the other; stopped ones are looked for again after the answer."""
+    assert engine.memory is not None
+    for each in due:
+        if stop.is_set():
+            raise Stopped
+        try:
+            models, language = engine.models(), _language(engine, each.session)
+            engine.memory.fold(each.tenant, each.session, models=models, language=language, rest=each.rest, stop=stop)
+        except GieokError as error:  # the turns wait for the next time
+            log.info("a memory was not folded: %s", error.code)
+
+
+def _language(engine: Engine, session_id: str) -> Language:
+    try:
+        return engine.store.session(session_id).language
+    except SessionUnknown:
+        return "ko"

@@ -1,0 +1,59 @@
+"""The tool that drops something from long-term memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.tools import BaseTool, ToolException, tool
+from pydantic import BaseModel, Field
+
+from errors import MemoryTooLarge
+from graph.tool.reach import Reach, cue, plain
+from memory.state import PIN_CHARS
+
+
+class ForgetArguments(BaseModel):
+    """Arguments of ``forget``."""
+
+    what: str = Field(
+        min_length=2, max_length=PIN_CHARS, description='A key, or the statement to forget, such as "travel budget"'
+    )
+
+
+def forget(reach: Reach) -> BaseTool:
+    """``forget`` for one turn."""
+
+    @tool("forget", args_schema=ForgetArguments)
+    def made(what: str) -> str:
+        """Drop a value or a statement from memory because the user asks for it."""
+        try:
+            gone = reach.memory.forget(reach.tenant, reach.session, what, turn=reach.turn, user=reach.user)
+        except MemoryTooLarge as error:
+            raise ToolException(str(error)) from error
+        return f"Forgotten: {what}." if gone else f"{what} will be forgotten as soon as the memory is back."
+
+    made.metadata = METADATA
+    return made
+
+
+def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
+    """Only what the user named is forgotten."""
+    what = plain(str(arguments.get("what", "")))
+    return arguments if len(what) > 1 and what in plain(question) else None
+
+
+METADATA: dict[str, Any] = {
+    "cue": cue(r"잊어|지워|삭제해|기억에서 (빼|없애)", r"(?<!n't )(?<!not )\bforget\b|\b(erase|delete|remove)\b"),
+    "ground": ground,
+    "about": {"ko": "사용자가 잊어 달라고 한 것 지우기", "en": "forget what the user wants forgotten"},
+    "examples": {
+        "ko": [
+            ("내 여권 번호는 잊어 줘", {"what": "여권 번호"}),
+            ("기억에서 회의 날짜 지워 줘", {"what": "회의 날짜"}),
+        ],
+        "en": [
+            ("Forget my passport number", {"what": "passport number"}),
+            ("Please erase the meeting date from your memory", {"what": "meeting date"}),
+        ],
+    },
+}
