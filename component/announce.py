@@ -108,6 +108,9 @@ _NAMES = {
     '[class*="st-key-more-"] [data-testid="stMenuButton"] > button, [class*="st-key-more-"] button': "turn.more",
     '[class*="st-key-earlier-"] button': "turn.earlier",
     '[class*="st-key-later-"] button': "turn.later",
+    '[class*="st-key-memory-pin-"] button': "memory.pin",
+    '[class*="st-key-memory-unpin-"] button': "memory.unpin",
+    '[class*="st-key-entity-menu-"] button': "memory.entity.menu",
     '[class*="st-key-thumb-"] button:first-of-type': "turn.up",
     '[class*="st-key-thumb-"] button:last-of-type': "turn.down",
 }

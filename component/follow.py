@@ -24,12 +24,12 @@ AHEAD_SECONDS = 90.0
 
 
 def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, turns: list[Turn]) -> None:
-    """Follows the answer, else the model's loading, else a summary that is made ahead; then runs the page anew."""
+    """Follows the answer, else the model's loading, else what is made after the answer; then runs the page anew."""
     if live is not None:
         _follow_answer(view, live, panel, model)
     elif not view.status.settled:
         _follow_model(view, model)
-    elif not _follow_ahead(view, turns):
+    elif not _follow_after(view, panel, turns):
         return
     st.rerun()
 
@@ -70,16 +70,31 @@ def _show_model(view: View, model: DeltaGenerator, before: Status) -> Status:
     return now
 
 
-def _follow_ahead(view: View, turns: list[Turn]) -> bool:
-    """Whether the summary that is made ahead after every third turn has arrived while waiting for it."""
-    if view.session_id is None or not turns or turns[-1].number % CHUNK:
+def _follow_after(view: View, panel: Panel, turns: list[Turn]) -> bool:
+    """Whether what is made after an answer has arrived while waiting for it.
+
+    That is the summary of every third turn, and the memory for as long as its tab is open. The side worker of this
+    process is watched, neither the database nor Redis.
+    """
+    if view.session_id is None or not turns:
         return False
-    background, until = resource.agent().background, time.monotonic() + AHEAD_SECONDS
-    had = _has_summary(view.store, view.session_id, turns[-1].number)
-    while not had and not background.idle(0) and time.monotonic() < until:
+    ahead = turns[-1].number % CHUNK == 0 and not _has_summary(view.store, view.session_id, turns[-1].number)
+    if not (ahead or panel.memory) or not _busy():
+        return False
+    until = time.monotonic() + AHEAD_SECONDS
+    while time.monotonic() < until:
+        if not _busy():
+            return panel.memory or _has_summary(view.store, view.session_id, turns[-1].number)
+        if ahead and _has_summary(view.store, view.session_id, turns[-1].number):
+            return True
         _yield_to_clicks()
         time.sleep(3 * BEAT)
-    return not had and _has_summary(view.store, view.session_id, turns[-1].number)
+    return False
+
+
+def _busy() -> bool:
+    """Whether the side worker has anything to do."""
+    return not resource.agent().background.idle(0)
 
 
 def _has_summary(store: Store, session: str, last: int) -> bool:

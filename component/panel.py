@@ -1,4 +1,4 @@
-"""The right panel: the summary history with its totals, what is due next, and what the last prompt held.
+"""The right panel: the summary history with its totals, the long-term memory, and what the last prompt held.
 
 On narrow screens it is a drawer (facts: ui.md §4).
 """
@@ -15,11 +15,14 @@ from streamlit.delta_generator import DeltaGenerator
 from component.comparison import OPENED as COMPARED
 from component.comparison import draw_comparison, draw_entry
 from component.context import draw_context
+from component.memory import draw_memory
 from component.prompt_bar import draw_prompt
 from component.revision import OPENED, ask_revision, draw_revision
 from component.stage import stage
 from component.summary import draw_summaries
 from component.total import draw_due, draw_totals, totals
+from component.version import OPENED as RECALLED
+from component.version import draw_versions
 from component.view import View
 from store import Summary, Turn
 
@@ -28,12 +31,13 @@ CARDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The drawn panel; its parts are redrawn while an answer runs."""
+    """The drawn panel; its parts are redrawn while an answer runs. ``memory``: that tab is open."""
 
     view: View
     history: DeltaGenerator | None
     prompt: DeltaGenerator | None
     prefix: str = ""
+    memory: bool = False
 
     def show_summaries(self) -> None:
         """Reads the ledger again; nothing happens while another tab is open."""
@@ -56,6 +60,7 @@ def draw_panel(view: View, turns: Sequence[Turn]) -> Panel:
     if view.job is None:
         draw_revision(view)
         draw_comparison(view)
+        draw_versions(view)
     return panel
 
 
@@ -67,7 +72,7 @@ def draw_drawer(view: View) -> None:
     def drawer() -> None:
         with st.container(key="drawer"):
             _draw(view, "drawer-").show_prompt(last_report(turns))
-        if OPENED in st.session_state or COMPARED in st.session_state:
+        if any(name in st.session_state for name in (OPENED, COMPARED, RECALLED)):
             st.rerun()
 
     drawer()
@@ -81,8 +86,11 @@ def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
 def _draw(view: View, prefix: str = "") -> Panel:
     """The tabs; only the open one is drawn."""
     words = view.words
-    names = [words(f"panel.tab.{name}") for name in ("summaries", "context", "compare")]
-    summaries, context, compare = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
+    names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "compare")]
+    summaries, memory, context, compare = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
+    if memory.open:
+        with memory:
+            draw_memory(view, prefix)
     if context.open:
         with context:
             draw_context(view, prefix)
@@ -90,7 +98,7 @@ def _draw(view: View, prefix: str = "") -> Panel:
         with compare:
             draw_entry(view, prefix)
     if not summaries.open:
-        return Panel(view, None, None)
+        return Panel(view, None, None, prefix, memory=bool(memory.open))
     with summaries:
         return _draw_summaries(view, prefix)
 

@@ -545,6 +545,7 @@ class Memory:
     def _sync(self, tenant: str, user: str) -> None:
         """The archive as Redis has it, as far as it can be reached."""
         try:
+            self._link.quick(lambda client: client.ping())  # one that hangs is found out while somebody waits
             for scope in self._link.run(self._redis.scopes):
                 if scope.tenant == tenant:
                     self._link.run(lambda client, scope=scope: self._upkeep.save(client, scope))  # type: ignore[misc]

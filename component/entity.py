@@ -1,0 +1,131 @@
+"""The entities as a table: key, value, the turn it comes from, and the ways to change, drop and add one."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from component.catalogue import Words
+from component.markdown import plain, shown
+from component.owner import Owner, attempt, draw_said
+from component.view import View
+from memory import Entity, MemoryView
+from memory.state import MOST_ENTITIES
+
+_CHOICES = ("edit", "delete")
+_ICONS = {"edit": "edit", "delete": "delete"}
+
+
+def draw_entities(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
+    """The table, newest first: that is the order in which they stay."""
+    words, every = view.words, (*seen.cut_entities, *seen.entities)
+    draw_said(words, "entity")
+    if not every:
+        st.caption(words("memory.entities.none"))
+    with st.container(key=f"{prefix}entities", gap=None):
+        for place, each in enumerate(reversed(every)):
+            if st.session_state.get(_changing(prefix, mine)) == each.key:
+                _draw_change(view, mine, each, prefix)
+            else:
+                _draw_row(words, mine, each, f"{prefix}{len(every) - place}", each in seen.cut_entities, prefix)
+    if every:
+        st.caption(words("memory.entities.count", count=len(every), most=MOST_ENTITIES))
+    if seen.cut_entities:
+        st.caption(words("memory.entities.cut", count=len(seen.cut_entities)))
+    if mine.session:
+        _draw_add(view, mine, prefix)
+
+
+def _draw_row(words: Words, mine: Owner, each: Entity, row: str, cut: bool, prefix: str) -> None:
+    with st.container(key=f"entity-{row}", horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
+        turn = words("memory.turn", turn=each.turn) if each.turn else words("memory.turn.before")
+        cells = f"<dt>{escape(shown(each.key))}</dt><dd>{escape(shown(each.value))}</dd><dd>{escape(turn)}</dd>"
+        st.html(f'<dl class="gieok-entity{" cut" if cut else ""}">{cells}</dl>', width="stretch")
+        if mine.session:
+            key = f"entity-menu-{row}"
+            st.menu_button(
+                "",
+                _CHOICES,
+                key=key,
+                icon=":material/more_horiz:",
+                type="tertiary",
+                format_func=lambda name: f":material/{_ICONS[name]}: {words(f'memory.entity.{name}')}",
+                on_click=_chosen,
+                args=(mine, each, key, prefix),
+            )
+
+
+def _changing(prefix: str, mine: Owner) -> str:
+    """In session state, while an entity is being changed: its key."""
+    return f"{prefix}entity-changing-{mine.session}"
+
+
+def _chosen(mine: Owner, each: Entity, key: str, prefix: str) -> None:
+    if st.session_state.get(key) == "edit":
+        st.session_state[_changing(prefix, mine)] = each.key
+        st.session_state[_value(prefix, mine)] = shown(each.value)
+    elif st.session_state.get(key) == "delete":
+        gone = partial(mine.memory.remove_entity, mine.tenant, mine.session, each.key, user=mine.user)
+        attempt("entity", gone)
+
+
+def _value(prefix: str, mine: Owner) -> str:
+    return f"{prefix}entity-value-{mine.session}"
+
+
+def _draw_change(view: View, mine: Owner, each: Entity, prefix: str) -> None:
+    """Another value under the same key."""
+    words = view.words
+    with st.form(f"{prefix}entity-form-{mine.session}", border=False):
+        st.text_input(plain(each.key), key=_value(prefix, mine), persist_state="page")
+        with st.container(horizontal=True, gap="small"):
+            turn = view.session.turn_count if view.session else 0
+            keep = (mine, each.key, turn, prefix)
+            st.form_submit_button(words("revision.save"), type="primary", on_click=_keep, args=keep)
+            st.form_submit_button(words("chat.withdraw"), on_click=_leave, args=(mine, prefix))
+
+
+def _keep(mine: Owner, key: str, turn: int, prefix: str) -> None:
+    value = str(st.session_state.get(_value(prefix, mine)) or "").strip()
+    if value and _remember(mine, key, value, turn):
+        _leave(mine, prefix)
+
+
+def _remember(mine: Owner, key: str, value: str, turn: int) -> bool:
+    """Keeps the value; while Redis is away it waits, and that is said."""
+    taken: list[bool] = []
+    kept = attempt(
+        "entity",
+        lambda: taken.append(mine.memory.remember(mine.tenant, mine.session, key, value, turn=turn, user=mine.user)),
+    )
+    if kept and not taken[0]:
+        st.session_state["said-entity"] = "memory.entity.waits"
+    return kept
+
+
+def _leave(mine: Owner, prefix: str) -> None:
+    st.session_state.pop(_changing(prefix, mine), None)
+
+
+def _draw_add(view: View, mine: Owner, prefix: str) -> None:
+    """A value of the user's own."""
+    words = view.words
+    names = tuple(f"{prefix}entity-new-{part}-{mine.session}" for part in ("key", "value"))
+    with (
+        st.expander(words("memory.entity.add"), icon=":material/add:"),
+        st.form(f"{prefix}entity-new", border=False),
+    ):
+        st.text_input(words("memory.entity.key"), key=names[0], persist_state="page")
+        st.text_input(words("memory.entity.value"), key=names[1], persist_state="page")
+        turn = view.session.turn_count if view.session else 0
+        st.form_submit_button(words("memory.entity.add"), on_click=_add, args=(mine, turn, names))
+
+
+def _add(mine: Owner, turn: int, names: tuple[str, str]) -> None:
+    """What was typed is kept unless it was taken."""
+    key, value = (str(st.session_state.get(name) or "").strip() for name in names)
+    if key and value and _remember(mine, key, value, turn):
+        for name in names:
+            st.session_state[name] = ""

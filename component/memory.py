@@ -1,0 +1,106 @@
+"""The memory tab: what is remembered of this conversation, how full it is, how long it stays, or why it is missing.
+
+Every look is one or two short calls (``Memory.context``); nothing here is called while the tab is closed.
+"""
+
+from __future__ import annotations
+
+import time
+from html import escape
+
+import streamlit as st
+
+from component import resource
+from component.catalogue import Words
+from component.entity import draw_entities
+from component.markdown import plain, shown
+from component.owner import Owner, draw_said, owner, reason, warn
+from component.session import moment
+from component.statement import draw_statements
+from component.takeout import draw_takeout
+from component.version import versions_button
+from component.view import View
+from errors import MemoryAway
+from memory import MemoryView
+
+
+def draw_memory(view: View, prefix: str = "") -> None:
+    """The tab."""
+    words, mine = view.words, owner(view)
+    if mine is None:
+        warn(words("memory.off"), words("memory.off.hint"))
+        return
+    seen = mine.look()
+    draw_said(words, "memory")
+    if seen.away:
+        _draw_away(view, mine, seen, prefix)
+        return
+    _draw_notices(words, seen)
+    st.markdown(f"## {words('memory.title')}", anchors=False)
+    _draw_head(view, seen)
+    _draw_meter(words, "memory", seen.tokens, resource.agent().settings.budget_memory)
+    draw_statements(view, mine, seen, prefix)
+    _draw_life(words, mine)
+    st.markdown(f"## {words('memory.entities')}", anchors=False)
+    _draw_meter(words, "entities", seen.entity_tokens, resource.agent().settings.budget_entities)
+    draw_entities(view, mine, seen, prefix)
+    draw_takeout(view, mine, prefix)
+
+
+def _draw_away(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
+    """What it means that Redis cannot be reached, and what the archive has."""
+    words = view.words
+    warn(words("memory.away"), words("memory.away.hint"))
+    st.caption(plain(reason(words, seen.reason)))
+    st.button(words("memory.look"), key=f"{prefix}memory-look", icon=":material/refresh:")
+    versions = mine.memory.versions(mine.tenant, mine.session) if mine.session else []
+    if versions:
+        st.markdown(f"## {words('memory.archived')}", anchors=False)
+        st.caption(words("memory.version", number=versions[-1].number, moment=moment(versions[-1].created)))
+        st.text(shown(versions[-1].text), width="stretch")
+        versions_button(view, prefix)
+    draw_takeout(view, mine, prefix)
+
+
+def _draw_notices(words: Words, seen: MemoryView) -> None:
+    if resource.agent().settings.memory_tool_only:
+        st.caption(f":material/info: {words('memory.tool_only')}")
+    if seen.rejection is not None:
+        said = {"first": seen.rejection.first, "last": seen.rejection.last}
+        told, hint = words.error("fold_rejected", "", {**said, "reason": reason(words, seen.rejection.reason)})
+        warn(told, hint)
+    if seen.from_user:
+        st.caption(f":material/history: {words('memory.from_user')}")
+
+
+def _draw_head(view: View, seen: MemoryView) -> None:
+    """Which version this is, and which turns are not in it yet."""
+    words = view.words
+    if seen.version:
+        st.caption(words("memory.version", number=seen.version, moment=moment(seen.updated)))
+    if seen.waiting:
+        first, last = seen.waiting[0], seen.waiting[-1]
+        st.caption(words("memory.waiting", turns=f"{first}-{last}" if first != last else str(first)))
+    elif not (seen.whole or seen.pins):
+        st.caption(words("memory.none"))
+
+
+def _draw_meter(words: Words, name: str, used: int, room: int) -> None:
+    """Tokens used of the budget."""
+    rest = f'<span class="part-rest" style="flex:{room - used}"></span>' if used < room else ""
+    said = escape(words("memory.tokens", used=used, room=room))
+    bar = f'<span class="part-{name}" style="flex:{used}"></span>' if used else ""
+    st.html(f'<div class="gieok-bar" role="img" aria-label="{said}">{bar}{rest}</div><p class="gieok-key">{said}</p>')
+
+
+def _draw_life(words: Words, mine: Owner) -> None:
+    """How long it stays in Redis without being used."""
+    hours = resource.agent().settings.memory_ttl
+    try:
+        left = mine.memory.expires(mine.tenant, mine.session) if mine.session else None
+    except MemoryAway:  # went away within this look: the next one says so
+        return
+    if not hours:
+        st.caption(f":material/schedule: {words('memory.life.ever')}")
+    elif left is not None:
+        st.caption(f":material/schedule: {words('memory.life', hours=hours, moment=moment(time.time() + left))}")

@@ -1,0 +1,117 @@
+"""All memory of the user: carried from chat to chat or not, taken along, brought in, erased."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from component import resource
+from component.markdown import plain
+from component.owner import Owner, attempt, draw_memory_error, draw_said
+from component.view import View
+from errors import BadImport, FileTooLarge, GieokError, MemoryAway
+
+FILE = "gieok-memory.json"
+
+
+def draw_takeout(view: View, mine: Owner, prefix: str) -> None:
+    """The part below the memory."""
+    words = view.words
+    st.markdown(f"## {words('memory.mine')}", anchors=False)
+    draw_said(words, "takeout")
+    _draw_switch(view, mine, prefix)
+    with st.expander(words("memory.takeout"), icon=":material/import_export:"):
+        _draw_export(view, mine, prefix)
+        _draw_import(view, mine, prefix)
+    with st.expander(words("memory.erase"), icon=":material/delete:"):
+        if mine.session:
+            _draw_erase(view, mine, prefix, "one", partial(mine.memory.erase, mine.tenant, mine.session))
+        _draw_erase(view, mine, prefix, "all", partial(mine.memory.erase_user, mine.tenant, mine.user))
+
+
+def _draw_switch(view: View, mine: Owner, prefix: str) -> None:
+    """Whether new conversations start from what earlier ones left: the user's, where the settings leave it to them."""
+    words = view.words
+    if not resource.agent().settings.user_memory:
+        st.caption(words("memory.carry.never"))
+        return
+    try:
+        on = mine.memory.carries(mine.tenant, mine.user)
+    except MemoryAway:
+        st.caption(words("memory.carry.away"))
+        return
+    key = f"{prefix}memory-carry-{on}"
+    st.toggle(words("memory.carry"), on, key=key, help=words("memory.carry.about"), on_change=_carry, args=(mine, on))
+
+
+def _carry(mine: Owner, before: bool) -> None:
+    attempt("takeout", lambda: mine.memory.set_carries(mine.tenant, not before, mine.user))
+
+
+def _draw_export(view: View, mine: Owner, prefix: str) -> None:
+    """The file is made when it is asked for."""
+    words = view.words
+    st.download_button(
+        words("memory.export"),
+        lambda: json.dumps(mine.memory.export(mine.tenant, mine.user), ensure_ascii=False, indent=1),
+        FILE,
+        "application/json",
+        key=f"{prefix}memory-export",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _draw_import(view: View, mine: Owner, prefix: str) -> None:
+    words = view.words
+    given = st.file_uploader(words("memory.import.file"), type=["json"], key=f"{prefix}memory-import-file")
+    st.caption(words("memory.import.about"))
+    if given is None:
+        return
+    if st.button(words("memory.import"), key=f"{prefix}memory-import", icon=":material/upload:"):
+        try:
+            count = mine.memory.import_(mine.tenant, _read(given.getvalue()), mine.user)
+        except GieokError as error:
+            draw_memory_error(words, error)
+        else:
+            st.success(words("memory.imported", count=count), icon=":material/check:")
+
+
+def _read(data: bytes) -> dict[str, object]:
+    limit = resource.agent().settings.import_limit
+    if len(data) > limit:
+        raise FileTooLarge(size=len(data), limit=limit)
+    try:
+        read = json.loads(data)
+    except ValueError as error:
+        raise BadImport(reason="it is not JSON") from error
+    if not isinstance(read, dict):
+        raise BadImport(reason="it is not JSON")
+    return read
+
+
+def _draw_erase(view: View, mine: Owner, prefix: str, what: str, erase: Callable[[], object]) -> None:
+    """A first click asks, the second erases."""
+    words, asked = view.words, f"{prefix}memory-erasing-{what}-{mine.session}"
+    if not st.session_state.get(asked):
+        label = words(f"memory.erase.{what}")
+        st.button(label, key=f"{prefix}memory-erase-{what}", on_click=_ask, args=(asked, True), width="stretch")
+        return
+    st.warning(plain(words(f"memory.erase.{what}.about")), icon=":material/warning:")
+    with st.container(horizontal=True, gap="small"):
+        label = words("memory.erase.go")
+        go = (asked, what, erase)
+        st.button(label, key=f"{prefix}memory-erase-{what}-go", type="primary", on_click=_erase, args=go)
+        st.button(words("chat.withdraw"), key=f"{prefix}memory-erase-{what}-not", on_click=_ask, args=(asked, False))
+
+
+def _ask(asked: str, on: bool) -> None:
+    st.session_state[asked] = on
+
+
+def _erase(asked: str, what: str, erase: Callable[[], object]) -> None:
+    st.session_state[asked] = False
+    attempt("takeout", erase, f"memory.erased.{what}")
