@@ -21,6 +21,7 @@ from store import Store, Turn
 
 BEAT = 0.1
 AHEAD_SECONDS = 90.0
+START_SECONDS = 10.0
 
 
 def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, turns: list[Turn]) -> None:
@@ -29,7 +30,7 @@ def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, t
         _follow_answer(view, live, panel, model)
     elif not view.status.settled:
         _follow_model(view, model)
-    elif not _follow_after(view, panel, turns):
+    elif not (_follow_start(panel) or _follow_after(view, panel, turns)):
         return
     st.rerun()
 
@@ -68,6 +69,17 @@ def _show_model(view: View, model: DeltaGenerator, before: Status) -> Status:
     if now is not before:
         draw_status(view.words, model, now)
     return now
+
+
+def _follow_start(panel: Panel) -> bool:
+    """Whether memory, whose tab is open, has just been started."""
+    memory, until = resource.agent().memory, time.monotonic() + START_SECONDS
+    if not panel.memory or memory is None or not memory.starting:
+        return False
+    while memory.starting and time.monotonic() < until:
+        _yield_to_clicks()
+        memory.wait(BEAT)
+    return not memory.starting
 
 
 def _follow_after(view: View, panel: Panel, turns: list[Turn]) -> bool:

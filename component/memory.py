@@ -50,6 +50,9 @@ def draw_memory(view: View, prefix: str = "") -> None:
 def _draw_away(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
     """What it means that Redis cannot be reached, and what the archive has."""
     words = view.words
+    if mine.memory.starting:  # the page looks again by itself (component.follow)
+        st.caption(words("memory.starting"))
+        return
     warn(words("memory.away"), words("memory.away.hint"))
     st.caption(plain(reason(words, seen.reason)))
     st.button(words("memory.look"), key=f"{prefix}memory-look", icon=":material/refresh:")

@@ -22,7 +22,6 @@ _REASONS = (
     (re.compile(r"it is empty"), "empty"),
     (re.compile(r"it lost what is pinned: (?P<what>.*)", re.S), "pinned"),
     (re.compile(r"it lost (?P<lost>\d+) of (?P<all>\d+) facts: (?P<what>.*)", re.S), "facts"),
-    (re.compile(r"it is being started"), "starting"),
     (re.compile(r"it is closed"), "closed"),
     (re.compile(r"it is not in the form (?P<what>.*)"), "form"),
     (re.compile(r"it is not JSON"), "json"),

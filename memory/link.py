@@ -34,6 +34,7 @@ PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _FAILURES = (RedisError, RedisClusterException, OSError)
+STARTING = "it is being started"
 _UNDERSTOOD = ("WRONGTYPE", "ERR ", "NOPERM")  # an answer: the server is there
 
 
@@ -50,7 +51,7 @@ class Link:
         self._back = back
         self._client: Client = None
         self._prompt: Client = None  # over a Unix socket: connecting cannot hang, so no other thread is needed
-        self._reason: str | None = "it is being started"
+        self._reason: str | None = STARTING
         self._change = threading.Condition()
         self._closed = threading.Event()
         self._hands = ThreadPoolExecutor(8, thread_name_prefix="memory")

@@ -21,7 +21,7 @@ from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
 from memory.known import Known
-from memory.link import Link
+from memory.link import STARTING, Link
 from memory.state import (
     KEY_CHARS,
     MOST_PINS,
@@ -105,6 +105,11 @@ class Memory:
     def away(self) -> str | None:
         """Why Redis cannot be used now, or None."""
         return self._link.away
+
+    @property
+    def starting(self) -> bool:
+        """Whether Redis has not been tried yet since this was opened: a matter of a moment."""
+        return self._link.away == STARTING
 
     def wait(self, seconds: float) -> bool:
         """Wait until Redis can be used: for background work, command line and tests."""

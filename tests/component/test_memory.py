@@ -1,0 +1,355 @@
+"""The memory tab: the real page on a real Valkey and a scripted model."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+import settings
+from component import resource
+from component.version import OPENED
+from memory import Memory, address
+from model import resolve
+from model.modelset import ModelSet
+from model.scripted import models as scripted
+from store import Finished
+from tests.memory.conftest import free_port, valkey
+from tests.memory.models import faithful, saying
+from tests.test_app import APP, texts
+
+TAB = {"ko": "기억", "en": "Memory"}
+
+
+@pytest.fixture(autouse=True)
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Memory is on, over an embedded server of its own; the model folds faithfully."""
+
+    def models(_: settings.Settings, progress: object = None) -> ModelSet:
+        return scripted(lambda messages: "네.", faithful)
+
+    monkeypatch.setattr(resolve, "models", models)
+    monkeypatch.setenv("GIEOK_MEMORY", "true")
+    monkeypatch.setenv("GIEOK_TITLES", "false")
+    settings.current.cache_clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+def memory() -> Memory:
+    found = resource.agent().memory
+    assert found is not None
+    assert found.wait(10), found.away
+    return found
+
+
+def remembered(turns: int = 6, session: str | None = None) -> str:
+    """A session with that many finished turns, folded as far as it is due."""
+    agent, held = resource.agent(), memory()
+    session = session or agent.store.create_session("en", 0.3).id
+    for number in range(1, turns + 1):
+        question = f"My item {number} costs ${number}00."
+        agent.store.accept_turn(session, question)
+        agent.store.finish_turn(session, number, Finished("done", answer="Noted."))
+        held.note_turn(agent.tenant, session, number, question, "Noted.", user=agent.user)
+    held.fold(agent.tenant, session, models=agent.models(), language="en")
+    return session
+
+
+def page(session: str | None = None, language: str = "ko") -> AppTest:
+    """The page with the memory tab open."""
+    at = AppTest.from_file(APP, default_timeout=20)
+    at.context = {"locale": "ko-KR" if language == "ko" else "en-US"}
+    if session:
+        at.query_params["s"] = session
+    at.session_state[f"tabs-{language}"] = TAB[language]
+    at.run()
+    assert not at.exception
+    return at
+
+
+def click(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click().run()
+    assert not at.exception
+    return at
+
+
+def submit(at: AppTest, label: str) -> AppTest:
+    next(each for each in at.button if each.label == label).click().run()
+    assert not at.exception
+    return at
+
+
+def html(at: AppTest) -> str:
+    return "\n".join(each.proto.body for each in at.get("html") if "<style>" not in each.proto.body)
+
+
+def said(at: AppTest) -> str:
+    """Everything that can be read, without the marks that keep it from being Markdown."""
+    boxes = [each.value for kind in (at.warning, at.success) for each in kind]
+    return "\n".join([texts(at), html(at), *boxes]).replace("\\", "")
+
+
+def test_the_tab_shows_the_memory_its_version_its_turns_and_its_budgets() -> None:
+    at = page(remembered())
+    read = said(at)
+    assert "M1 · " in read
+    assert "User said: My item 5 costs $500." in read
+    assert "6턴은 아직 기억에 없고" in read
+    assert "500 토큰 가운데" in read
+    assert "200 토큰 가운데" in read
+    assert "<dt>item 5</dt><dd>$500</dd><dd>5턴</dd>" in read
+    assert "24시간 동안 쓰지 않으면(" in read
+    assert "최대 25개 중 5개" in read
+
+
+def test_in_english_it_speaks_english() -> None:
+    read = said(page(remembered(), "en"))
+    assert "Not in the memory yet, and kept word for word: turns 6." in read
+    assert "<dd>turn 5</dd>" in read
+    assert "tokens used" in read
+
+
+def test_a_chat_without_memory_says_when_there_will_be_one() -> None:
+    assert "다섯 턴이 넘으면" in said(page())
+    assert "1-2턴은 아직 기억에 없고" in said(page(remembered(2)))
+
+
+def test_an_edit_is_saved_and_can_be_undone() -> None:
+    session = remembered()
+    at = click(page(session), "memory-edit")
+    draft = at.text_area(key=f"memory-draft-{session}")
+    assert str(draft.value).splitlines()[0] == "User said: My item 1 costs $100."
+    draft.set_value("I only buy tea.").run()
+    at = click(at, "memory-save")
+    assert "기억을 바꾸었습니다." in said(at)
+    assert memory().context("local", session).whole == "I only buy tea."
+    at = click(at, "memory-undo")
+    assert "한 판 앞의 기억으로" in said(at)
+    assert "My item 5" in memory().context("local", session).whole
+
+
+def test_a_draft_outlives_an_error_another_tab_and_a_fold() -> None:
+    session = remembered()
+    at = click(page(session), "memory-edit")
+    draft = "A very long memory. " * 1000
+    at.text_area(key=f"memory-draft-{session}").set_value(draft).run()
+    at = click(at, "memory-save")
+    assert "기억이(가) 20,000자입니다. 기억에는 16,000자까지" in said(at)
+    at.session_state["tabs-ko"] = "요약"
+    at.run()
+    assert not [each for each in at.text_area if each.key == f"memory-draft-{session}"]
+    memory().edit("local", session, "Changed elsewhere.")
+    at.session_state["tabs-ko"] = "기억"
+    at.run()
+    assert at.text_area(key=f"memory-draft-{session}").value == draft
+    assert "기억이 M1에서 M2(으)로 바뀌었습니다." in said(at)
+
+
+def test_a_memory_that_changed_behind_the_page_is_not_overwritten_unseen() -> None:
+    session = remembered()
+    at = click(page(session), "memory-edit")
+    at.text_area(key=f"memory-draft-{session}").set_value("Mine.").run()
+    memory().edit("local", session, "Theirs.")
+    at = click(at, "memory-save")
+    assert "쓰던 글은 그대로 있습니다." in said(at)
+    assert memory().context("local", session).whole == "Theirs."
+    click(at, "memory-save")
+    assert memory().context("local", session).whole == "Mine."
+
+
+def test_a_sentence_is_pinned_and_unpinned_and_a_fact_of_ones_own_too() -> None:
+    session = remembered()
+    at = click(page(session), "memory-pin-1-0")
+    assert memory().context("local", session).pins == ("User said: My item 1 costs $100.",)
+    assert "User said: My item 1 costs $100." in [each.value for each in at.text]
+    at.text_input(key=f"memory-fact-{session}").set_value("견과류 알레르기가 있다")
+    at = submit(at, "고정")
+    assert memory().context("local", session).pins[-1] == "견과류 알레르기가 있다"
+    assert at.text_input(key=f"memory-fact-{session}").value == ""
+    click(click(at, "memory-unpin-0"), "memory-unpin-0")
+    assert memory().context("local", session).pins == ()
+
+
+def test_a_fact_that_is_too_long_is_told_and_stays_where_it_was_typed() -> None:
+    session = remembered()
+    at = page(session)
+    at.text_input(key=f"memory-fact-{session}").set_value("가" * 400)
+    at = submit(at, "고정")
+    assert "사실이(가) 400자입니다. 기억에는 300자까지" in said(at)
+    assert at.text_input(key=f"memory-fact-{session}").value == "가" * 400
+
+
+def test_an_entity_is_changed_deleted_and_added() -> None:
+    session = remembered()
+    at = page(session)
+    at.menu_button(key="entity-menu-5").set_value("edit").run()
+    at.text_input(key=f"entity-value-{session}").set_value("$999")
+    at = submit(at, "저장")
+    assert "<dt>item 5</dt><dd>$999</dd><dd>6턴</dd>" in html(at)
+    at.menu_button(key="entity-menu-1").set_value("delete").run()
+    assert "<dt>item 1</dt>" not in html(at)
+    at.text_input(key=f"entity-new-key-{session}").set_value("도시")
+    at.text_input(key=f"entity-new-value-{session}").set_value("부산")
+    at = submit(at, "개체 추가")
+    assert "<dt>도시</dt><dd>부산</dd>" in html(at)
+    assert [each.key for each in memory().context("local", session).entities][-2:] == ["item 5", "도시"]
+
+
+def test_versions_show_their_turns_and_what_changed() -> None:
+    session = remembered()
+    memory().edit("local", session, "User said: My item 1 costs $100.\nI only buy tea.")
+    at = click(page(session), "memory-versions")
+    assert "<p><ins>I only buy tea.</ins></p>" in html(at)
+    assert "<p><del>User said: My item 5 costs $500.</del></p>" in html(at)
+    assert "직접 바꾼 판입니다" in html(at)
+    at.session_state[OPENED] = True  # a window is a fragment: what is done there leaves it open, not so in AppTest
+    at.selectbox(key="memory-version-2").set_value(1).run()
+    assert '<mark class="kept">$500</mark>' in html(at)
+
+
+def test_a_rejected_fold_is_told_with_its_reason() -> None:
+    session = remembered(5)
+    held, agent = memory(), resource.agent()
+    held.note_turn(agent.tenant, session, 6, "My item 6 costs $600.", "Noted.", user=agent.user)
+    assert held.fold(agent.tenant, session, models=saying("It rained.", "It rained."), language="en").reason
+    read = said(page(session))
+    assert "1-5턴으로 만든 기억을 사용하지 않았습니다: 사실 5개 가운데 5개가 빠졌습니다 (" in read
+    assert "기억은 그대로이고 턴도 남아 있습니다" in read
+
+
+def test_a_new_chat_shows_what_it_starts_from_until_the_switch_is_off() -> None:
+    remembered()
+    at = page()
+    assert "지난 대화들에서 이어받은 기억" in said(at)
+    assert "$500" in said(at)
+    at.toggle(key="memory-carry-True").set_value(False).run()
+    assert "$500" not in said(at)
+    assert not memory().carries("local")
+    at.toggle(key="memory-carry-False").set_value(True).run()
+    assert "$500" in said(at)
+
+
+def test_the_switch_is_not_offered_when_the_settings_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIEOK_USER_MEMORY", "false")
+    settings.current.cache_clear()
+    remembered()
+    at = page()
+    assert "GIEOK_USER_MEMORY=false" in said(at)
+    assert len(at.toggle) == 0
+    assert "$500" not in said(at)
+
+
+def test_erasing_asks_first_and_leaves_nothing() -> None:
+    session = remembered()
+    at = click(page(session), "memory-erase-one")
+    assert "되돌릴 수 없습니다" in said(at)
+    assert "$500" in memory().context("local", session).text
+    at = click(at, "memory-erase-one-not")
+    at = click(click(at, "memory-erase-one"), "memory-erase-one-go")
+    assert "이 대화의 기억을 지웠습니다." in said(at)
+    assert memory().context("local", session).whole == ""
+    assert memory().versions("local", session) == []
+
+
+def test_erasing_everything_reaches_every_chat() -> None:
+    one, other = remembered(), remembered()
+    at = click(click(page(one), "memory-erase-all"), "memory-erase-all-go")
+    assert "모든 기억을 지웠습니다." in said(at)
+    assert [memory().context("local", each).whole for each in (one, other)] == ["", ""]
+    assert memory().export("local")["memories"] == []
+
+
+def test_another_tenant_of_the_same_redis_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = remembered()
+    mine = resource.agent()
+    theirs = replace(mine, tenant="other")
+    monkeypatch.setattr(resource, "agent", lambda: theirs)
+    for at in (page(session), page()):
+        assert "$500" not in said(at).split("장기 기억")[-1]
+        assert "item 5" not in html(at)
+    click(click(page(session), "memory-erase-all"), "memory-erase-all-go")
+    assert "$500" in memory().context("local", session).text
+
+
+def test_what_is_remembered_is_text_and_never_markup() -> None:
+    session = remembered()
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)> **b** :red[r] {0}"
+    held = memory()
+    held.edit("local", session, hostile)
+    held.pin("local", session, hostile)
+    held.remember("local", session, hostile, hostile, turn=6)
+    at = click(page(session), "memory-versions")
+    assert hostile in [each.value for each in at.text]
+    assert "<script" not in html(at)
+    assert "<img" not in html(at).replace('<img alt=""', "")
+    assert all(not each.allow_html for each in at.markdown)
+
+
+def test_when_it_is_off_the_tab_says_so_and_what_that_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIEOK_MEMORY", "false")
+    settings.current.cache_clear()
+    at = page()
+    assert "장기 기억을 꺼 두었습니다" in said(at)
+    assert "GIEOK" in said(at)
+    assert resource.agent().memory is None
+
+
+def test_while_memory_is_away_the_tab_says_what_that_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{free_port()}/0")
+    settings.current.cache_clear()
+    read = said(page())
+    assert "지금은 장기 기억에 닿을 수 없습니다" in read
+    assert "다시 연결되면 기억합니다" in read
+    assert "대화 사이에 이어받을지는" in read
+
+
+def test_a_server_that_hangs_does_not_hold_the_page_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(address.client, "__defaults__", (300.0,))  # whatever waits for the server itself, waits long
+    port = free_port()
+    with valkey(tmp_path, port) as server:
+        monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
+        settings.current.cache_clear()
+        session = remembered()
+        memory().settle(10)
+        at = page(session)
+        server.send_signal(signal.SIGSTOP)
+        at = click(click(at, "memory-erase-all"), "memory-erase-all-go")
+        assert "지금은 장기 기억에 닿을 수 없습니다" in said(at)
+        assert "모든 기억을 지웠습니다." in said(at)
+
+
+def test_the_archive_is_shown_while_memory_is_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    port = free_port()
+    with valkey(tmp_path, port):
+        monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
+        settings.current.cache_clear()
+        session = remembered()
+        memory().settle(10)
+    at = page(session)
+    assert "보관된 기억" in said(at)
+    assert "User said: My item 5 costs $500." in said(at)
+    at = click(at, "memory-versions")
+    at.session_state[OPENED] = True
+    assert "닿을 수 없습니다" in said(click(at, "memory-back-1")) or "연결할 수 없습니다" in said(at)
+
+
+def test_all_memory_goes_out_as_a_file_and_a_wrong_file_changes_nothing() -> None:
+    from component.takeout import _read
+    from errors import BadImport
+
+    session = remembered()
+    exported = json.dumps(memory().export("local"))
+    memory().erase_user("local")
+    assert memory().import_("elsewhere", _read(exported.encode())) == 2
+    assert "$500" in memory().context("elsewhere", session).text
+    for wrong in (b"[]", b"no json", b"\xff"):
+        with pytest.raises(BadImport):
+            _read(wrong)
