@@ -11,9 +11,12 @@ from component.composer import draw_composer
 from component.failure import draw_error, retry_button
 from component.follow import follow
 from component.header import draw_header
+from component.help import draw_help
+from component.options import draw_options
 from component.page import open_page
 from component.panel import draw_panel
 from component.sidebar import draw_sidebar
+from component.tour import draw_tour
 from component.view import View, current, words
 from errors import GieokError
 
@@ -35,12 +38,15 @@ def draw(view: View) -> None:
     draw_header(view)
     left, right = st.columns([7, 3], gap="medium")
     with left:
-        turns, live = draw_chat(view)
+        turns, live, places = draw_chat(view)
         draw_composer(view)
     with right.container(height=160, key="panel", border=False):
         panel = draw_panel(view, turns)
-    announce(view.words, view.session_id, live is not None, turns[-1] if turns else None)
-    follow(view, live, panel, model, turns)
+    ended = announce(view.words, view.session_id, view.job is not None, turns[-1] if turns else None)
+    draw_tour(view.words, ended)
+    draw_help(view)
+    if not draw_options(view):
+        follow(view, live, panel, [model, *places], turns)
 
 
 main()

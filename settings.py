@@ -87,6 +87,9 @@ class Settings(BaseSettings):
     model_retries: int = Field(
         3, ge=0, le=10, description="How often a call is repeated after HTTP 429 or 5xx, with growing pauses."
     )
+    model_choice: bool = Field(
+        True, description="Let whoever opens the page choose another model in its settings, for that page alone."
+    )
     native_tools: bool | None = Field(
         None,
         description="Whether the model calls tools by itself. Empty: yes if hosted or local, no if embedded.",

@@ -31,7 +31,7 @@ def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | No
             _draw_versions(view, versions, busy)
         if turn.answer:
             copy_button(words, turn.answer, f"copy-{turn.session_id}-{turn.branch}-{number}")
-        again = partial(view.jobs.again, turn.session_id, number, turn.question)
+        again = partial(view.again, turn)
         icon = ":material/refresh:"
         st.button(
             "",
@@ -71,7 +71,7 @@ def draw_editor(view: View, turn: Turn) -> None:
     if sent or left:
         st.session_state.pop(EDITING, None)
         if sent:
-            view.jobs.again(turn.session_id, turn.number, draft, edited=True)
+            view.again(turn, draft)
         st.rerun()
 
 

@@ -123,10 +123,10 @@ _REGIONS = {
 }
 
 
-def announce(words: Words, session_id: str | None, running: bool, last: Turn | None) -> None:
+def announce(words: Words, session_id: str | None, running: bool, last: Turn | None) -> bool:
     """Tells a screen reader when an answer starts and how the ``last`` turn has ended; Up edits that turn's question.
 
-    Ctrl/⌘+K leads to the search.
+    Ctrl/⌘+K leads to the search. Returns whether an answer of this page has just ended.
     """
     outcome = last.status if last else "done"
     was_session, was_running, serial, say = st.session_state.get("announced", (None, False, 0, ""))
@@ -134,6 +134,7 @@ def announce(words: Words, session_id: str | None, running: bool, last: Turn | N
         serial, say = serial + 1, words("a11y.started")
     elif was_running and not running and session_id == was_session:
         serial, say = serial + 1, words(f"a11y.{outcome}")
+    ended = was_running and not running and session_id == was_session
     st.session_state["announced"] = (session_id, running, serial, say)
     jump = st.session_state.get("jump", (0, 0))
     data: dict[str, object] = {"jump": list(jump), "lang": words.language, "say": say, "serial": str(serial)}
@@ -141,6 +142,7 @@ def announce(words: Words, session_id: str | None, running: bool, last: Turn | N
     data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, last, running))
+    return ended
 
 
 def _edit(last: Turn | None, running: bool) -> None:

@@ -5,41 +5,43 @@ from __future__ import annotations
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from component import resource
 from component.failure import draw_error
+from component.invitation import draw_invitation
 from component.job import Refused
+from component.jump import WINDOW, away, onward, widen, window
 from component.live import Live
 from component.markdown import plain, short
-from component.model_status import privacy
-from component.page import mark_address
 from component.stage import stage
 from component.turn import draw_question, draw_turn
-from component.view import DRAFT, View, told
+from component.view import DRAFT, View, to_newest, told
 from store import Turn
 
-WINDOW = 20
-SAMPLES = ("sample.1", "sample.2", "sample.3")
 
+def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]]:
+    """Draws the conversation.
 
-def draw_chat(view: View) -> tuple[list[Turn], Live | None]:
-    """Draws the conversation. Returns the turns that it shows and the place of the running answer, if one runs."""
+    Returns the last turns, the place of the running answer if one runs and is in sight, and where else the model's
+    state is shown.
+    """
     job, refused = view.job, view.jobs.refused(view.session_id)
     turns = [turn for turn in _turns(view) if job is None or turn.number < job.turn]
     inviting = not turns and not job and not refused
     again = job.turn if job and (job.again or job.version) else None
     path = tuple(view.session.path) if view.session and again is None else None
-    live = None
+    live, places = None, []
     with (
         st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=True),
         stage("talk", (view.session_id, inviting, again, path)),
     ):
         if inviting:
-            _draw_invitation(view)
+            places = draw_invitation(view)
         else:
             live = _draw_turns(view, turns)
         _draw_notices(view)
-    return turns, live
+    return _last(view, turns), live, places
 
 
 def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
@@ -49,8 +51,11 @@ def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
         numbers = [turn.number for turn in turns]
         versions = view.store.tree.alternatives(view.session_id, numbers) if view.session_id and turns else {}
         for turn in turns:
-            last = job is None and turn is turns[-1]
+            last = job is None and turn is turns[-1] and not away(view)
             draw_turn(view, turn, last, versions.get(turn.number))
+        if away(view):
+            _draw_later(view)
+            return None
         if job is None:
             return None
         draw_question(view, job.question, str(job.turn))
@@ -77,12 +82,26 @@ def _turns(view: View) -> list[Turn]:
     """The last turns; an answer that was cut off while it was being written down is completed first."""
     if view.session_id is None:
         return []
-    size = int(st.session_state.get(f"window-{view.session_id}", WINDOW))
-    turns = view.store.turns(view.session_id, limit=size)
+    turns = window(view)
     if turns and turns[-1].status == "running" and view.job is None:
         resource.agent().reconcile(view.session_id)
-        turns = view.store.turns(view.session_id, limit=size)
+        turns = window(view)
     return turns
+
+
+def _last(view: View, turns: list[Turn]) -> list[Turn]:
+    """The last turns, also when others are shown."""
+    return view.store.turns(view.session_id, limit=5) if view.session_id and away(view) else turns
+
+
+def _draw_later(view: View) -> None:
+    """The way on from the turns that were gone to."""
+    words, session = view.words, view.session_id or ""
+    with st.container(key="later", horizontal=True, horizontal_alignment="center"):
+        icon = ":material/keyboard_arrow_down:"
+        st.button(words("chat.later"), key="load-later", icon=icon, type="tertiary", on_click=onward, args=(session,))
+        icon = ":material/vertical_align_bottom:"
+        st.button(words("chat.newest"), key="newest", icon=icon, on_click=to_newest, args=(session,))
 
 
 def _draw_earlier(view: View, turns: list[Turn]) -> None:
@@ -91,30 +110,14 @@ def _draw_earlier(view: View, turns: list[Turn]) -> None:
         return
     with st.container(key="earlier", horizontal_alignment="center"):
         label = view.words("chat.earlier", count=min(WINDOW, turns[0].number - 1))
-        st.button(label, key="load-earlier", icon=":material/history:", type="tertiary", on_click=partial(_widen, view))
-
-
-def _widen(view: View) -> None:
-    name = f"window-{view.session_id}"
-    st.session_state[name] = int(st.session_state.get(name, WINDOW)) + WINDOW
-
-
-def _draw_invitation(view: View) -> None:
-    words = view.words
-    with st.container(key="invitation", horizontal_alignment="center", gap="small"):
-        st.html(f'<div class="gieok-hero"><img alt="" width="56" height="56" src="{mark_address()}"></div>')
-        st.markdown(f"## {words('empty.title')}", anchors=False, text_alignment="center")
-        st.markdown(words("empty.text"), text_alignment="center")
-        with st.container(key="samples", gap="small"):
-            for name in SAMPLES:
-                st.button(
-                    words(name),
-                    key=name.replace(".", "-"),
-                    width="stretch",
-                    icon=f":material/{words(name + '.icon')}:",
-                    on_click=partial(view.send, words(name)),
-                )
-        st.caption(privacy(words, view.status), text_alignment="center")
+        st.button(
+            label,
+            key="load-earlier",
+            icon=":material/history:",
+            type="tertiary",
+            on_click=widen,
+            args=(view.session_id,),
+        )
 
 
 def _draw_refused(view: View, session: str, refused: Refused) -> None:
@@ -136,7 +139,7 @@ def _draw_refused(view: View, session: str, refused: Refused) -> None:
             return
         edit, resend = words("chat.to_draft"), words("chat.send_again")
         st.button(edit, key="to-draft", icon=":material/edit:", on_click=_to_draft, args=(view, session))
-        send = partial(view.jobs.send, session, refused.text)
+        send = partial(view.jobs.send, session, refused.text, view.readiness)
         st.button(resend, key="send-again", icon=":material/refresh:", on_click=send)
 
 

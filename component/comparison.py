@@ -15,6 +15,7 @@ from component.prompt_bar import draw_prompt
 from component.view import View
 from errors import GieokError
 from graph import compare
+from graph.agent import Agent
 from graph.compare import Answered, Variant
 
 OPENED = "comparison-opened"
@@ -65,7 +66,7 @@ def _draw(view: View, session: str) -> None:
     if st.button(words("compare.go"), key="compare-go", type="primary", icon=":material/compare:"):
         for key, side in zip(keys, sides, strict=True):
             resource.errands().dismiss(key)
-            resource.errands().start(key, _work(session, text, side))
+            resource.errands().start(key, _work(view.agent, session, text, side))
     errands = [resource.errands().of(key) for key in keys]
     if any(errands):
         _follow(view, errands)
@@ -91,7 +92,7 @@ def _name(view: View, variant: Variant) -> str:
 
 def _price(view: View, session: str, text: str, sides: list[Variant]) -> str:
     """What both sides need, added up."""
-    costs = [compare.cost(resource.agent(), session, text, side) for side in sides]
+    costs = [compare.cost(view.agent, session, text, side) for side in sides]
     tokens = sum(cost.prompt_tokens + cost.summary_tokens for cost in costs)
     calls = len(sides) + sum(cost.summary_calls for cost in costs)
     prices = [cost.usd for cost in costs]
@@ -99,9 +100,9 @@ def _price(view: View, session: str, text: str, sides: list[Variant]) -> str:
     return said if None in prices else f"{said} · ${sum(price or 0 for price in prices):.4f}"
 
 
-def _work(session: str, text: str, side: Variant) -> Callable[[Errand], Answered | None]:
+def _work(agent: Agent, session: str, text: str, side: Variant) -> Callable[[Errand], Answered | None]:
     def work(errand: Errand) -> Answered | None:
-        for piece in compare.answer(resource.agent(), session, text, side, errand.stop):
+        for piece in compare.answer(agent, session, text, side, errand.stop):
             if isinstance(piece, Answered):
                 return piece
             errand.text += piece

@@ -41,8 +41,7 @@ class Errands:
             running = self._known.get(key)
             if running is not None and not running.done:
                 return
-            errand = self._known[key] = Errand()
-            threading.Thread(target=_run, args=(errand, work), name="errand", daemon=True).start()
+            self._known[key] = begin(work)
 
     def dismiss(self, key: Hashable) -> None:
         """Forgets it, and stops it if it runs."""
@@ -50,6 +49,13 @@ class Errands:
             errand = self._known.pop(key, None)
         if errand is not None:
             errand.stop.set()
+
+
+def begin(work: Callable[[Errand], Any]) -> Errand:
+    """Runs ``work`` in a thread of its own; the errand is known to the caller alone."""
+    errand = Errand()
+    threading.Thread(target=_run, args=(errand, work), name="errand", daemon=True).start()
+    return errand
 
 
 def _run(errand: Errand, work: Callable[[Errand], Any]) -> None:

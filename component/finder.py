@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from component import resource
+from component.jump import leap
 from component.markdown import plain, short
 from component.view import View, show, tell
 from errors import GieokError
@@ -41,11 +42,7 @@ def _go(view: View, hit: Hit) -> None:
         if hit.number is not None and hit.branch is not None:
             if not hit.current:
                 resource.agent().switch(hit.session_id, hit.number, hit.branch)
-            count = view.store.session(hit.session_id).turn_count
-            name = f"window-{hit.session_id}"
-            wanted = count - hit.number + 3
-            st.session_state[name] = max(int(st.session_state.get(name, 20)), wanted)
-            st.session_state["jump"] = (int(st.session_state.get("jump", (0, 0))[0]) + 1, hit.number)
+            leap(hit.session_id, hit.number, view.store.session(hit.session_id).turn_count)
         show(hit.session_id)
     except GieokError as error:
         tell(error)

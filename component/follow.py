@@ -6,11 +6,13 @@ Everything else is drawn before; any click or key stroke interrupts the wait and
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component import resource
+from component.job import Job
 from component.live import Live
 from component.model_status import draw_status
 from component.panel import Panel
@@ -24,9 +26,15 @@ AHEAD_SECONDS = 90.0
 START_SECONDS = 10.0
 
 
-def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, turns: list[Turn]) -> None:
+Places = Sequence[DeltaGenerator]
+"""Where the model's state is shown."""
+
+
+def follow(view: View, live: Live | None, panel: Panel, model: Places, turns: list[Turn]) -> None:
     """Follows the answer, else the model's loading, else what is made after the answer; then runs the page anew."""
-    if live is not None:
+    if view.job is not None and live is None:  # the reader is further back
+        _follow_unseen(view.job)
+    elif live is not None:
         _follow_answer(view, live, panel, model)
     elif not view.status.settled:
         _follow_model(view, model)
@@ -35,7 +43,13 @@ def follow(view: View, live: Live | None, panel: Panel, model: DeltaGenerator, t
     st.rerun()
 
 
-def _follow_answer(view: View, live: Live, panel: Panel, model: DeltaGenerator) -> None:
+def _follow_unseen(job: Job) -> None:
+    while not job.progress.ended:
+        _yield_to_clicks()
+        job.wait(job.progress.version, BEAT)
+
+
+def _follow_answer(view: View, live: Live, panel: Panel, model: Places) -> None:
     status, report, made = view.status, None, 0
     while True:
         progress = live.job.progress
@@ -55,7 +69,7 @@ def _follow_answer(view: View, live: Live, panel: Panel, model: DeltaGenerator) 
         time.sleep(0.03)
 
 
-def _follow_model(view: View, model: DeltaGenerator) -> None:
+def _follow_model(view: View, model: Places) -> None:
     status = view.status
     while not status.settled:
         status = _show_model(view, model, status)
@@ -63,11 +77,12 @@ def _follow_model(view: View, model: DeltaGenerator) -> None:
         time.sleep(BEAT)
 
 
-def _show_model(view: View, model: DeltaGenerator, before: Status) -> Status:
+def _show_model(view: View, model: Places, before: Status) -> Status:
     """Redraws the model's state when it has changed."""
     now = view.readiness.status
     if now is not before:
-        draw_status(view.words, model, now)
+        for place in model:
+            draw_status(view.words, place, now)
     return now
 
 

@@ -27,6 +27,7 @@ from graph.event import (
     ToolFinished,
     ToolStarted,
 )
+from model.modelset import ModelSet
 
 log = logging.getLogger(__name__)
 
@@ -34,12 +35,22 @@ log = logging.getLogger(__name__)
 class Runs(Protocol):
     """What a job needs of the agent."""
 
-    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]: ...
+    def run(
+        self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
+    ) -> Iterator[Event]: ...
 
-    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]: ...
+    def retry(
+        self, session_id: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
+    ) -> Iterator[Event]: ...
 
     def again(
-        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
+        self,
+        session_id: str,
+        number: int,
+        text: str | None = None,
+        *,
+        stop: threading.Event | None = None,
+        models: ModelSet | None = None,
     ) -> Iterator[Event]: ...
 
 
@@ -74,11 +85,13 @@ class Job:
     """One turn that runs. ``again``: the last turn tried again; ``turn``: its number.
 
     ``version``: another version of that turn, with the same question or, when ``edited``, with ``question``.
+    ``readiness``: the models it runs with.
     """
 
     session: str
     question: str
     turn: int
+    readiness: Readiness
     again: bool = False
     version: bool = False
     edited: bool = False
@@ -118,8 +131,19 @@ class Refused:
     turn: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A message that waits for the running turn, and the models of the page that sent it."""
+
+    text: str
+    readiness: Readiness
+
+
 class Jobs:
-    """The running turns of this process, at most one per session, and the messages that wait behind them."""
+    """The running turns of this process, at most one per session, and the messages that wait behind them.
+
+    ``readiness`` of a message: the models of the page that it comes from; by default those of the process.
+    """
 
     def __init__(self, agent: Runs, readiness: Readiness, turn_count: Callable[[str], int]) -> None:
         self._agent = agent
@@ -127,7 +151,7 @@ class Jobs:
         self._turn_count = turn_count
         self._lock = threading.Lock()
         self._running: dict[str, Job] = {}
-        self._queued: dict[str, list[str]] = {}
+        self._queued: dict[str, list[Waiting]] = {}
         self._refused: dict[str, Refused] = {}
 
     def of(self, session: str | None) -> Job | None:
@@ -136,39 +160,44 @@ class Jobs:
 
     def queued(self, session: str | None) -> list[str]:
         """The messages that wait for the running turn, first to go first."""
-        return list(self._queued.get(session, ())) if session else []
+        return [each.text for each in self._queued.get(session, ())] if session else []
 
     def refused(self, session: str | None) -> Refused | None:
         """The last message of a session that did not become a turn."""
         return self._refused.get(session) if session else None
 
-    def send(self, session: str, text: str) -> None:
+    def send(self, session: str, text: str, readiness: Readiness | None = None) -> None:
         """Starts a turn, or queues the text behind the one that runs."""
+        models = readiness or self._readiness
         with self._lock:
             self._refused.pop(session, None)
             if session in self._running:
-                self._queued.setdefault(session, []).append(text)
+                self._queued.setdefault(session, []).append(Waiting(text, models))
                 return
-            self._start(Job(session, text, self._turn_count(session) + 1))
+            self._start(Job(session, text, self._turn_count(session) + 1, models))
 
-    def retry(self, session: str, question: str) -> None:
+    def retry(self, session: str, question: str, readiness: Readiness | None = None) -> None:
         """Runs the last turn again; nothing happens when a turn already runs."""
+        models = readiness or self._readiness
         with self._lock:
             if session not in self._running:
-                self._start(Job(session, question, self._turn_count(session), again=True))
+                self._start(Job(session, question, self._turn_count(session), models, again=True))
 
-    def again(self, session: str, number: int, question: str, edited: bool = False) -> None:
+    def again(
+        self, session: str, number: int, question: str, edited: bool = False, readiness: Readiness | None = None
+    ) -> None:
         """Another version of a turn; ``edited``: with this question. Nothing happens when a turn already runs."""
+        models = readiness or self._readiness
         with self._lock:
             if session not in self._running:
                 self._refused.pop(session, None)
-                self._start(Job(session, question, number, version=True, edited=edited))
+                self._start(Job(session, question, number, models, version=True, edited=edited))
 
     def withdraw(self, session: str, index: int) -> str | None:
         """Takes a queued message back."""
         with self._lock:
             waiting = self._queued.get(session, [])
-            return waiting.pop(index) if index < len(waiting) else None
+            return waiting.pop(index).text if index < len(waiting) else None
 
     def dismiss(self, session: str) -> Refused | None:
         """Forgets the refused message and hands it out."""
@@ -193,17 +222,18 @@ class Jobs:
             self._end(job)
 
     def _events(self, job: Job) -> Iterator[Event]:
-        if not self._readiness.wait(job.stop):
+        if not job.readiness.wait(job.stop):
             self._refuse(job, None)
             return
         job.change(waiting=False)
+        models = job.readiness.models()
         if job.version:
             text = job.question if job.edited else None
-            yield from self._agent.again(job.session, job.turn, text, stop=job.stop)
+            yield from self._agent.again(job.session, job.turn, text, stop=job.stop, models=models)
         elif job.again:
-            yield from self._agent.retry(job.session, stop=job.stop)
+            yield from self._agent.retry(job.session, stop=job.stop, models=models)
         else:
-            yield from self._agent.run(job.session, job.question, stop=job.stop)
+            yield from self._agent.run(job.session, job.question, stop=job.stop, models=models)
 
     def _refuse(self, job: Job, error: GieokError | None) -> None:
         again = job.again or (job.version and not job.edited)
@@ -216,7 +246,8 @@ class Jobs:
             failed = job.session in self._refused or isinstance(job.progress.end, Failed)
             waiting = self._queued.get(job.session, [])
             if waiting and not failed:
-                self._start(Job(job.session, waiting.pop(0), job.turn + 1))
+                following = waiting.pop(0)
+                self._start(Job(job.session, following.text, job.turn + 1, following.readiness))
         job.change(ended=True)
 
 

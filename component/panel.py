@@ -15,11 +15,12 @@ from streamlit.delta_generator import DeltaGenerator
 from component.comparison import OPENED as COMPARED
 from component.comparison import draw_comparison, draw_entry
 from component.context import draw_context
+from component.jump import LEFT, leap
 from component.memory import draw_memory
 from component.prompt_bar import draw_prompt
 from component.revision import OPENED, ask_revision, draw_revision
 from component.stage import stage
-from component.summary import draw_summaries
+from component.summary import Way, draw_summaries
 from component.total import draw_due, draw_totals, totals
 from component.version import OPENED as RECALLED
 from component.version import draw_versions
@@ -67,12 +68,14 @@ def draw_panel(view: View, turns: Sequence[Turn]) -> Panel:
 def draw_drawer(view: View) -> None:
     """The same as a drawer from the right."""
     turns = view.store.turns(view.session_id, limit=5) if view.session_id else []
+    st.session_state.pop(LEFT, None)
 
     @st.dialog(view.words("panel.title"), position="right", width="medium")
     def drawer() -> None:
         with st.container(key="drawer"):
             _draw(view, "drawer-").show_prompt(last_report(turns))
-        if any(name in st.session_state for name in (OPENED, COMPARED, RECALLED)):
+        left = st.session_state.pop(LEFT, False)
+        if left or any(name in st.session_state for name in (OPENED, COMPARED, RECALLED)):
             st.rerun()
 
     drawer()
@@ -107,22 +110,32 @@ def _draw_summaries(view: View, prefix: str) -> Panel:
     words = view.words
     st.markdown(f"## {words('panel.history')}", anchors=False)
     st.caption(words("panel.current", rate=f"{view.rate:g}"))
-    history = st.empty()
+    history = st.container(key=f"{prefix}panel-history").empty()
     st.markdown(f"## {words('due.title')}", anchors=False)
     draw_due(words, view.session.turn_count if view.session else 0)
     st.markdown(f"## {words('prompt.title')}", anchors=False)
-    panel = Panel(view, history, st.empty(), prefix)
+    panel = Panel(view, history, st.container(key=f"{prefix}panel-prompt").empty(), prefix)
     panel.show_summaries()
     return panel
 
 
 def _draw_history(view: View, summaries: Sequence[Summary], prefix: str) -> None:
-    closer = None if view.job else ask_revision
-    draw_summaries(view.words, summaries[-CARDS:], len(summaries) - CARDS, closer, prefix)
+    ways = () if view.job else ((view.words("revision.open"), "difference", ask_revision), _to_turns(view))
+    draw_summaries(view.words, summaries[-CARDS:], len(summaries) - CARDS, ways, prefix)
     if not summaries:
         return
     st.markdown(f"## {view.words('total.title')}", anchors=False)
     draw_totals(view.words, totals(summaries))
+
+
+def _to_turns(view: View) -> Way:
+    """Shows the turns of a summary in the conversation."""
+
+    def go(first_turn: int) -> None:
+        if view.session is not None:
+            leap(view.session.id, first_turn, view.session.turn_count)
+
+    return view.words("jump.turns"), "my_location", go
 
 
 def _summaries(view: View) -> list[Summary]:

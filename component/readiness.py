@@ -8,13 +8,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from errors import GieokError, Unexpected, trace
+from errors import (
+    DiskFull,
+    EmbeddedFailed,
+    GieokError,
+    Unexpected,
+    WeightsCancelled,
+    WeightsCorrupt,
+    WeightsMissing,
+    trace,
+)
 from model.modelset import ModelSet
 from model.weights import Progress
 
 log = logging.getLogger(__name__)
 State = Literal["looking", "fetching", "loading", "ready", "failed"]
 
+_OF_EMBEDDED = (DiskFull, EmbeddedFailed, WeightsCancelled, WeightsCorrupt, WeightsMissing)
 
 Resolve = Callable[[Callable[[Progress], None]], ModelSet]
 
@@ -35,10 +45,14 @@ class Status:
 
 
 class Readiness:
-    """The models of this process. ``resolve`` finds them and may take minutes; it runs in a thread of its own."""
+    """Models that are had once. ``resolve`` finds them and may take minutes; it runs in a thread of its own.
+
+    ``cancelled``: set when the fetching of weights is to stop; a new attempt has a new one.
+    """
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
+        self.cancelled = threading.Event()
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
         self._status = Status("looking")
@@ -47,14 +61,31 @@ class Readiness:
     def status(self) -> Status:
         return self._status
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it came down to the embedded model, as far as is known by now."""
+        now = self._status
+        kind = now.models.kind if now.models else None
+        return kind == "embedded" or now.fetched is not None or isinstance(now.error, _OF_EMBEDDED)
+
     def start(self) -> None:
         """Begins, or begins again after a failure; a running attempt goes on."""
         with self._condition:
             if self._status.state == "ready" or (self._thread is not None and self._thread.is_alive()):
                 return
             self._status = Status("looking")
+            self.cancelled = threading.Event()
             self._thread = threading.Thread(target=self._run, name="models", daemon=True)
             self._thread.start()
+
+    @property
+    def started(self) -> bool:
+        """Whether it was ever asked for."""
+        return self._thread is not None
+
+    def cancel(self) -> None:
+        """Stops fetching weights; what has arrived is kept."""
+        self.cancelled.set()
 
     def wait(self, stop: threading.Event) -> bool:
         """Waits until the models are there; False when ``stop`` came first. Raises what kept them away."""

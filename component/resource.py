@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -13,13 +14,32 @@ from component.readiness import Readiness
 from graph import documents
 from graph.agent import Agent, open_agent
 from model import resolve
+from model.modelset import ModelSet
+from model.weights import Progress
 
 
 @st.cache_resource(show_spinner=False)
 def readiness() -> Readiness:
     """The models of this process; the search for them begins with the first page."""
-    ready = Readiness(lambda progress: resolve.models(settings.current(), progress=progress))
+    now = settings.current()
+    ready = embedded() if now.provider == "embedded" else _readiness(now)
     ready.start()
+    return ready
+
+
+@st.cache_resource(show_spinner=False)
+def embedded() -> Readiness:
+    """The embedded model, shared by all pages that choose it; nothing is fetched before one does."""
+    return _readiness(settings.current().model_copy(update={"provider": "embedded"}))
+
+
+def _readiness(of: settings.Settings) -> Readiness:
+    ready: Readiness
+
+    def look(progress: Callable[[Progress], None]) -> ModelSet:
+        return resolve.models(of, progress=progress, cancel=ready.cancelled)
+
+    ready = Readiness(look)
     return ready
 
 

@@ -109,7 +109,7 @@ def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
     errand = resource.errands().of(key)
     with st.container(horizontal=True, vertical_alignment="bottom", key="remake"):
         rate = st.slider(words("rate.label"), 0.1, 0.5, now.rate, 0.05, key=f"remake-rate-{now.id}")
-        start = partial(_start, session, first, rate)
+        start = partial(_start, view, session, first, rate)
         running = errand is not None and not errand.done
         ready = view.status.state == "ready" and not running
         st.button(
@@ -127,9 +127,11 @@ def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
         st.rerun(scope="fragment")
 
 
-def _start(session: str, first: int, rate: float) -> None:
+def _start(view: View, session: str, first: int, rate: float) -> None:
+    agent = view.agent
+
     def work(errand: Errand) -> Summary:
-        return resource.agent().remake_summary(session, first, rate, stop=errand.stop)
+        return agent.remake_summary(session, first, rate, stop=errand.stop)
 
     resource.errands().start(("remake", session, first), work)
 

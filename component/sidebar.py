@@ -9,8 +9,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from component.catalogue import LANGUAGES
 from component.finder import draw_finder
+from component.help import ask_help
 from component.markdown import plain, short
 from component.model_status import draw_model
+from component.options import ask_options
 from component.session import age, ask_import, draw_session_menu, draw_undo, draw_windows
 from component.view import LANGUAGE, RATE_NEW, View, show, tell
 from errors import GieokError
@@ -38,13 +40,11 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             with st.container(key="sessions", gap=None):
                 _draw_sessions(view)
         with st.container(key="side-foot", gap="small"):
-            with st.expander(words("settings.title"), expanded=True):
+            with st.container(key="rate"), st.expander(words("settings.title"), expanded=True):
                 _draw_rate(view)
             place = _draw_model(view)
             _draw_language(view)
-            st.button(
-                words("session.import"), key="import", type="tertiary", icon=":material/upload:", on_click=ask_import
-            )
+            _draw_foot(view)
     draw_windows(view)
     return place
 
@@ -116,6 +116,17 @@ def _draw_model(view: View) -> DeltaGenerator:
     with st.container(key="model", gap="xsmall"):
         st.caption(view.words("model.title"))
         return draw_model(view.words, view.readiness, view.status)
+
+
+def _draw_foot(view: View) -> None:
+    """The ways to the settings, the help and the import."""
+    words = view.words
+    with st.container(key="foot", horizontal=True, gap="xsmall", wrap=True):
+        for name, icon, action in (("options", "settings", ask_options), ("help", "help", ask_help)):
+            label, icon = words(f"{name}.open"), f":material/{icon}:"
+            st.button(label, key=f"open-{name}-window", type="tertiary", icon=icon, on_click=action)
+        label = words("session.import")
+        st.button(label, key="import", type="tertiary", icon=":material/upload:", on_click=ask_import)
 
 
 def _draw_language(view: View) -> None:

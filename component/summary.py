@@ -10,6 +10,9 @@ from component.catalogue import Words
 from component.markdown import plain, short, shown
 from store import Summary
 
+Way = tuple[str, str, Callable[[int], None]]
+"""What can be done with a summary: its label, its icon, and the action on its first turn."""
+
 LOST_SHOWN = 6
 FACT_CHARS = 40
 
@@ -18,12 +21,12 @@ def draw_summaries(
     words: Words,
     summaries: Sequence[Summary],
     earlier: int,
-    closer: Callable[[int], None] | None = None,
+    ways: Sequence[Way] = (),
     prefix: str = "",
 ) -> None:
     """One card per summary, oldest first; ``earlier`` more are not shown.
 
-    ``closer``: looks at one closely, by its first turn; None while an answer runs and the cards are drawn again.
+    ``ways``: what can be done with a card; none while an answer runs and the cards are drawn again.
     """
     if not summaries:
         st.caption(words("panel.none"))
@@ -32,19 +35,16 @@ def draw_summaries(
     for summary in summaries:
         with st.container(border=True, gap="xsmall"):
             _draw_card(words, summary)
-            if closer is not None and summary.record is not None:
-                _draw_closer(words, summary, closer, prefix)
+            if ways and summary.record is not None:
+                _draw_ways(summary.turns[0], ways, prefix)
 
 
-def _draw_closer(words: Words, summary: Summary, closer: Callable[[int], None], prefix: str) -> None:
-    st.button(
-        words("revision.open"),
-        key=f"{prefix}closer-{summary.turns[0]}",
-        icon=":material/difference:",
-        type="tertiary",
-        on_click=closer,
-        args=(summary.turns[0],),
-    )
+def _draw_ways(first: int, ways: Sequence[Way], prefix: str) -> None:
+    with st.container(key=f"{prefix}ways-{first}", horizontal=True, gap="small"):
+        for label, icon, action in ways:
+            key = f"{prefix}{'closer' if icon == 'difference' else icon}-{first}"
+            icon = f":material/{icon}:"
+            st.button(label, key=key, icon=icon, type="tertiary", on_click=action, args=(first,))
 
 
 def _draw_card(words: Words, summary: Summary) -> None:

@@ -44,7 +44,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
 
 
 def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None) -> None:
-    again = partial(view.jobs.retry, turn.session_id, turn.question)
+    again = partial(view.retry, turn)
     if turn.status == "failed":
         error = turn.error or {}
         draw_turn_error(view.words, error)

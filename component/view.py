@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 import settings
-from component import resource
+from component import choice, resource
 from component.catalogue import Language, Words, choose
 from component.job import Job, Jobs
 from component.readiness import Readiness, Status
 from errors import GieokError, SessionUnknown
-from store import Session, Store
+from graph.agent import Agent
+from store import Session, Store, Turn
 
 SESSION = "s"
 LANGUAGE = "lang"
@@ -54,9 +55,24 @@ class View:
         """Sends a message; the first one creates the session. What goes wrong is told on the page."""
         try:
             session = self.session_id or self._create()
-            self.jobs.send(session, text)
+            to_newest(session)
+            self.jobs.send(session, text, self.readiness)
         except GieokError as error:
             tell(error)
+
+    def retry(self, turn: Turn) -> None:
+        """Tries the last turn again."""
+        self.jobs.retry(turn.session_id, turn.question, self.readiness)
+
+    def again(self, turn: Turn, text: str | None = None) -> None:
+        """Another version of a turn, with the same question or with ``text``."""
+        question = turn.question if text is None else text
+        self.jobs.again(turn.session_id, turn.number, question, text is not None, self.readiness)
+
+    @property
+    def agent(self) -> Agent:
+        """The agent with the models of this page, for what calls a model beside a turn."""
+        return resource.agent().using(self.status.models)
 
     def _create(self) -> str:
         created = self.store.create_session(self.words.language, self.rate)
@@ -76,9 +92,15 @@ def language() -> Language:
 def current(said: Words) -> View:
     """The view that the address asks for; an unknown session becomes a new chat with a notice."""
     store = resource.agent().store
-    jobs, readiness, session = resource.jobs(), resource.readiness(), _session(store)
+    jobs, readiness, session = resource.jobs(), choice.readiness(), _session(store)
     job = jobs.of(session.id) if session else None
     return View(said, store, jobs, readiness, session, job, readiness.status)
+
+
+def to_newest(session_id: str) -> None:
+    """Shows the last turns again (``component.jump`` goes to others)."""
+    st.session_state.pop(f"until-{session_id}", None)
+    st.session_state.pop(f"window-{session_id}", None)
 
 
 def show(session_id: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -32,12 +33,13 @@ Offered = tuple[Listed, ...]
 Report = Callable[[weights.Progress], None]
 
 
-def models(settings: Settings, progress: Report | None = None) -> ModelSet:
-    """The models of this process, ready to answer. May take minutes the first time: weights are fetched, a model loads.
+def models(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> ModelSet:
+    """The models that the settings ask for, ready to answer.
 
-    ``progress`` follows the fetching of weights. Raises what ``find`` raises.
+    May take minutes the first time: weights are fetched, a model loads. ``progress`` follows the fetching of weights,
+    ``cancel`` stops it. Raises what ``find`` raises.
     """
-    found = find(settings, progress)
+    found = find(settings, progress, cancel)
     count, exact = token.counter(found)
     chat, utility = _role(found, "chat", settings), _role(found, "utility", settings)
     return ModelSet(
@@ -54,7 +56,7 @@ def models(settings: Settings, progress: Report | None = None) -> ModelSet:
     )
 
 
-def find(settings: Settings, progress: Report | None = None) -> Found:
+def find(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> Found:
     """The endpoint to use; the embedded server is started when it is the one.
 
     Raises ``BadSetting``, ``ModelUnreachable``, ``KeyRejected``, or what ``weights.ensure`` and ``embedded.connect``
@@ -63,7 +65,7 @@ def find(settings: Settings, progress: Report | None = None) -> Found:
     if _hosted_wanted(settings):
         return _hosted(settings)
     local = _local(settings)
-    return local or _embedded(settings, progress)
+    return local or _embedded(settings, progress, cancel)
 
 
 def needs_weights(settings: Settings) -> bool:
@@ -71,6 +73,11 @@ def needs_weights(settings: Settings) -> bool:
     if _hosted_wanted(settings) or weights.ready(settings):
         return False
     return settings.provider == "embedded" or (settings.provider == "auto" and _first_local(settings) is None)
+
+
+def servers(settings: Settings) -> list[tuple[str, tuple[str, ...]]]:
+    """Every address of a local server with the names of its chat models; none where nobody answers."""
+    return [(url, tuple(model.name for model in offered)) for url, offered in _answers(settings)]
 
 
 # --- the three kinds ----------------------------------------------------------------------------
@@ -128,14 +135,17 @@ def _first_local(settings: Settings) -> tuple[str, Offered] | None:
 
     With CHAT_MODEL set, a server that has that model goes before those that have not.
     """
-    urls = [url.rstrip("/") for url in settings.local_servers]
-    if not urls:
-        return None
-    with ThreadPoolExecutor(len(urls)) as pool:
-        answers = zip(urls, pool.map(partial(_asked, timeout=settings.local_timeout), urls), strict=True)
-    having = [(url, offered) for url, offered in answers if offered]
+    having = [(url, offered) for url, offered in _answers(settings) if offered]
     wanted = [pair for pair in having if settings.chat_model in {model.name for model in pair[1]}]
     return next(iter(wanted or having), None)
+
+
+def _answers(settings: Settings) -> list[tuple[str, Offered]]:
+    urls = [url.rstrip("/") for url in settings.local_servers]
+    if not urls:
+        return []
+    with ThreadPoolExecutor(len(urls)) as pool:
+        return list(zip(urls, pool.map(partial(_asked, timeout=settings.local_timeout), urls), strict=True))
 
 
 def _asked(url: str, timeout: float) -> Offered:
@@ -166,8 +176,8 @@ def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered,
     )
 
 
-def _embedded(settings: Settings, progress: Report | None) -> Found:
-    path = weights.ensure(settings, progress) if progress else weights.ensure(settings)
+def _embedded(settings: Settings, progress: Report | None, cancel: threading.Event | None) -> Found:
+    path = weights.ensure(settings, progress or (lambda _: None), cancel)
     server = embedded.connect(settings, path)
     name = embedded.name(settings)
     asked = context_size(server.url, server.key, name, settings.local_timeout) or settings.embedded_context

@@ -41,7 +41,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Puts scripted models behind the page: ``chat`` a list of answers or a function of the messages."""
 
     def put(chat: Any = (), utility: Any = summarised, **fields: Any) -> None:
-        def models(_: settings.Settings, progress: object = None) -> ModelSet:
+        def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
             return scripted(ScriptedModel(chat, **fields), utility)
 
         monkeypatch.setattr(resolve, "models", models)
@@ -114,7 +114,7 @@ def test_the_slider_is_the_specified_one(serve: Serve) -> None:
     ],
 )
 def test_it_says_where_the_conversation_goes(monkeypatch: pytest.MonkeyPatch, url: str, said: str) -> None:
-    monkeypatch.setattr(resolve, "models", lambda _, progress=None: replace(scripted(), url=url))
+    monkeypatch.setattr(resolve, "models", lambda _, progress=None, cancel=None: replace(scripted(), url=url))
     assert said in texts(page()).splitlines()
 
 
@@ -216,7 +216,7 @@ def test_a_message_that_is_too_long_can_be_taken_back(serve: Serve, monkeypatch:
 def test_without_a_model_the_page_says_why_and_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[GieokError | None] = [WeightsMissing(name="qwen", tried="huggingface")]
 
-    def models(_: settings.Settings, progress: object = None) -> ModelSet:
+    def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
         error = tries.pop() if tries else None
         if error:
             raise error

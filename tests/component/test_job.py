@@ -12,6 +12,7 @@ from component.job import Job, Jobs
 from component.readiness import Readiness
 from errors import MessageTooLong, ModelUnreachable, WeightsMissing
 from graph.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
+from model.modelset import ModelSet
 from model.scripted import models
 from model.weights import Progress as Fetched
 
@@ -26,7 +27,9 @@ class Agent:
         self.raises: Exception | None = None
         self.fails = False
 
-    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+    def run(
+        self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
+    ) -> Iterator[Event]:
         if self.raises:
             raise self.raises
         self.said.append(text)
@@ -43,12 +46,20 @@ class Agent:
                 break
         yield Done(number, " ".join(words), stopped=stop is not None and stop.is_set())
 
-    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+    def retry(
+        self, session_id: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
+    ) -> Iterator[Event]:
         yield Token("again")
         yield Done(len(self.said), "again")
 
     def again(
-        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
+        self,
+        session_id: str,
+        number: int,
+        text: str | None = None,
+        *,
+        stop: threading.Event | None = None,
+        models: ModelSet | None = None,
     ) -> Iterator[Event]:
         yield Done(number, text or "once more")
 
@@ -254,7 +265,9 @@ def test_without_a_model_the_message_is_kept_and_can_be_sent_later() -> None:
 
 def test_steps_are_told_as_they_happen() -> None:
     class Working(Agent):
-        def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+        def run(
+            self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
+        ) -> Iterator[Event]:
             yield SummaryStarted((1, 2, 3))
             yield SummaryMade((1, 2, 3), None, error="it was longer", seconds=2)
             yield ToolStarted("c1", "calculate", {"expression": "1/0"})

@@ -107,7 +107,10 @@ class Person:
     page: Page
     app: App
 
-    def open(self, path: str = "/", ready: str = "모델 준비됨") -> None:
+    def open(self, path: str = "/", ready: str = "모델 준비됨", tour: bool = False) -> None:
+        """Opens the page; without ``tour`` as somebody who has seen the tour."""
+        if not tour:
+            self.page.add_init_script("localStorage.setItem('gieok-tour', 'seen')")
         self.page.goto(self.app.url + path)
         expect(self.input).to_be_visible(timeout=30_000)
         if ready:

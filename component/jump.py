@@ -1,0 +1,59 @@
+"""Going to a turn of the open conversation, however far back: a window of turns around it is shown, not all since."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from component.view import View, show, to_newest
+from store import Turn
+
+WINDOW = 20
+BEFORE = 3
+LEFT = "jumped"
+
+
+def leap(session_id: str, number: int, count: int) -> None:
+    """Opens the session at turn ``number`` of its ``count`` turns."""
+    if count - number < WINDOW - BEFORE:
+        to_newest(session_id)
+    else:
+        st.session_state[_until(session_id)] = number - BEFORE + WINDOW - 1
+        st.session_state[_size(session_id)] = WINDOW
+    st.session_state["jump"] = (int(st.session_state.get("jump", (0, 0))[0]) + 1, number)
+    st.session_state[LEFT] = True
+    show(session_id)
+
+
+def window(view: View) -> list[Turn]:
+    """The turns to show: the last ones, or those around the turn that was gone to."""
+    if view.session is None:
+        return []
+    until, size = st.session_state.get(_until(view.session.id)), st.session_state.get(_size(view.session.id), WINDOW)
+    return view.store.turns(view.session.id, before=None if until is None else int(until) + 1, limit=int(size))
+
+
+def away(view: View) -> bool:
+    """Whether the last turn is not shown, because the reader is further back."""
+    if view.session is None:
+        return False
+    until = st.session_state.get(_until(view.session.id))
+    return until is not None and int(until) < view.session.turn_count
+
+
+def widen(session_id: str) -> None:
+    """Shows more earlier turns."""
+    st.session_state[_size(session_id)] = int(st.session_state.get(_size(session_id), WINDOW)) + WINDOW
+
+
+def onward(session_id: str) -> None:
+    """Shows more later turns."""
+    st.session_state[_until(session_id)] = int(st.session_state[_until(session_id)]) + WINDOW
+    widen(session_id)
+
+
+def _until(session_id: str) -> str:
+    return f"until-{session_id}"
+
+
+def _size(session_id: str) -> str:
+    return f"window-{session_id}"

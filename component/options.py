@@ -1,0 +1,62 @@
+"""The settings window: which model answers, how the page looks, and what the prompt may hold."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from component.budget import draw_budgets
+from component.catalogue import LANGUAGES
+from component.picker import draw_picker
+from component.theme import draw_theme
+from component.view import LANGUAGE, View
+
+OPENED = "options-opened"
+
+
+def ask_options() -> None:
+    """Opens the window in the next run."""
+    st.session_state[OPENED] = True
+
+
+def draw_options(view: View) -> bool:
+    """The window, when it was asked for; True while it is open: nothing is followed then.
+
+    A run that follows an answer or a download would keep the window's own widgets waiting until it has ended.
+    """
+    if not st.session_state.pop(OPENED, False):
+        return False
+
+    @st.dialog(view.words("options.title"), width="medium", on_dismiss="rerun")
+    def window() -> None:
+        with st.container(key="options"):
+            _draw(view)
+
+    window()
+    return True
+
+
+def _draw(view: View) -> None:
+    words = view.words
+    models, look, context = st.tabs([words(f"options.tab.{name}") for name in ("models", "look", "context")])
+    with models:
+        draw_picker(view)
+    with look:
+        _draw_language(view)
+        draw_theme(words)
+    with context:
+        draw_budgets(view)
+
+
+def _draw_language(view: View) -> None:
+    chosen = st.segmented_control(
+        view.words("language.label"),
+        LANGUAGES,
+        default=view.words.language,
+        format_func=lambda name: {"ko": "한국어", "en": "English"}[name],
+        key=f"options-language-{view.words.language}",
+        required=True,
+    )
+    if chosen != view.words.language:
+        st.query_params[LANGUAGE] = chosen
+        ask_options()
+        st.rerun()

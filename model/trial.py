@@ -1,0 +1,44 @@
+"""Trying a model with one tiny call: whether it answers, which one it is, and how long it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+from langchain_core.messages import HumanMessage
+
+from errors import EmptyAnswer
+from model import resolve
+from model.modelset import Kind
+from model.stream import Stopped, stream
+from settings import Settings
+
+MOST_SECONDS = 60.0
+QUESTION = "Reply with the one word OK."
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A model that answered. ``seconds``: from the request to the first word; ``url``: its address."""
+
+    name: str
+    kind: Kind
+    url: str
+    seconds: float
+
+
+def run(settings: Settings, stop: threading.Event | None = None) -> Trial:
+    """Asks the model of these settings for one word, once; the call ends with the first that comes.
+
+    Raises what ``resolve.models`` raises, the model's own errors, ``EmptyAnswer``, and ``Stopped``.
+    """
+    seconds = min(MOST_SECONDS, settings.model_timeout)
+    models = resolve.models(settings.model_copy(update={"model_retries": 0, "model_timeout": seconds}), cancel=stop)
+    began = time.monotonic()
+    for chunk in stream(models.casual, [HumanMessage(QUESTION)], stop=stop):
+        if str(chunk.text).strip():
+            return Trial(models.name, models.kind, models.url, time.monotonic() - began)
+    if stop is not None and stop.is_set():
+        raise Stopped
+    raise EmptyAnswer
