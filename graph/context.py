@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from errors import ContextTooLong
 from graph.report import ContextReport, LeftOut, Part, PartName
@@ -28,7 +29,7 @@ _MESSAGE_TOKENS = 4
 
 @dataclass(frozen=True)
 class Changing:
-    """A part that differs from turn to turn: its text and its budget in tokens; ``left_out``: what it had no room for.
+    """A part that differs from turn to turn: its text and its budget in tokens, what it holds, what had no room.
 
     ``lasting``: it differs seldom. It is given once and stays with that question while both stand, so that the prompt's
     prefix stays unbroken and nothing is read twice.
@@ -38,6 +39,7 @@ class Changing:
     text: str
     budget: int = 0
     lasting: bool = False
+    items: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -50,6 +52,7 @@ class Limits:
     summaries: int = 6000
     recent: int = 1500
     question: int = 100
+    retrieval: int = 1500
 
 
 @dataclass(frozen=True)
@@ -210,15 +213,36 @@ def _report(
         Part("system", count(draft.system) + _MESSAGE_TOKENS, limits.system),
         Part("summaries", count(summaries) if summaries else 0, limits.summaries, _ranges(draft.records)),
         Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
-        *(Part(each.name, count(each.text), each.budget) for each in draft.changing if each.text),
+        *(Part(each.name, count(each.text), each.budget, each.items) for each in draft.changing if each.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),
-        *([Part("current", sum(message_tokens(each, count) for each in rest), 0)] if rest else []),
+        *_current(rest, count, limits),
     ]
     total = sum(part.tokens for part in parts)
     before = sum(part.tokens for part in parts if part.name == "summaries") + recent
     full = total - before + max(history_tokens, recent)
-    left = [each for part in draft.changing for each in part.left_out]
-    return ContextReport(turn, tuple(parts), (*_replaced(draft), *cut, *left), total, full, exact)
+    dropped = [each for part in draft.changing for each in part.left_out]
+    left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
+    return ContextReport(turn, tuple(parts), left_out, total, full, exact)
+
+
+def _current(rest: Sequence[AnyMessage], count: Callable[[str], int], limits: Limits) -> list[Part]:
+    """The tool calls and results of the current turn; passages of documents apart."""
+    found = [each for each in rest if _traces([each])]
+    others = [each for each in rest if each not in found]
+    places = (str(passage["label"]) for trace in _traces(found) for passage in trace.get("passages", ()))
+    tokens = [sum(message_tokens(each, count) for each in some) for some in (found, others)]
+    parts = [Part("retrieval", tokens[0], limits.retrieval, tuple(dict.fromkeys(places)))] if found else []
+    return [*parts, Part("current", tokens[1], 0)] if others else parts
+
+
+def _cut_passages(rest: Sequence[AnyMessage]) -> list[LeftOut]:
+    return [LeftOut(str(label), "documents_budget") for trace in _traces(rest) for label in trace.get("cut", ())]
+
+
+def _traces(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+    """The traces of searches in documents (``retrieval.lookup.LookUp.plain``) that came with tool results."""
+    beside = [each.artifact for each in messages if isinstance(each, ToolMessage)]
+    return [each for each in beside if isinstance(each, dict) and "trace" in each]
 
 
 def _replaced(draft: _Draft) -> list[LeftOut]:

@@ -8,14 +8,24 @@ from typing import Any, Literal
 PartName = Literal[
     "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "current", "question"
 ]
-Reason = Literal["summarised", "over_budget", "context_full", "casual", "memory_cut", "entities_cut", "memory_away"]
+Reason = Literal[
+    "summarised",
+    "over_budget",
+    "context_full",
+    "casual",
+    "memory_cut",
+    "entities_cut",
+    "memory_away",
+    "documents_budget",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of the prompt, in prompt order.
 
-    ``tokens`` against ``budget`` (0: none is set); ``items``: what it holds, such as turn ranges («1-3», «4»).
+    ``tokens`` against ``budget`` (0: none is set); ``items``: what it holds, such as turn ranges («1-3», «4») or the
+    places of passages.
     """
 
     name: PartName
@@ -29,7 +39,7 @@ class LeftOut:
     """What is not in the prompt, and why; ``tokens`` where they are known, else 0.
 
     ``what``: turns that are not there as they were («1-6»); of the long-term memory how many sentences or values had no
-    room («3»).
+    room («3»); of the documents the place of a passage that had none.
     """
 
     what: str

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
@@ -64,7 +64,8 @@ class TurnContext:
     ``finish_ahead(session, turns, rate, stop)`` waits for a summary that is being made in the background, or takes it
     off the list. ``emit`` and ``ledger`` are None where LangGraph's own tools run the graph: no one reads along, and no
     record is kept. ``unfolded``: the first turn that is not in long-term memory yet, None when all are or there is no
-    memory.
+    memory. ``retrieve(messages)`` gives the passages that are searched for before the answer, by the setting
+    ``retrieval_first``.
     """
 
     models: ModelSet
@@ -75,6 +76,7 @@ class TurnContext:
     ledger: Ledger | None = None
     finish_ahead: Callable[[str, list[int], float, threading.Event], bool] = lambda *_: False
     changing: Sequence[Changing] = ()
+    retrieve: Callable[[Sequence[AnyMessage]], Sequence[Changing]] = lambda _: ()
     history_tokens: int = 0
     unfolded: int | None = None
     notes: Notes = field(default_factory=Notes)
@@ -84,7 +86,12 @@ class TurnContext:
         room = self.models.context_size - min(self.settings.answer_tokens, self.models.context_size // 4)
         setting = self.settings
         return Limits(
-            room, setting.budget_system, setting.budget_summaries, setting.budget_recent, setting.budget_question
+            room,
+            setting.budget_system,
+            setting.budget_summaries,
+            setting.budget_recent,
+            setting.budget_question,
+            setting.budget_retrieval,
         )
 
 

@@ -171,7 +171,7 @@ class _Run:
 
     def _context(self) -> TurnContext:
         background, models, notes = self.engine.background, self.engine.models(), Notes()
-        searching = documents.tools(self.engine, models, notes, self.session.language, self.stop)
+        search = documents.search(self.engine, models, notes, self.session.language, self.stop, self.emit)
         remembering = memory.tools(self.engine, self.session, self.number)
         remembered = memory.before(self.engine, self.session, models, self.number)
         parts = memory.parts(remembered, self.engine, self.session.language)
@@ -180,10 +180,11 @@ class _Run:
             settings=self.engine.settings,
             stop=self.stop,
             emit=self.emit,
-            tools=[*self.engine.tools, *remembering, *searching],
+            tools=[*self.engine.tools, *remembering, *(search.tools if search else ())],
             ledger=self.engine.store.ledger,
             finish_ahead=lambda session, turns, rate, stop: background.finish(ahead.key(session, turns[0], rate), stop),
             changing=(*parts, *self.engine.changing(self.session)),
+            retrieve=search.first if search else lambda _: (),
             unfolded=memory.unfolded(remembered),
             history_tokens=self.session.history_tokens,
             notes=notes,

@@ -69,7 +69,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """The outcome. ``passages`` in the order of their numbers; ``calls``: tool calls used, at most three."""
+    """The outcome. ``passages`` in the order of their numbers; ``calls``: tool calls used, at most three.
+
+    ``cut``: labels of further passages, for which the budget had no room.
+    """
 
     question: str
     language: str
@@ -80,6 +83,7 @@ class LookUp:
     missing: tuple[str, ...] = ()
     fallback: Fallback | None = None
     seconds: float = 0.0
+    cut: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -115,6 +119,7 @@ class LookUp:
                 }
                 for each in self.passages
             ],
+            "cut": list(self.cut),
             "trace": [_plain_step(step) for step in self.trace],
             "sufficiency": self.sufficiency,
             "confidence": self.confidence,

@@ -270,16 +270,18 @@ def look_up(
         menu=menu,
     )
     useless = chosen is not None and chosen.kind != "best_effort"
+    passages, cut = ((), ()) if useless else _cited(_given(end, models), models, budget)
     return LookUp(
         question=question,
         language=language,
-        passages=() if useless else _cited(_given(end, models), models, budget),
+        passages=passages,
         trace=end["trace"],
         sufficiency=_sufficiency(end),
         confidence=judgement.confidence if judgement else None,
         missing=judgement.missing if judgement else (),
         fallback=chosen,
         seconds=time.monotonic() - began,
+        cut=cut,
     )
 
 
@@ -298,20 +300,25 @@ def _sufficiency(end: LoopState) -> Sufficiency:
     return "sufficient" if judgement.is_sufficient else "insufficient"
 
 
-def _cited(found: Sequence[Found], models: ModelSet, budget: int) -> tuple[Cited, ...]:
-    """What fits the budget, best first; a section that does not fit gives way to its passage."""
+def _cited(found: Sequence[Found], models: ModelSet, budget: int) -> tuple[tuple[Cited, ...], tuple[str, ...]]:
+    """What fits the budget, best first, and the labels of what does not; a section that does not fit gives way to its
+    passage."""
     most = PASSAGES_SMALL if models.constrained else PASSAGES
     left = min(budget, BUDGET_SMALL) if models.constrained else budget
-    cited: list[Cited] = []
+    cited, cut = list[Cited](), list[str]()
     for each in found:
+        if len(cited) == most:
+            break
         texts = [text for text in (each.section, each.hit.passage.text) if text]
         text = next((text for text in texts if models.count(text) <= left), None)
         if text is None and not cited:
             text = _shortened(each.hit.passage.text, models, left)
-        if text is not None and len(cited) < most:
+        if text is None:
+            cut.append(each.hit.passage.label)
+        else:
             cited.append(Cited(len(cited) + 1, each.hit.passage, text, expanded=text == each.section))
             left -= models.count(text)
-    return tuple(cited)
+    return tuple(cited), tuple(cut)
 
 
 def _shortened(text: str, models: ModelSet, budget: int) -> str:

@@ -12,9 +12,13 @@ from pydantic import BaseModel, Field
 from prompt import render
 from retrieval.fallback import BEST_EFFORT
 from retrieval.lookup import LookUp
+from retrieval.word import words
 from text.clean import clean
 
 NAME = "search_documents"
+QUERY_CHARS = 1000
+LEANING_WORDS = 2
+"""A question of at most so many words («And deleting?») leans on the one before it."""
 _METADATA: dict[str, Any] = {
     "about": {
         "ko": "문서(FAQ와 가이드)에서 찾기: 제품 사용법, 설정, 정책에 관한 질문",
@@ -40,7 +44,13 @@ _METADATA: dict[str, Any] = {
 class SearchArguments(BaseModel):
     """Arguments of ``search_documents``."""
 
-    query: str = Field(max_length=1000, description="What to look for, in the words of the user's question")
+    query: str = Field(max_length=QUERY_CHARS, description="What to look for, in the words of the user's question")
+
+
+def ground(arguments: dict[str, Any], question: str) -> dict[str, Any]:
+    """A query that shares no word with the question was made up: then the question is searched for."""
+    made, asked = (set(words(text, "ngram")) for text in (str(arguments.get("query", "")), question))
+    return arguments if made & asked or len(question.split()) <= LEANING_WORDS else {"query": question[:QUERY_CHARS]}
 
 
 def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None) -> BaseTool:
@@ -61,22 +71,25 @@ def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lam
         args_schema=SearchArguments,
         response_format="content_and_artifact",
     )
-    made.metadata = _METADATA
+    made.metadata = _METADATA | {"ground": ground}
     return made
 
 
-def result(found: LookUp) -> str:
-    """What the model is given: the passages as data, or the specified sentence with menu links."""
+def result(found: LookUp, *, asked: bool = True) -> str:
+    """What the model is given: the passages as data, or the specified sentence with menu links.
+
+    ``asked``: the model asked for this search; else it was made before the answer, for whatever question.
+    """
     if not found.passages:
         said = found.fallback.text if found.fallback else ""
         menu = "\n".join(f"- [{link.title}]({link.url})" for link in found.fallback.links) if found.fallback else ""
-        return render("documents_missing", found.language, said=said, links=menu).strip()
+        return render("documents_missing" if asked else "documents_none", found.language, said=said, links=menu).strip()
     note = BEST_EFFORT[found.language] if found.fallback else ""
     passages = "\n".join(
         f'<passage number="{each.number}" source="{_attribute(each.label)}">\n{fenced(each.text)}\n</passage>'
         for each in found.passages
     )
-    return render("documents_found", found.language, note=note, passages=passages)
+    return render("documents_found" if asked else "documents_first", found.language, note=note, passages=passages)
 
 
 def fenced(text: str) -> str:

@@ -97,7 +97,13 @@ def _step(step: dict[str, Any], words: dict[str, str]) -> str:
     values = step.get("arguments") or {}
     arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
     called = words["tool" if step.get("ok", True) else "failed_tool"].format(name=step.get("name"), arguments=arguments)
-    return _quoted(f"🔧 {called}\n\n{step.get('result', '')}")
+    cited = "\n".join(f"[{each['number']}] {_line(str(each['label']))}" for each in _cited(step))
+    return _quoted(f"🔧 {called}\n\n{cited or step.get('result', '')}")
+
+
+def _cited(step: dict[str, Any]) -> list[dict[str, Any]]:
+    """The passages that a search in documents gave: their numbers and places say more to people than their text."""
+    return list((step.get("artifact") or {}).get("passages") or ())
 
 
 def _summary(summary: Summary, words: dict[str, str]) -> list[str]:

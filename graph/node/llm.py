@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from errors import EmptyAnswer
 from graph.call import calls_of, storable
-from graph.context import FROZEN_TOKENS, Prompt, block, build, message_tokens
+from graph.context import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens
 from graph.event import ContextBuilt, Token
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
@@ -30,7 +30,11 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     turn, messages = context(runtime), list(state["messages"])
     if turn.stop.is_set():
         return {"messages": [stopped("")]}
-    prompt = _prompt(state, turn)
+    try:
+        found = turn.retrieve(messages)
+    except Stopped:
+        return {"messages": [stopped("")]}
+    prompt = _prompt(state, turn, found)
     turn.notes.report = prompt.report
     emit(runtime, ContextBuilt(prompt.report))
     tools = turn.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
@@ -49,7 +53,7 @@ def stopped(text: str) -> AIMessage:
     return AIMessage(text, response_metadata={"stopped": True})
 
 
-def _prompt(state: ChatState, turn: TurnContext) -> Prompt:
+def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> Prompt:
     language = state.get("language", "ko")
     return build(
         state["messages"],
@@ -60,7 +64,7 @@ def _prompt(state: ChatState, turn: TurnContext) -> Prompt:
         count=turn.models.count,
         exact=turn.models.exact,
         limits=turn.limits(),
-        changing=turn.changing,
+        changing=[*turn.changing, *found],
         history_tokens=turn.history_tokens,
     )
 

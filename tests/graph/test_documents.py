@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from errors import ModelTimeout
 from graph.agent import Agent
-from graph.documents import citations, look_ups
-from graph.event import ToolFinished
+from graph.compare import Variant, cost
+from graph.documents import citations, look_ups, query
+from graph.event import ContextBuilt, ToolFinished, ToolStarted
+from graph.tool import TOOLS
+from graph.turns import question as asking
+from model import scripted
 from retrieval import Library
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import calling, done, only, prompts, say
 from tests.retrieval.conftest import Words
 from tests.retrieval.test_loop import said
+from tests.retrieval.test_tool import HOSTILE
 
-FRUIT = b"# Fruit\n\n## Pears\n\nPears are green and ripen in September.\n\n## Apples\n\nApples are red.\n"
+FRUIT = b"""# Fruit
+
+## Pears
+
+Pears are green and ripen in September.
+
+## Apples
+
+Apples are red and ripen in August.
+
+## Cellar
+
+1. Wash the pears. 2. Put the pears into the cellar.
+"""
 QUESTION = "When do pears ripen?"
+ENOUGH = said([1], sufficient=True)
 Reading = Callable[..., Agent]
+NewSession = Callable[[Agent], str]
 
 
 @pytest.fixture
 def reading(agent: OpenAgent) -> Reading:
     """Opens an agent over a library of ``files``; ``judge``: what the judge says, call by call."""
 
-    def make(
-        chat: Any, judge: Any = (), *, files: Any = (("fruit.md", FRUIT),), embedder: Any = None, **more: Any
-    ) -> Agent:
+    def make(chat: Any, judge: Any = (), *, files: Any = (("fruit.md", FRUIT),), **more: Any) -> Agent:
         opened = agent(chat, judge, retrieval=True, **more)
-        library = Library(opened.settings, opened.store, embedder or Words())
+        library = Library(opened.settings, opened.store, Words())
         library.add(files)
         return replace(opened, library=library)
 
@@ -42,25 +62,346 @@ def searching(query: str = QUESTION, call: str = "call-1") -> AIMessage:
     return calling("search_documents", call, query=query)
 
 
-def turn_steps(agent: Agent, session: str, number: int = 1) -> list[dict[str, Any]]:
+def steps(agent: Agent, session: str, number: int = 1) -> list[dict[str, Any]]:
     turn = agent.store.turn(session, number)
     assert turn is not None
     return turn.steps
 
 
-def test_an_answer_cites_a_passage_and_the_turn_keeps_it(reading: Reading, session: Callable[[Agent], str]) -> None:
-    agent = reading((searching(), "In September [1]."), (said([1], sufficient=True),))
+def trace(agent: Agent, session: str) -> dict[str, Any]:
+    """The one look-up of the first turn."""
+    (found,) = look_ups(steps(agent, session))
+    return found
+
+
+def tools_used(found: dict[str, Any]) -> list[str]:
+    return [step["tool"] for step in found["trace"]]
+
+
+# --- citations --------------------------------------------------------------------------------------
+
+
+def test_an_answer_cites_a_passage_and_the_turn_keeps_it(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ENOUGH,))
     events = say(agent, own := session(agent), QUESTION)
     assert done(events).answer == "In September [1]."
-    finished = only(events, ToolFinished)[0]
-    assert "Pears are green" in finished.result
-    kept = turn_steps(agent, own)
-    assert look_ups(kept) == [finished.artifact]
-    cited = citations(kept)[1]
-    assert cited["label"] == "fruit.md › Pears"
-    assert cited["text"] == "Pears are green and ripen in September."
+    (finished,) = only(events, ToolFinished)
+    assert look_ups(steps(agent, own)) == [finished.artifact]
+    cited = citations(steps(agent, own))[1]
+    assert (cited["label"], cited["text"]) == ("fruit.md › Pears", "Pears are green and ripen in September.")
     assert agent.library is not None
     assert agent.library.section(cited["section"]).text == cited["text"]
     result = prompts(agent)[1][-1]
     assert isinstance(result, ToolMessage)
     assert '<passage number="1" source="fruit.md › Pears">' in str(result.text)
+
+
+def test_what_was_cited_is_still_known_when_its_document_is_gone(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ENOUGH,))
+    say(agent, own := session(agent), QUESTION)
+    assert agent.library is not None
+    agent.library.remove(agent.library.documents()[0].id)
+    assert citations(steps(agent, own))[1]["text"] == "Pears are green and ripen in September."
+
+
+def test_an_export_holds_the_citations_and_an_import_brings_them_back(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ENOUGH,))
+    say(agent, own := session(agent), QUESTION)
+    (copy,) = agent.import_sessions(agent.export_session(own).encode()).sessions
+    assert citations(steps(agent, copy)) == citations(steps(agent, own))
+    assert "[1] fruit.md › Pears" in agent.transcript(own, "en")
+
+
+def test_numbers_go_on_from_one_search_to_the_next(reading: Reading, session: NewSession) -> None:
+    chat = (searching(), searching("When do apples ripen?", "call-2"), searching(call="call-3"), "[1] [2]")
+    agent = reading(chat, (ENOUGH, ENOUGH, ENOUGH))
+    say(agent, own := session(agent), QUESTION)
+    numbers = [[each["number"] for each in found["passages"]] for found in look_ups(steps(agent, own))]
+    assert numbers == [[1], [2], [1]], "a passage keeps its number, and no two share one"
+    assert citations(steps(agent, own))[2]["label"] == "fruit.md › Apples"
+
+
+def test_a_fourth_search_in_one_turn_is_refused(reading: Reading, session: NewSession) -> None:
+    chat = [searching(call=f"call-{number}") for number in range(4)]
+    agent = reading((*chat, "Enough."), (ENOUGH, ENOUGH, ENOUGH))
+    events = say(agent, session(agent), QUESTION)
+    last = only(events, ToolFinished)[-1]
+    assert not last.ok
+    assert "searched 3 times" in last.result
+    assert done(events).answer == "Enough."
+
+
+# --- the paths of the loop (copilot-rag.md §4) --------------------------------------------------------
+
+
+def test_a_second_search_with_better_words(reading: Reading, session: NewSession) -> None:
+    judge = (said([], action="search_again", query="apples August"), said([1], sufficient=True))
+    agent = reading((searching("fruit"), "In August [1]."), judge)
+    events = say(agent, own := session(agent), "And fruit?")
+    found = trace(agent, own)
+    assert [step["arguments"]["query"] for step in found["trace"]] == ["fruit", "apples August"]
+    assert found["sufficiency"] == "sufficient"
+    assert done(events).answer == "In August [1]."
+
+
+def test_a_section_is_opened(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "Yes [1]."), (said([1], action="get_section"), said([1], sufficient=True)))
+    say(agent, own := session(agent), QUESTION)
+    found = trace(agent, own)
+    assert tools_used(found) == ["search_all", "get_section"]
+    assert found["passages"][0]["expanded"]
+
+
+def test_after_three_calls_the_best_is_made_of_what_there_is(reading: Reading, session: NewSession) -> None:
+    judge = [said([1], action="search_again", query=f"pears {number}") for number in range(3)]
+    agent = reading((searching(), "Perhaps [1]."), judge)
+    events = say(agent, own := session(agent), QUESTION)
+    found = trace(agent, own)
+    assert (found["calls"], found["fallback"]["kind"]) == (3, "best_effort")
+    assert "관련" not in only(events, ToolFinished)[0].result
+    assert found["passages"]
+
+
+def test_low_confidence_gives_links_instead_of_passages(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "Nothing there."), (said([1], sufficient=True, confidence=0.2),))
+    events = say(agent, own := session(agent), QUESTION)
+    found = trace(agent, own)
+    assert found["fallback"]["kind"] == "not_found"
+    assert found["fallback"]["links"]
+    assert "September" not in only(events, ToolFinished)[0].result
+    assert citations(steps(agent, own)) == {}
+
+
+def test_nothing_found_is_told_without_asking_the_judge(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching("   "), "Not ready."))
+    events = say(agent, own := session(agent), QUESTION)
+    found = trace(agent, own)
+    assert (found["sufficiency"], found["fallback"]["kind"]) == ("empty", "not_ready")
+    assert done(events).usage.calls == 2
+
+
+def test_a_judge_that_cannot_be_read_leaves_the_fused_order(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), ("I think it is fine.",))
+    say(agent, own := session(agent), QUESTION)
+    found = trace(agent, own)
+    assert found["sufficiency"] == "not_judged"
+    assert found["trace"][0]["reason"] == "unreadable"
+    assert found["passages"][0]["label"] == "fruit.md › Pears"
+
+
+def test_a_judge_that_fails_does_not_fail_the_turn(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ModelTimeout(url="http://model", seconds=1),))
+    events = say(agent, own := session(agent), QUESTION)
+    assert trace(agent, own)["trace"][0]["reason"] == ModelTimeout.code
+    assert done(events).answer == "In September [1]."
+
+
+# --- tokens, budget, report -------------------------------------------------------------------------
+
+
+def test_the_judge_counts_for_the_turn(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ENOUGH,))
+    usage = done(say(agent, own := session(agent), QUESTION)).usage
+    found, calls = trace(agent, own), prompts(agent)
+    chat = sum(scripted.count(each.text) for prompt in calls for each in prompt)
+    assert usage.calls == 3
+    assert found["prompt_tokens"] > 0
+    assert usage.prompt_tokens == chat + found["prompt_tokens"]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_the_report_has_the_passages_against_their_budget(reading: Reading, session: NewSession, first: bool) -> None:
+    chat = ("In September [1].",) if first else (searching(), "In September [1].")
+    judge = (said([1, 2, 3], sufficient=True),)
+    agent = reading(chat, judge, retrieval_first=first, budget_retrieval=12)
+    events = say(agent, session(agent), QUESTION)
+    report = only(events, ContextBuilt)[-1].report
+    part = report.part("retrieval")
+    assert part is not None
+    assert (part.budget, part.items) == (12, ("fruit.md › Pears",))
+    assert part.tokens > 0
+    cut = [each.what for each in report.left_out if each.reason == "documents_budget"]
+    assert sorted(cut) == ["fruit.md › Apples", "fruit.md › Cellar"]
+    assert sum(each.tokens for each in report.parts) == report.total_tokens
+
+
+# --- the setting «retrieval_first» --------------------------------------------------------------------
+
+
+def test_the_documents_are_searched_before_the_answer(reading: Reading, session: NewSession) -> None:
+    agent = reading(("In September [1].",), (ENOUGH,), retrieval_first=True)
+    events = say(agent, own := session(agent), QUESTION)
+    assert done(events).answer == "In September [1]."
+    ((prompt,),) = (prompts(agent),)
+    assert str(prompt[-1].text).endswith(QUESTION)
+    assert '<passage number="1" source="fruit.md › Pears">' in str(prompt[-1].text)
+    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
+    assert [type(each) for each in events[:2]] == [ToolStarted, ToolFinished]
+    assert "search_documents" not in str(prompt[0].text), "the model need not ask"
+
+
+def test_they_are_searched_once_though_other_tools_are_called(reading: Reading, session: NewSession) -> None:
+    chat = (calling("calculate", expression="6*7"), "42, and in September [1].")
+    agent = reading(chat, (ENOUGH,), retrieval_first=True)
+    say(agent, session(agent), f"{QUESTION} And 6*7?")
+    first, second = ([each.text for each in prompt if each.type == "human"] for prompt in prompts(agent))
+    assert first == second
+
+
+def test_the_next_turn_does_not_carry_the_passages(reading: Reading, session: NewSession) -> None:
+    agent = reading(("In September [1].", "Red [1]."), (ENOUGH, ENOUGH), retrieval_first=True)
+    own = session(agent)
+    say(agent, own, QUESTION)
+    say(agent, own, "Which colour do apples have?")
+    earlier = next(each for each in prompts(agent)[1] if each.type == "human")
+    assert "Pears are green" not in str(earlier.text)
+    assert str(earlier.text).endswith(QUESTION)
+
+
+def test_a_question_about_something_else_is_answered_as_usual(reading: Reading, session: NewSession) -> None:
+    agent = reading(("Seoul.",), (said([], confidence=0.1), said([], confidence=0.1)), retrieval_first=True)
+    events = say(agent, session(agent), "What is the capital of South Korea?")
+    assert done(events).answer == "Seoul."
+    asked = str(prompts(agent)[0][-1].text)
+    assert "<passage" not in asked
+    assert "평소처럼 답하세요" in asked or "answer as usual" in asked
+
+
+def test_a_greeting_searches_nothing(reading: Reading, session: NewSession) -> None:
+    agent = reading(("안녕하세요!",), retrieval_first=True)
+    assert not only(say(agent, session(agent), "안녕!"), ToolStarted)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "asked", "searched"),
+    [
+        ((), "Deleting?", "Deleting?"),
+        (("How do I add files?",), "And deleting?", "How do I add files? And deleting?"),
+        (("How do I add files?",), "How do I choose a model?", "How do I choose a model?"),
+    ],
+)
+def test_a_very_short_question_leans_on_the_one_before(earlier: Sequence[str], asked: str, searched: str) -> None:
+    said_before = [each for text in earlier for each in (HumanMessage(text), AIMessage("So."))]
+    assert query([*said_before, asking(asked, 2, "s")]) == searched
+
+
+# --- when there is nothing to search, or it cannot be ------------------------------------------------
+
+
+def test_without_a_document_the_prompt_stays_as_it_is(agent: OpenAgent, session: NewSession) -> None:
+    systems = []
+    for retrieval in (True, False):
+        opened = agent(("Yes.",), retrieval=retrieval)
+        say(opened, session(opened), QUESTION)
+        systems.append(prompts(opened)[0][0].text)
+        assert [tool["function"]["name"] for tool in bound(opened)] == [tool.name for tool in TOOLS]
+        assert (opened.library is not None) is retrieval
+    assert systems[0] == systems[1]
+
+
+def test_with_documents_the_tool_is_offered_and_described(reading: Reading, session: NewSession) -> None:
+    agent = reading(("Yes.",))
+    own = session(agent)
+    described, bare = (cost(each, own, QUESTION, Variant()) for each in (agent, replace(agent, library=None)))
+    assert described.prompt_tokens > bare.prompt_tokens, "a comparison describes the same tools"
+    say(agent, own, QUESTION)
+    assert "search_documents" in [tool["function"]["name"] for tool in bound(agent)]
+    assert "search_documents" in str(prompts(agent)[0][0].text)
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_damaged_index_is_told_and_the_turn_goes_on(reading: Reading, session: NewSession, first: bool) -> None:
+    chat = ("I could not look.",) if first else (searching(), "I could not look.")
+    agent = reading(chat, retrieval_first=first)
+    damaged = damage(agent)
+    events = say(damaged, own := session(damaged), QUESTION)
+    assert done(events).answer == "I could not look."
+    (finished,) = only(events, ToolFinished)
+    assert not finished.ok
+    assert "damaged" in finished.result
+    assert "Rebuild" in finished.result
+    assert look_ups(steps(damaged, own)) == []
+    assert damaged.library is not None
+    damaged.library.rebuild()
+    assert damaged.library.search("pears")
+
+
+def bound(agent: Agent) -> Any:
+    model = agent.models().chat
+    assert isinstance(model, scripted.ScriptedModel)
+    return model.bound[-1]["tools"]
+
+
+def damage(agent: Agent) -> Agent:
+    """The agent after a restart, with rubbish in its index files."""
+    for file in (agent.settings.data_dir / "library").iterdir():
+        file.write_bytes(b"rubbish")
+    return replace(agent, library=Library(agent.settings, agent.store, Words()))
+
+
+# --- stop, and what documents ask for -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_stop_in_the_middle_of_a_search_ends_the_turn(reading: Reading, session: NewSession, first: bool) -> None:
+    stop, held = threading.Event(), threading.Event()
+
+    def judge(_: list[BaseMessage]) -> str:
+        stop.set()
+        return ENOUGH
+
+    judging = scripted.ScriptedModel(judge, gate=held)
+    agent = reading((searching(), "never"), judging, retrieval_first=first)
+    events = say(agent, own := session(agent), QUESTION, stop)
+    assert done(events).stopped
+    assert len(prompts(agent)) == (0 if first else 1), "the model is not asked again"
+    assert look_ups(steps(agent, own)) == []
+    held.set()
+    again = replace(agent, models=lambda: scripted.models(("In September [1].",), (ENOUGH,)))
+    assert done(say(again, own, QUESTION)).answer == "In September [1]."
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_document_asks_for_is_not_done(reading: Reading, session: NewSession, text: str) -> None:
+    """The whole agent: the document is data in a frame, in the result and for the judge, and calls nothing."""
+    files = [("fruit.md", f"# Fruit\n\nPears are green. {text}\n".encode())]
+    agent = reading((searching(), "Green [1]."), (ENOUGH,), files=files)
+    events = say(agent, own := session(agent), "Which colour are pears?")
+    assert [each.name for each in only(events, ToolStarted)] == ["search_documents"]
+    assert done(events).answer == "Green [1]."
+    given = [each for each in prompts(agent)[1] if isinstance(each, ToolMessage)]
+    assert [str(each.text).count("<passage number=") for each in given] == [1]
+    assert "forget" not in "".join(str(each.text) for each in prompts(agent)[1] if each.type != "tool")
+    assert agent.store.turn(own, 1) is not None
+
+
+def test_while_a_turn_runs_embedding_waits(reading: Reading, session: NewSession) -> None:
+    agent = reading(())
+    library = agent.library
+    assert library is not None
+    embedded = threading.Event()
+    seen: list[bool] = []
+
+    def answer(_: list[BaseMessage]) -> str:
+        adding.start()
+        seen.append(embedded.wait(0.3))
+        return "Yes."
+
+    words = Words()
+    words.before = embedded.set
+    other = Library(agent.settings, agent.store, words)
+    agent = replace(agent, library=other, models=lambda: scripted.models(answer))
+    adding = threading.Thread(target=other.add, args=([("later.md", b"Plums are blue.")],))
+    done(say(agent, session(agent), QUESTION))
+    adding.join(10)
+    assert seen == [False]
+    assert embedded.is_set()
+    assert len(other.documents()) == 2
+
+
+def test_hits_have_the_ranks_of_every_stage(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ENOUGH,))
+    say(agent, own := session(agent), QUESTION)
+    hit = trace(agent, own)["trace"][0]["hits"][0]
+    assert {"dense", "lexical", "fused", "reranked"} <= hit.keys()
+    assert (hit["fused"], hit["reranked"]) == (1, 1)
