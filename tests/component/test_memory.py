@@ -31,7 +31,7 @@ TAB = {"ko": "기억", "en": "Memory"}
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Memory is on, over an embedded server of its own; the model folds faithfully."""
 
-    def models(_: settings.Settings, progress: object = None) -> ModelSet:
+    def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
         return scripted(lambda messages: "네.", faithful)
 
     monkeypatch.setattr(resolve, "models", models)
