@@ -39,7 +39,7 @@ def _first(state: ChatState) -> str:
 
 
 def _next(state: ChatState) -> str:
-    last = state["messages"][-1]
+    last = state["messages"][-1] if state["messages"] else None  # none: a state made anew that summaries cover whole
     return "tool_node" if isinstance(last, AIMessage) and last.tool_calls else END
 
 

@@ -12,7 +12,7 @@ from memory import folding
 from memory.address import Client
 from memory.key import Scope
 from memory.line import about
-from memory.state import State, Turn, Version, note, trimmed, undone
+from memory.state import Entity, State, Turn, Version, note, same_key, trimmed, undone
 from memory.store import RedisStore
 from text import sentence
 
@@ -74,14 +74,20 @@ def _undo(client: Client, redis: RedisStore, scope: Scope, seen: State, known: S
 def _before(state: State, first: int) -> State:
     folded = tuple((start, min(end, first - 1)) for start, end in state.folded if start < first)
     lines = sentence.split(state.text)
-    kept = [line for line in lines if not any(about(what, line) for what, _ in state.forgotten)]
+    gone = [what for what, _ in state.forgotten]
+    kept = [line for line in lines if not any(about(what, line) for what in gone)]
     return trimmed(
         replace(
             state,
             text="\n".join(kept) if len(kept) < len(lines) else state.text,
             short=tuple(turn for turn in state.short if turn.number < first),
             folded=folded,
-            entities=tuple(each for each in state.entities if each.turn < first),
+            entities=tuple(each for each in state.entities if each.turn < first and not _forgotten(each, gone)),
             rejection=None,
         )
     )
+
+
+def _forgotten(entity: Entity, gone: Sequence[str]) -> bool:
+    said = f"{entity.key}: {entity.value}"
+    return any(same_key(entity.key) == same_key(what) or about(what, said) for what in gone)

@@ -52,6 +52,15 @@ def test_editing_a_middle_turn_leaves_what_followed_on_its_own_branch(agent: Ope
     assert prompt_topics(one)[-3:] == [topic(7), topic(8), topic(9)]
 
 
+def test_the_first_turn_after_a_summary_can_be_answered_again(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 9))
+    done(list(one.again(talked, 7, question(70))))
+    assert asked(one, talked) == [topic(number) for number in (1, 2, 3, 4, 5, 6, 70)]
+    assert [record["turns"] for record in one.state(talked)["summary_history"]] == [[1, 2, 3], [4, 5, 6]]
+
+
 def test_versions_of_versions_are_told_apart(agent: OpenAgent, session: NewSession) -> None:
     one = agent()
     talked = session(one)

@@ -1,0 +1,179 @@
+"""Redis away at the start, in mid-turn, and back; processes that share a session or die in the middle of a fold."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errors import SessionBusy
+from graph.agent import Agent, open_agent
+from graph.event import ContextBuilt, Done, Token
+from memory.folding import Folding
+from model import scripted
+from model.scripted import ScriptedModel
+from settings import load
+from tests.graph.conftest import OpenAgent
+from tests.graph.recalling import SECONDS, asked, fact, folding, noting, ready, remembered, settled, tell
+from tests.graph.talk import done, only, prompts, say
+from tests.graph.test_background import wait_for
+from tests.graph.test_memory_path import in_line, new
+from tests.memory.conftest import free_port, valkey
+from tests.process import end, start
+
+PATH_SECONDS = 0.5
+"""The 300 ms that a user may wait for Redis, and a little for a slow machine."""
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    opened = threading.Event()
+    yield opened
+    opened.set()
+
+
+def reasons(events: list[Any]) -> list[str]:
+    return [each.reason for each in only(events, ContextBuilt)[-1].report.left_out if each.reason == "memory_away"]
+
+
+def test_without_redis_at_the_start_the_chat_goes_on_and_missed_turns_are_folded_later(
+    agent: OpenAgent, tmp_path: Path
+) -> None:
+    port = free_port()
+    bot = agent(noting, folding, memory=True, redis_url=f"redis://127.0.0.1:{port}/0")
+    own = new(bot)
+    for number in range(1, 8):
+        assert reasons(say(bot, own, fact(number))) == ["memory_away"]
+    settled(bot)
+    assert bot.memory is not None
+    assert bot.memory.away
+    with valkey(tmp_path, port):
+        ready(bot)
+        wait_for(lambda: "item 5: $500" in remembered(bot, own), SECONDS)  # nobody says a word
+        settled(bot)
+        in_line(bot, own)
+        assert reasons(say(bot, own, fact(8))) == []
+        assert "item 5: $500" in "".join(asked(prompts(bot)[-1]))
+
+
+def test_redis_dies_in_mid_turn_and_comes_back_empty(agent: OpenAgent, tmp_path: Path, gate: threading.Event) -> None:
+    port = free_port()
+    chat = ScriptedModel(noting, gate=gate, piece=r"\S")
+    bot = agent(chat, folding, memory=True, redis_url=f"redis://127.0.0.1:{port}/0")
+    own = new(bot)
+    gate.set()
+    with valkey(tmp_path, port) as server:
+        ready(bot)
+        tell(bot, own, range(1, 8))
+        assert bot.memory is not None
+        assert bot.memory.settle(SECONDS)
+        gate.clear()
+        events = bot.run(own, fact(8))
+        assert any(isinstance(each, Token) for each in events)
+        server.kill()
+        server.wait()
+        gate.set()
+        assert isinstance([*events][-1], Done)
+        settled(bot)
+        assert reasons(say(bot, own, fact(9))) == ["memory_away"]
+    with valkey(tmp_path, port):
+        ready(bot)
+        events = say(bot, own, fact(10))
+        assert reasons(events) == []
+        settled(bot)
+        in_line(bot, own)
+        assert "item 5: $500" in "".join(asked(prompts(bot)[-1])), "restored from the archive"
+
+
+def test_a_redis_that_hangs_costs_a_turn_no_more_than_300_ms(agent: OpenAgent, tmp_path: Path) -> None:
+    port = free_port()
+    bot = agent(noting, folding, memory=True, redis_url=f"redis://127.0.0.1:{port}/0")
+    own = new(bot)
+    with valkey(tmp_path, port) as server:
+        ready(bot)
+        tell(bot, own, [1])
+        assert bot.memory is not None
+        context, note = bot.memory.context, bot.memory.note_turn
+        took: list[float] = []
+
+        def timed(call: Any) -> Any:
+            def run(*args: Any, **named: Any) -> Any:
+                began = time.monotonic()
+                try:
+                    return call(*args, **named)
+                finally:
+                    took.append(time.monotonic() - began)
+
+            return run
+
+        bot.memory.context, bot.memory.note_turn = timed(context), timed(note)  # type: ignore[method-assign]
+        server.send_signal(signal.SIGSTOP)
+        try:
+            assert reasons(say(bot, own, fact(2))) == ["memory_away"]
+        finally:
+            server.send_signal(signal.SIGCONT)
+    assert len(took) == 2
+    assert sum(took) < PATH_SECONDS
+
+
+def converse(folder: str, session: str, first: int, count: int) -> None:
+    """A process that says so many things in a session that another one uses too."""
+    bot = ready(open_shared(folder))
+    for number in range(first, first + count):
+        while True:
+            try:
+                assert isinstance(say(bot, session, fact(number))[-1], Done)
+                break
+            except SessionBusy:
+                time.sleep(0.003)
+    settled(bot)
+    bot.close()
+
+
+def open_shared(folder: str) -> Agent:
+    chosen = load(data_dir=Path(folder), memory=True, titles=False)
+    return open_agent(chosen, lambda: scripted.models(noting, folding))
+
+
+def test_two_processes_on_one_session_lose_no_turn_and_double_none(agent: OpenAgent) -> None:
+    bot = ready(agent(noting, folding, memory=True))
+    own = new(bot)
+    both = [start(converse, str(bot.settings.data_dir), own, first, 7) for first in (1, 51)]
+    assert [end(each) for each in both] == [0, 0]
+    tell(bot, own, [99])
+    rows = bot.store.turns(own, limit=100)
+    assert [row.number for row in rows] == list(range(1, 16))
+    in_line(bot, own)
+    assert "item 99" not in remembered(bot, own), "it waits: five are not full"
+
+
+def die_folding(folder: str, session: str) -> None:
+    """A process that is killed when its first fold is made but not stored."""
+    bot = ready(open_shared(folder))
+    made = Folding._make
+
+    def killed(self: Folding, *args: Any) -> Any:
+        made(self, *args)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Folding._make = killed  # type: ignore[method-assign]
+    tell(bot, session, range(1, 7))
+
+
+def test_a_fold_that_was_killed_is_completed_by_the_next_start(agent: OpenAgent) -> None:
+    bot = agent(noting, folding, memory=False)
+    own = new(bot)
+    died = start(die_folding, str(bot.settings.data_dir), own)
+    assert end(died) == -signal.SIGKILL
+    again = ready(agent(noting, folding, memory=True))
+    wait_for(lambda: "item 5: $500" in remembered(again, own), SECONDS)  # nobody says a word
+    settled(again)
+    in_line(again, own)
+    assert done(say(again, own, fact(7))).turn == 7
+    assert "item 5: $500" in "".join(asked(prompts(again)[-1]))

@@ -1,0 +1,156 @@
+"""Long-term memory follows the conversation: answered anew, edited, switched, forked, imported, deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from graph.agent import Agent
+from graph.memory import follow
+from tests.graph.conftest import OpenAgent
+from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
+from tests.graph.talk import done, prompts, say
+
+
+@pytest.fixture
+def bot(agent: OpenAgent) -> Agent:
+    return ready(agent(noting, folding, memory=True))
+
+
+def new(agent: Agent) -> str:
+    return agent.store.create_session("en", 0.3).id
+
+
+def sources(agent: Agent, session: str) -> list[tuple[int, str]]:
+    """Every turn that the memory has folded or that waits for it, by number, with its question."""
+    assert agent.memory is not None
+    view = agent.memory.context(agent.tenant, session, "en", user=agent.user)
+    folded = [turn for version in agent.memory.versions(agent.tenant, session) for turn in version.turns]
+    waiting = [turn for turn in view.short if turn.number in view.waiting]
+    return sorted((turn.number, turn.question) for turn in (*folded, *waiting))
+
+
+def in_line(agent: Agent, session: str) -> None:
+    """The memory has each turn of the path once, and nothing else."""
+    rows = agent.store.turns(session, limit=1000)
+    assert sources(agent, session) == [(row.number, row.question) for row in rows]
+
+
+def test_a_turn_that_waits_is_replaced_when_it_is_answered_again(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 4))
+    done(list(bot.again(own, 3, fact(33))))
+    in_line(bot, own)
+    assert "$300" not in str(sources(bot, own))
+
+
+def test_a_folded_turn_that_is_edited_leaves_the_memory_with_all_that_followed(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 13))
+    assert "item 10: $1000" in remembered(bot, own)
+    done(list(bot.again(own, 8, fact(80))))
+    given = "".join(asked(prompts(bot)[-1]))
+    assert "item 5: $500" in given
+    assert "$1000" not in given
+    assert "item 8:" not in given, "the answer is made without the turns that are not on the path"
+    settled(bot)
+    in_line(bot, own)
+    tell(bot, own, range(9, 13))
+    in_line(bot, own)
+    assert "item 80: $8000" in remembered(bot, own)
+    assert "item 8: $800" not in remembered(bot, own)
+
+
+def test_switching_to_another_version_takes_its_turns_in_anew(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 9))
+    done(list(bot.again(own, 2, fact(20))))
+    settled(bot)
+    tell(bot, own, range(23, 29))
+    assert "item 23: $2300" in remembered(bot, own)
+    bot.switch(own, 2, 0)
+    tell(bot, own, [9])
+    in_line(bot, own)
+    given = "".join(asked(prompts(bot)[-1]))
+    assert "$2300" not in given
+    assert "item 2: $200" in remembered(bot, own)
+
+
+def test_what_was_forgotten_or_changed_by_hand_before_stays_so(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 13))
+    assert bot.memory is not None
+    bot.memory.forget(bot.tenant, own, "item 2", turn=12)
+    done(list(bot.again(own, 9, fact(90))))
+    settled(bot)
+    assert "$200" not in remembered(bot, own)
+    in_line(bot, own)
+
+
+def test_other_conversations_do_not_keep_what_left_the_path(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 13))
+    done(list(bot.again(own, 7, fact(70))))
+    settled(bot)
+    other = new(bot)
+    tell(bot, other, [77])
+    given = "".join(asked(prompts(bot)[-1]))
+    assert "item 5: $500" in given
+    assert "$1000" not in given
+
+
+def test_a_fork_starts_with_the_memory_of_its_turns_and_a_life_of_its_own(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 13))
+    made = bot.fork(own, 8)
+    in_line(bot, made)
+    assert "item 5: $500" in remembered(bot, made)
+    assert "$1000" not in remembered(bot, made)
+    tell(bot, made, range(90, 96))
+    in_line(bot, made)
+    in_line(bot, own)
+    assert "$9000" not in remembered(bot, own)
+
+
+def test_an_imported_conversation_is_taken_in_when_it_goes_on(agent: OpenAgent, bot: Agent) -> None:
+    before = agent(noting, folding, memory=False)
+    own = new(before)
+    for number in range(1, 31):
+        done(say(before, own, fact(number)))
+    settled(before)
+    (made,) = bot.import_sessions(before.export_session(own).encode()).sessions
+    tell(bot, made, [31])
+    in_line(bot, made)
+    assert "item 25: $2500" in remembered(bot, made)
+
+
+def test_a_deleted_conversation_keeps_its_memory_until_it_is_gone_for_good(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 8))
+    bot.store.put_away(own)
+    assert "item 5: $500" in remembered(bot, own)
+    bot.store.put_away(own, False)
+    tell(bot, own, [8])
+    assert "item 5: $500" in "".join(asked(prompts(bot)[-1]))
+    bot.delete_session(own)
+    assert remembered(bot, own).strip() == ""
+    other = new(bot)
+    tell(bot, other, [9])
+    assert "$500" not in str(prompts(bot)[-1]), "nor does the user's memory hold it"
+
+
+def test_a_failed_turn_is_taken_in_once_the_conversation_goes_on(agent: OpenAgent) -> None:
+    script = ["Noted.", RuntimeError("broken"), "Noted."]
+    bot = ready(agent(script, folding, memory=True))
+    own = new(bot)
+    for number in (1, 2, 3):
+        say(bot, own, fact(number))
+    settled(bot)
+    in_line(bot, own)
+
+
+def test_following_a_path_twice_changes_nothing(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 9))
+    before = sources(bot, own), remembered(bot, own)
+    assert follow(bot, own, 8)
+    assert (sources(bot, own), remembered(bot, own)) == before
