@@ -1,4 +1,4 @@
-"""Gieok in a terminal: ``python cli.py run | chat | doctor``."""
+"""Gieok in a terminal: ``python cli.py run | chat | index | doctor``."""
 
 from __future__ import annotations
 
@@ -62,15 +62,52 @@ def chat(
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (arrow keys and history in input)
     from door.terminal import Terminal
+    from graph import documents
     from graph.agent import open_agent
 
     set_up = _settings(lang)
     language = chosen(lang, set_up.language)
     try:
         agent = open_agent(set_up)
+        documents.begin(agent)
         terminal = Terminal(agent, Console(soft_wrap=True), Console(stderr=True), language, Words(language).error)
         code = terminal.talk(session) if sys.stdin.isatty() else terminal.answer(sys.stdin.read(), session)
         agent.close()
+    except GieokError as error:
+        raise _ended(error, language) from error
+    raise typer.Exit(code)
+
+
+@application.command()
+def index(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Files and folders to add.", show_default=False)] = None,
+    kind: Annotated[
+        Literal["faq", "guide"] | None, typer.Option("--type", help="What they are; else front matter or path says it.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay and follow changes.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the search index anew from the database.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a pass instead of sentences.")] = False,
+    lang: Asked = "auto",
+) -> None:
+    """Add documents; unchanged files are skipped, and what was interrupted goes on."""
+    from door.library import Indexing
+    from retrieval import Library
+    from store import Store
+
+    set_up = _settings(lang)
+    language = chosen(lang, set_up.language)
+    if not (paths or rebuild):
+        print(phrase(language, "index.nothing"), file=sys.stderr)
+        raise typer.Exit(2)
+    try:
+        store = Store(set_up.database)
+        library = Library.open(set_up, store)
+        out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+        indexing = Indexing(library, out, err, language, Words(language).error, as_json=as_json)
+        code = indexing.rebuild() if rebuild else 0
+        code = code or (indexing.add(paths, kind, watch=watch) if paths else 0)
+        library.close()
+        store.close()
     except GieokError as error:
         raise _ended(error, language) from error
     raise typer.Exit(code)

@@ -216,6 +216,39 @@ def _store(look: Look) -> Finding:
     return Finding("store", "ok", said, "", data | {"sessions": sessions, "bytes": size})
 
 
+def _documents(look: Look) -> Finding:
+    """The library, when there is one; it is not opened where nothing was kept yet."""
+    from sqlalchemy.engine import make_url
+
+    if not look.settings.retrieval:
+        return Finding("documents", "info", look("documents.off"), "", {"on": False})
+    address = make_url(look.settings.database)
+    if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
+        return Finding("documents", "ok", look("documents.new"), "", {"on": True, "documents": 0})
+    return _library(look)
+
+
+def _library(look: Look) -> Finding:
+    from retrieval import Library
+    from store import Store
+
+    store = Store(look.settings.database)
+    try:
+        status = Library.open(look.settings, store).status
+    finally:
+        store.close()
+    data: dict[str, object] = {"on": True, **asdict(status)}
+    if status.rebuild is not None:
+        return Finding("documents", "warn", look(f"documents.{status.rebuild}"), look("documents.do.rebuild"), data)
+    if not status.documents:
+        return Finding("documents", "ok", look("documents.new"), "", data)
+    counts = {"documents": status.documents, "passages": status.passages, "failed": status.failed}
+    said = look("documents.found", **counts, model=status.model)
+    if status.failed:
+        return Finding("documents", "warn", said, look("documents.do.failed"), data)
+    return Finding("documents", "ok", said, "", data)
+
+
 def _disk(look: Look) -> Finding:
     folder = _nearest(look.settings.data_dir)
     free, needed = shutil.disk_usage(folder).free, FREE_SPACE + _to_fetch(look)
@@ -291,6 +324,7 @@ CHECKS: dict[str, Callable[[Look], Finding]] = {
     "model": _model,
     "weights": _weights,
     "store": _store,
+    "documents": _documents,
     "disk": _disk,
     "port": _port,
     "chromium": _chromium,

@@ -20,6 +20,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "model": ("모델", "Model"),
     "weights": ("가중치", "Weights"),
     "store": ("저장소", "Store"),
+    "documents": ("문서", "Documents"),
     "disk": ("디스크", "Disk"),
     "port": ("포트", "Port"),
     "chromium": ("크로미움", "Chromium"),
@@ -46,6 +47,14 @@ PHRASES: dict[str, tuple[str, str]] = {
     "store.found": ("세션 {sessions}개, {size} ({where})", "{sessions} sessions, {size} ({where})"),
     "store.new": ("아직 비어 있음 ({where})", "nothing kept yet ({where})"),
     "store.readonly": ("쓸 수 없음 ({where})", "cannot be written ({where})"),
+    "documents.off": ("꺼져 있음 (GIEOK_RETRIEVAL)", "off (GIEOK_RETRIEVAL)"),
+    "documents.new": ("아직 없음", "none yet"),
+    "documents.found": (
+        "문서 {documents}개(읽지 못함 {failed}개), 문단 {passages}개, 임베딩 {model}",
+        "{documents} documents ({failed} could not be read), {passages} passages, embedded by {model}",
+    ),
+    "documents.corrupt": ("색인 파일이 손상됨", "the index file is damaged"),
+    "documents.model": ("다른 임베딩 모델로 만든 색인", "the index is of another embedding model"),
     "disk.found": ("남은 공간 {free} ({where})", "{free} free ({where})"),
     "port.free": ("{port}번 사용 가능", "{port} is free"),
     "port.taken": ("{port}번은 사용 중", "{port} is taken"),
@@ -66,6 +75,14 @@ PHRASES: dict[str, tuple[str, str]] = {
         "쓸 수 있는 폴더를 GIEOK_DATA_DIR에 적으세요.",
         "Point GIEOK_DATA_DIR at a folder that can be written.",
     ),
+    "documents.do.rebuild": (
+        "python cli.py index --rebuild로 다시 만드세요. 문서와 대화는 그대로입니다.",
+        "python cli.py index --rebuild makes it anew; documents and conversations stay as they are.",
+    ),
+    "documents.do.failed": (
+        "문서 페이지에 파일마다 이유가 적혀 있습니다.",
+        "The documents page says why, file by file.",
+    ),
     "disk.do": ("공간을 {needed} 이상 비우세요.", "Free at least {needed}."),
     "port.do": ("다음 빈 포트가 쓰입니다.", "The next free one will be used."),
     "chromium.do": ("make test가 설치합니다.", "make test installs it."),
@@ -77,6 +94,26 @@ PHRASES: dict[str, tuple[str, str]] = {
     # run
     "run.address": ("기억이 {url} 에서 열립니다. 끝내려면 Ctrl-C를 누르세요.", "Gieok is at {url}. Ctrl-C ends it."),
     "run.other_port": ("{wanted}번 포트가 사용 중이라 {port}번을 씁니다.", "Port {wanted} is taken; {port} is used."),
+    # index
+    "index.reading": ("문서 {file}/{files}: {name}", "document {file} of {files}: {name}"),
+    "index.rebuilding": ("색인을 다시 만드는 중", "making the index anew"),
+    "index.rebuilt": ("색인을 다시 만들었습니다.", "The index was made anew."),
+    "index.done": (
+        "추가 {added} · 변경 {changed} · 그대로 {unchanged} · 삭제 {removed} · 실패 {failed}, "
+        "문단 {passages}개 ({embedded}개 임베딩), {seconds:.1f}초",
+        "{added} added, {changed} changed, {unchanged} unchanged, {removed} removed, {failed} failed; "
+        "{passages} passages ({embedded} embedded) in {seconds:.1f} s",
+    ),
+    "index.failed": ("✗ {said} {do}", "✗ {said} {do}"),
+    "index.cancelled": (
+        "멈추었습니다. 같은 명령을 다시 실행하면 이어서 합니다.",
+        "Stopped. The same command goes on from here.",
+    ),
+    "index.watching": ("바뀌는 것을 지켜봅니다. 끝내려면 Ctrl-C를 누르세요.", "Watching for changes. Ctrl-C ends it."),
+    "index.nothing": (
+        "추가할 파일이나 폴더를 적으세요. 예: python cli.py index docs/",
+        "Say which files or folders to add, such as: python cli.py index docs/",
+    ),
     # chat
     "chat.welcome": (
         "{name}와 대화합니다. /help 도움말, Ctrl-C 답변 멈춤, Ctrl-D 끝내기",

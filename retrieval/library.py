@@ -227,6 +227,16 @@ class Library:
         return look_up(self, question, models, spoken, filters=filters, stop=stop, budget=budget, menu=menu)
 
     @property
+    def folder(self) -> Path:
+        """Where this machine keeps the files of the index."""
+        return self._settings.data_dir / "library"
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was ever added."""
+        return not self._rows.state().revision
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is no passage to find; never raises for a damaged or foreign index."""
         return not self._rows.count()

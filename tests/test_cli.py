@@ -66,3 +66,28 @@ def test_run_hands_over_to_the_page_on_this_machine_only(monkeypatch: pytest.Mon
 
 def test_a_pipe_without_a_message_ends_with_1() -> None:
     assert CliRunner().invoke(cli.application, ["chat", "--lang", "en"], input="").exit_code == 1
+
+
+def test_index_adds_documents_and_doctor_tells_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the built-in embedding model, over one short file."""
+    monkeypatch.setenv("GIEOK_RETRIEVAL", "true")
+    monkeypatch.setattr("os.nice", lambda _: 0)
+    settings.current.cache_clear()
+    (tmp_path / "pears.md").write_text("# Pears\n\nPears are green.\n")
+    result = called("index", str(tmp_path / "pears.md"), "--type", "faq", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["added"] == ["pears.md"]
+    findings = {each["name"]: each for each in json.loads(called("doctor", "--json").stdout)["findings"]}
+    assert (findings["documents"]["mark"], findings["documents"]["data"]["passages"]) == ("ok", 1)
+
+
+def test_index_without_a_path_says_what_it_wants() -> None:
+    result = called("index", "--lang", "en")
+    assert result.exit_code == 2
+    assert "Say which files" in result.output
+
+
+def test_index_tells_of_a_file_that_is_not_there(tmp_path: Path) -> None:
+    result = called("index", str(tmp_path / "gone.md"), "--lang", "en")
+    assert result.exit_code == 1
+    assert "gone.md" in result.output

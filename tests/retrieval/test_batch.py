@@ -12,6 +12,7 @@ import pytest
 import settings
 from retrieval import Library, batch
 from retrieval.change import sources, stage
+from tests.retrieval.conftest import Opened, Words
 
 DOCS = batch.OWN
 
@@ -51,6 +52,40 @@ def test_a_first_run_indexes_the_products_own_documents_once(library: Library) -
     assert batch.first_run(library) is None
     best = library.search_all("How do I change the compression rate?")[0].passage
     assert best.label == "en/summaries.md › How do I change the compression rate?"
+
+
+def test_a_first_run_that_was_cut_off_goes_on(library: Library, opened: Opened, words: Words) -> None:
+    stop = threading.Event()
+    words.before = lambda: stop.set() if len(words.made) > 10 else None
+    cut = batch.first_run(library, stop=stop)
+    assert cut is not None
+    assert cut.cancelled
+    before = len(library.documents())
+    done = batch.first_run(opened())
+    assert done is not None
+    assert before < len(library.documents()) == len(list(sources(DOCS, 10**7)))
+    assert batch.first_run(opened()) is None
+
+
+def test_what_was_removed_of_the_products_own_stays_away(library: Library) -> None:
+    batch.first_run(library)
+    library.remove(*(document.id for document in library.documents()))
+    assert batch.first_run(library) is None
+    assert library.documents() == []
+
+
+def test_an_update_of_the_product_is_followed(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "faq"
+    own.mkdir()
+    (own / "a.md").write_text("Apples.")
+    monkeypatch.setattr(batch, "OWN", (own,))
+    batch.first_run(library)
+    (own / "a.md").write_text("Pears.")
+    done = batch.first_run(library)
+    assert done is not None
+    assert done.changed == ("a.md",)
 
 
 def test_a_library_with_documents_has_no_first_run(library: Library) -> None:
