@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from errors import SessionBusy
 from graph.agent import Agent, open_agent
-from graph.event import ContextBuilt, Done, Token
+from graph.event import ContextBuilt, Done, Event, Token
 from memory.folding import Folding
 from model import scripted
 from model.scripted import ScriptedModel
@@ -38,7 +38,7 @@ def gate() -> Iterator[threading.Event]:
     opened.set()
 
 
-def reasons(events: list[Any]) -> list[str]:
+def reasons(events: Sequence[Event]) -> list[str]:
     return [each.reason for each in only(events, ContextBuilt)[-1].report.left_out if each.reason == "memory_away"]
 
 
@@ -74,12 +74,12 @@ def test_redis_dies_in_mid_turn_and_comes_back_empty(agent: OpenAgent, tmp_path:
         assert bot.memory is not None
         assert bot.memory.settle(SECONDS)
         gate.clear()
-        events = bot.run(own, fact(8))
-        assert any(isinstance(each, Token) for each in events)
+        running = bot.run(own, fact(8))
+        assert any(isinstance(each, Token) for each in running)
         server.kill()
         server.wait()
         gate.set()
-        assert isinstance([*events][-1], Done)
+        assert isinstance([*running][-1], Done)
         settled(bot)
         assert reasons(say(bot, own, fact(9))) == ["memory_away"]
     with valkey(tmp_path, port):
@@ -162,7 +162,7 @@ def die_folding(folder: str, session: str) -> None:
         made(self, *args)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    Folding._make = killed  # type: ignore[method-assign]
+    Folding._make = killed  # type: ignore[assignment, method-assign]
     tell(bot, session, range(1, 7))
 
 
