@@ -1,4 +1,4 @@
-"""Gieok in a terminal: ``python cli.py run | chat | index | doctor``."""
+"""Gieok in a terminal: ``python cli.py run | chat | index | doctor | memory …``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,7 @@ from rich.table import Table
 import settings
 from component.catalogue import Words
 from door import doctor as doctor_door
+from door import memory as memory_door
 from door.doctor import Finding
 from door.phrase import Language, chosen, phrase
 from errors import BadSetting, GieokError
@@ -31,6 +33,10 @@ application = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+
+
+memory = typer.Typer(help="Long-term memory: clear up, export, import, erase.", no_args_is_help=True)
+application.add_typer(memory, name="memory")
 
 
 @application.command()
@@ -134,6 +140,55 @@ def doctor(
         _show(findings, language)
         print(phrase(language, "verdict.ok" if fine else "verdict.problem"))
     raise typer.Exit(0 if fine else 1)
+
+
+@memory.command("cleanup")
+def memory_cleanup(lang: Asked = "auto") -> None:
+    """Erase the memories of conversations that are gone, and leftovers."""
+    set_up, language = _chosen(lang)
+    with _told(language):
+        counts = memory_door.cleanup(set_up)
+        print(phrase(language, "memories.cleanup", **counts))
+
+
+@memory.command("export")
+def memory_export(file: Annotated[Path, typer.Argument(help="The JSON file to write.")], lang: Asked = "auto") -> None:
+    """Write all memory to a file."""
+    set_up, language = _chosen(lang)
+    with _told(language):
+        print(phrase(language, "memories.export", count=memory_door.export(set_up, file), file=file))
+
+
+@memory.command("import")
+def memory_import(file: Annotated[Path, typer.Argument(help="A file of export.")], lang: Asked = "auto") -> None:
+    """Take in an exported file; memories that exist are kept."""
+    set_up, language = _chosen(lang)
+    with _told(language):
+        print(phrase(language, "memories.import", count=memory_door.import_(set_up, file)))
+
+
+@memory.command("erase")
+def memory_erase(yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, lang: Asked = "auto") -> None:
+    """Erase all memory, everywhere; the conversations stay."""
+    set_up, language = _chosen(lang)
+    if not yes and not typer.confirm(phrase(language, "memories.sure")):
+        raise typer.Exit(1)
+    with _told(language):
+        print(phrase(language, "memories.erase", count=memory_door.erase(set_up)))
+
+
+def _chosen(lang: str) -> tuple[settings.Settings, Language]:
+    set_up = _settings(lang)
+    return set_up, chosen(lang, set_up.language)
+
+
+@contextlib.contextmanager
+def _told(language: Language) -> Iterator[None]:
+    """Our own errors end the command with a sentence."""
+    try:
+        yield
+    except GieokError as error:
+        raise _ended(error, language) from error
 
 
 def _show(findings: list[Finding], language: Language) -> None:

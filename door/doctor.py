@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from door.phrase import ErrorText, Language, phrase
-from errors import GieokError, KeyRejected, ModelUnreachable
+from errors import GieokError, KeyRejected, MemoryAway, MissingExtra, ModelUnreachable
 from model import catalogue, resolve, weights
 from model.endpoint import Found
 from model.machine import machine
@@ -249,6 +249,42 @@ def _library(look: Look) -> Finding:
     return Finding("documents", "ok", said, "", data)
 
 
+def _remembering(look: Look) -> Finding:
+    """Long-term memory; being away is no problem: the chat goes on."""
+    from memory import address
+    from memory.server import binary
+
+    chosen, name = look.settings, "remembering"
+    if not chosen.memory:
+        return Finding(name, "info", look("remembering.off"), "", {"on": False})
+    where = address.parse(chosen.redis_url) if chosen.redis_url else None
+    shown = where.shown if where else str(chosen.data_dir / "memory")
+    data: dict[str, object] = {"on": True, "embedded": where is None, "where": shown, **_memories(chosen)}
+    try:
+        address.ping(where) if where else binary()
+    except (MemoryAway, MissingExtra) as error:
+        data |= {"away": str(error)}
+        reason = error.values.get("reason", error.text())
+        return Finding(name, "warn", look("remembering.away", **data, reason=reason), look("remembering.do"), data)
+    return Finding(name, "ok", look("remembering.external" if where else "remembering.embedded", **data), "", data)
+
+
+def _memories(chosen: Settings) -> dict[str, object]:
+    """How many memories are kept, and what waits for Redis; a database that does not exist yet is not made."""
+    from sqlalchemy.engine import make_url
+
+    from memory.archive import Archive
+    from store import Store
+
+    address = make_url(chosen.database)
+    if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
+        return {"memories": 0, "queued": 0}
+    store = Store(chosen.database)
+    counts = Archive(store).counts()
+    store.close()
+    return {"memories": counts["memory_session"], "queued": counts["memory_queue"]}
+
+
 def _disk(look: Look) -> Finding:
     folder = _nearest(look.settings.data_dir)
     free, needed = shutil.disk_usage(folder).free, FREE_SPACE + _to_fetch(look)
@@ -325,6 +361,9 @@ CHECKS: dict[str, Callable[[Look], Finding]] = {
     "weights": _weights,
     "store": _store,
     "documents": _documents,
+
+
+    "remembering": _remembering,
     "disk": _disk,
     "port": _port,
     "chromium": _chromium,

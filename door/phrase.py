@@ -21,6 +21,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "weights": ("가중치", "Weights"),
     "store": ("저장소", "Store"),
     "documents": ("문서", "Documents"),
+    "remembering": ("장기 기억", "Memory"),
     "disk": ("디스크", "Disk"),
     "port": ("포트", "Port"),
     "chromium": ("크로미움", "Chromium"),
@@ -55,6 +56,19 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     "documents.corrupt": ("색인 파일이 손상됨", "the index file is damaged"),
     "documents.model": ("다른 임베딩 모델로 만든 색인", "the index is of another embedding model"),
+    "remembering.off": ("꺼짐 (GIEOK_MEMORY)", "off (GIEOK_MEMORY)"),
+    "remembering.embedded": (
+        "내장 Valkey, 기억 {memories}개, 기다리는 일 {queued}개 ({where})",
+        "embedded Valkey, {memories} memories, {queued} waiting ({where})",
+    ),
+    "remembering.external": (
+        "Redis 연결됨, 기억 {memories}개, 기다리는 일 {queued}개 ({where})",
+        "Redis answers, {memories} memories, {queued} waiting ({where})",
+    ),
+    "remembering.away": (
+        "닿지 않음, 기다리는 일 {queued}개 ({where}: {reason})",
+        "away, {queued} waiting ({where}: {reason})",
+    ),
     "disk.found": ("남은 공간 {free} ({where})", "{free} free ({where})"),
     "port.free": ("{port}번 사용 가능", "{port} is free"),
     "port.taken": ("{port}번은 사용 중", "{port} is taken"),
@@ -82,6 +96,10 @@ PHRASES: dict[str, tuple[str, str]] = {
     "documents.do.failed": (
         "문서 페이지에 파일마다 이유가 적혀 있습니다.",
         "The documents page says why, file by file.",
+    ),
+    "remembering.do": (
+        "대화는 그대로 되고, 다시 닿으면 밀린 턴을 기억합니다. REDIS_URL을 확인하세요.",
+        "The chat goes on, and missed turns are remembered once it is back. Check REDIS_URL.",
     ),
     "disk.do": ("공간을 {needed} 이상 비우세요.", "Free at least {needed}."),
     "port.do": ("다음 빈 포트가 쓰입니다.", "The next free one will be used."),
@@ -114,6 +132,18 @@ PHRASES: dict[str, tuple[str, str]] = {
         "추가할 파일이나 폴더를 적으세요. 예: python cli.py index docs/",
         "Say which files or folders to add, such as: python cli.py index docs/",
     ),
+    # memory
+    "memories.cleanup": (
+        "사라진 대화의 기억 {orphans}개, 남은 조각 {leftovers}개, 오래된 삭제 표시 {digests}개를 지웠습니다.",
+        "Erased: memories of {orphans} conversations that are gone, {leftovers} leftovers, {digests} old marks.",
+    ),
+    "memories.export": ("기억 {count}개를 {file}에 저장했습니다.", "{count} memories written to {file}."),
+    "memories.import": ("기억 {count}개를 가져왔습니다.", "{count} memories taken in."),
+    "memories.sure": (
+        "장기 기억을 모두 지울까요? 대화 기록은 남지만 기억은 되돌릴 수 없습니다.",
+        "Erase all long-term memory? The conversations stay; the memory cannot be brought back.",
+    ),
+    "memories.erase": ("기억 {count}개를 모두 지웠습니다.", "All {count} memories are erased."),
     # chat
     "chat.welcome": (
         "{name}와 대화합니다. /help 도움말, Ctrl-C 답변 멈춤, Ctrl-D 끝내기",

@@ -13,12 +13,14 @@ from typing import Any
 from urllib.parse import unquote
 
 import redis
+from redis import RedisError
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
+from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from errors import BadSetting
+from errors import BadSetting, MemoryAway
 
 SOCKET_SECONDS = 2.0
 CONNECT_SECONDS = 1.0
@@ -85,6 +87,16 @@ def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
         return redis.Redis.from_url(address.url, **common)
     except ValueError as error:
         raise _bad(address.url, str(error)) from error
+
+
+def ping(address: Address) -> None:
+    """Ask the server whether it is there. Raises ``MemoryAway``, ``BadSetting``."""
+    try:
+        asked = client(address)
+        asked.ping()
+        asked.close()
+    except (RedisError, RedisClusterException, OSError) as error:
+        raise MemoryAway(where=address.shown, reason=f"{type(error).__name__}: {error}") from error
 
 
 def clustered(address: Address, plain: Client) -> Client | None:

@@ -13,6 +13,9 @@ from typer.testing import CliRunner, Result
 
 import cli
 import settings
+from door import memory
+from graph.engine import TENANT
+from store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -91,3 +94,42 @@ def test_index_tells_of_a_file_that_is_not_there(tmp_path: Path) -> None:
     result = called("index", str(tmp_path / "gone.md"), "--lang", "en")
     assert result.exit_code == 1
     assert "gone.md" in result.output
+
+
+def remembering(folder: Path) -> str:
+    """A conversation with a value in memory, in the data folder of the settings; its id."""
+    with memory.opened(settings.load(data_dir=folder)) as (kept, store):
+        session = store.create_session("en", 0.3).id
+        kept.remember(TENANT, session, "budget", "$900", turn=1)
+        kept.settle(10)
+    return session
+
+
+def test_memory_is_exported_erased_and_imported(tmp_path: Path) -> None:
+    session, file = remembering(tmp_path / "data"), tmp_path / "memory.json"
+    assert "1 memories written" in called("memory", "export", str(file), "--lang", "en").output
+    assert file.stat().st_mode & 0o077 == 0
+    assert called("memory", "erase", "--lang", "en").exit_code == 1  # nobody said yes
+    assert "1개를 모두 지웠습니다" in called("memory", "erase", "--yes", "--lang", "ko").output
+    with memory.opened(settings.current()) as (kept, _):
+        assert kept.context(TENANT, session).entities == ()
+    assert "1 memories taken in" in called("memory", "import", str(file), "--lang", "en").output
+    with memory.opened(settings.current()) as (kept, _):
+        assert kept.context(TENANT, session).entity_text == "budget: $900"
+
+
+def test_memory_cleanup_says_what_it_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = remembering(tmp_path / "data")
+    monkeypatch.setattr("memory.portable.ORPHAN_SECONDS", -1.0)
+    assert "memories of 0 conversations" in called("memory", "cleanup", "--lang", "en").output
+    store = Store(settings.current().database)
+    store.delete_session(session)
+    store.close()
+    assert "memories of 1 conversations" in called("memory", "cleanup", "--lang", "en").output
+
+
+def test_a_file_that_is_no_memory_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "memory.json"
+    for text in ("[1]", "{", '{"format": "other"}'):
+        file.write_text(text)
+        assert called("memory", "import", str(file)).exit_code == 1

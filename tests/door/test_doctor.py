@@ -136,3 +136,20 @@ def test_every_finding_has_words_in_both_languages(language: Any, tmp_path: Path
     for finding in examine(load(data_dir=tmp_path), language, english):
         assert finding.found
         assert phrase(language, finding.name)
+
+
+def test_the_memory_is_looked_at_and_nothing_is_started(look: Callable[..., Found], tmp_path: Path) -> None:
+    assert look()["remembering"].data == {"on": False}
+    found = look(memory=True)["remembering"]
+    assert (found.mark, found.data["embedded"], found.data["memories"]) == ("ok", True, 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_redis_that_is_away_is_a_warning_and_its_password_is_not_told(look: Callable[..., Found]) -> None:
+    found = look(memory=True, redis_url="redis://:sk-secret@127.0.0.1:1/0")
+    assert found["remembering"].mark == "warn"
+    assert "The chat goes on" in found["remembering"].do
+    assert can_chat(list(found.values()))
+    assert "sk-secret" not in json.dumps([finding.plain() for finding in found.values()])
+    bad = look(memory=True, redis_url="http://127.0.0.1")
+    assert bad["remembering"].mark == "problem"
