@@ -361,8 +361,6 @@ CHECKS: dict[str, Callable[[Look], Finding]] = {
     "weights": _weights,
     "store": _store,
     "documents": _documents,
-
-
     "remembering": _remembering,
     "disk": _disk,
     "port": _port,
