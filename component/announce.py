@@ -67,6 +67,9 @@ export default function (component) {
         if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
       }
     }
+    for (const each of document.querySelectorAll('[data-testid="stFileUploaderDropzone"] button p')) {
+      if (each.dataset.label !== data.choose) each.dataset.label = data.choose;
+    }
     for (const [selector, label] of Object.entries(data.regions)) {
       for (const each of document.querySelectorAll(selector)) {
         if (each.getAttribute("aria-label") === label) continue;
@@ -81,7 +84,8 @@ export default function (component) {
   if (!window.gieokCloses) {
     window.gieokCloses = true;
     document.addEventListener("click", (event) => {
-      if (innerWidth > 768 || !event.target.closest(".st-key-sessions button, .st-key-new-chat button")) return;
+      const leads = ".st-key-sessions button, .st-key-new-chat button, .st-key-documents-open button";
+      if (innerWidth > 768 || !event.target.closest(leads)) return;
       document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
     });
   }
@@ -104,6 +108,8 @@ _NAMES = {
     '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
     ".st-key-open-panel button": "panel.open",
     '[class*="st-key-session-menu-"] button': "session.menu",
+    '[class*="st-key-document-menu-"] button': "documents.menu",
+    '[data-testid="stFileUploaderDropzone"] button': "documents.choose",
     '[class*="st-key-again-"] button': "turn.again",
     '[class*="st-key-more-"] [data-testid="stMenuButton"] > button, [class*="st-key-more-"] button': "turn.more",
     '[class*="st-key-earlier-"] button': "turn.earlier",
@@ -119,6 +125,7 @@ _NAMES = {
 _REGIONS = {
     '[class*="st-key-chat-"]': "a11y.chat",
     ".st-key-panel": "panel.title",
+    '[data-testid="stLayoutWrapper"]:has(> .st-key-documents)': "documents.title",
     '[data-testid="stLayoutWrapper"]:has(> .st-key-sessions)': "session.list",
 }
 
@@ -139,6 +146,7 @@ def announce(words: Words, session_id: str | None, running: bool, last: Turn | N
     jump = st.session_state.get("jump", (0, 0))
     data: dict[str, object] = {"jump": list(jump), "lang": words.language, "say": say, "serial": str(serial)}
     data["names"] = {selector: words(key) for selector, key in _NAMES.items()}
+    data["choose"] = words("documents.choose")
     data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, last, running))

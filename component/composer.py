@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.elements.widgets.chat import ChatInputValue
 
+from component import resource
+from component.adding import Adding, add_files, draw_adding, upload_limit
+from component.intake import Intake
 from component.view import DRAFT, View
+from retrieval import Library
+
+ATTACHED = "attached"
+"""Where a page remembers the work on files that were dropped into its input."""
 
 
 def draw_composer(view: View) -> None:
     """The input and, beside it, the stop button (Esc)."""
     words, job = view.words, view.job
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="composer"):
-        st.chat_input(words("chat.ask"), key=DRAFT, on_submit=_submit, args=(view,))
+        library = resource.agent().library
+        st.chat_input(
+            words("chat.ask"),
+            key=DRAFT,
+            accept_file="multiple" if library else False,
+            max_upload_size=upload_limit(),
+            on_submit=_submit,
+            args=(view, library),
+        )
         if job:
             st.button(
                 words("chat.stop"),
@@ -23,7 +39,27 @@ def draw_composer(view: View) -> None:
             )
 
 
-def _submit(view: View) -> None:
-    text = st.session_state[DRAFT]
-    if text:
-        view.send(str(text))
+def draw_attached(view: View) -> Adding:
+    """The files that came with messages of this conversation, until they are in and that was noticed."""
+    mine = st.session_state.get(ATTACHED, ())
+    intakes = [each for each in resource.intakes().all() if each.id in mine or _asks_here(view, each)]
+    with st.container(key="attached", gap="xsmall"):
+        return draw_adding(view, intakes, "chat-")
+
+
+def _asks_here(view: View, intake: Intake) -> bool:
+    return intake.question is not None and intake.question.session == view.session_id
+
+
+def _submit(view: View, library: Library | None) -> None:
+    """Sends what was typed; files go to the documents, and the text follows them as soon as they are in."""
+    given = st.session_state[DRAFT]
+    text = str(given.text if isinstance(given, ChatInputValue) else given or "")
+    files = [file for file in given.files if file.name] if isinstance(given, ChatInputValue) else []
+    if library is None or not files:
+        if text:
+            view.send(text)
+        return
+    question = view.question(text) if text.strip() else None
+    intake = add_files(library, files, question=question)
+    st.session_state[ATTACHED] = (*st.session_state.get(ATTACHED, ()), intake.id)

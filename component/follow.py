@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component import resource
+from component.adding import Adding
 from component.job import Job
 from component.live import Live
 from component.model_status import draw_status
@@ -30,12 +31,15 @@ Places = Sequence[DeltaGenerator]
 """Where the model's state is shown."""
 
 
-def follow(view: View, live: Live | None, panel: Panel, model: Places, turns: list[Turn]) -> None:
-    """Follows the answer, else the model's loading, else what is made after the answer; then runs the page anew."""
+def follow(view: View, live: Live | None, panel: Panel, model: Places, turns: list[Turn], adding: Adding) -> None:
+    """Follows the answer, else files on their way in, else the model's loading, else what is made after the answer;
+    then runs the page anew."""
     if view.job is not None and live is None:  # the reader is further back
         _follow_unseen(view.job)
     elif live is not None:
-        _follow_answer(view, live, panel, model)
+        _follow_answer(view, live, panel, model, adding)
+    elif adding.active:
+        _follow_adding(view, adding, model)
     elif not view.status.settled:
         _follow_model(view, model)
     elif not (_follow_start(panel) or _follow_after(view, panel, turns)):
@@ -49,12 +53,35 @@ def _follow_unseen(job: Job) -> None:
         job.wait(job.progress.version, BEAT)
 
 
-def _follow_answer(view: View, live: Live, panel: Panel, model: Places) -> None:
+def follow_documents(view: View, adding: Adding | None, model: Places) -> None:
+    """The same for the page of the documents."""
+    if adding is not None and adding.active:
+        _follow_adding(view, adding, model)
+    elif not view.status.settled:
+        _follow_model(view, model)
+    else:
+        return
+    st.rerun()
+
+
+def _follow_adding(view: View, adding: Adding, model: Places) -> None:
+    """Until a piece of work begins or ends."""
+    intakes, status = resource.intakes(), view.status
+    seen = intakes.version
+    while adding.update():
+        status = _show_model(view, model, status)
+        _yield_to_clicks()
+        seen = intakes.wait(seen, BEAT)
+        time.sleep(BEAT)
+
+
+def _follow_answer(view: View, live: Live, panel: Panel, model: Places, adding: Adding) -> None:
     status, report, made = view.status, None, 0
     while True:
         progress = live.job.progress
         status = _show_model(view, model, status)
         live.update(progress, status)
+        adding.update()
         if progress.report is not report:
             report = progress.report
             panel.show_prompt(report)

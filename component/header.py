@@ -9,19 +9,22 @@ import streamlit as st
 from component.markdown import plain, short
 from component.panel import draw_drawer
 from component.readiness import State
-from component.view import View
+from component.view import View, on_documents
 
 
 def draw_header(view: View) -> None:
     """Draws the line."""
     words = view.words
     title = view.session.title if view.session and view.session.title else words("session.new")
+    title = words("documents.title") if on_documents() else title
     with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"# {words('app.name')}", width="content", anchors=False)
         st.markdown(f":gray[{plain(short(title, 60))}]", width="stretch")
         state = view.status.state
         with st.container(key=f"chip-{state}", width="content"):
             st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
+        if on_documents():
+            return
         with st.container(key="open-panel", width="content"):
             st.button(
                 words("panel.open"),

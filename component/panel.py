@@ -22,6 +22,7 @@ from component.revision import OPENED, ask_revision, draw_revision
 from component.stage import stage
 from component.summary import Way, draw_summaries
 from component.total import draw_due, draw_totals, totals
+from component.trace import draw_trace
 from component.version import OPENED as RECALLED
 from component.version import draw_versions
 from component.view import View
@@ -89,14 +90,18 @@ def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
 def _draw(view: View, prefix: str = "") -> Panel:
     """The tabs; only the open one is drawn."""
     words = view.words
-    names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "compare")]
-    summaries, memory, context, compare = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
+    names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "trace", "compare")]
+    tabs = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
+    summaries, memory, context, trace, compare = tabs
     if memory.open:
         with memory:
             draw_memory(view, prefix)
     if context.open:
         with context:
             draw_context(view, prefix)
+    if trace.open:
+        with trace:
+            draw_trace(view, prefix)
     if compare.open:
         with compare:
             draw_entry(view, prefix)

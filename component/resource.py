@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 import settings
 from component.errand import Errands
+from component.intake import Intake, Intakes
 from component.job import Jobs
 from component.readiness import Readiness
-from graph import documents
 from graph.agent import Agent, open_agent
 from model import resolve
 from model.modelset import ModelSet
 from model.weights import Progress
+from retrieval import Added
+from retrieval.batch import first_run
 
 
 @st.cache_resource(show_spinner=False)
@@ -48,7 +51,6 @@ def agent() -> Agent:
     """The agent of this process. Raises what keeps it from opening, such as ``StoreUnavailable``."""
     opened = open_agent(settings.current(), models=readiness().models)
     atexit.register(opened.close)
-    documents.begin(opened)
     return opened
 
 
@@ -56,6 +58,22 @@ def agent() -> Agent:
 def jobs() -> Jobs:
     """The running turns of this process."""
     return Jobs(agent(), readiness(), lambda session: agent().store.session(session).turn_count)
+
+
+@st.cache_resource(show_spinner=False)
+def intakes() -> Intakes:
+    """The work on the documents that runs in this process; it begins with the product's own, if there are none."""
+    made = Intakes()
+    if agent().library is not None:
+        made.start("own", (), partial(_own, made))
+    return made
+
+
+def _own(made: Intakes, intake: Intake) -> Added | None:
+    """The product's own documents; what went well needs no word."""
+    library = agent().library
+    done = first_run(library, progress=partial(made.report, intake), stop=intake.stop) if library else None
+    return done if done and (done.failed or done.cancelled) else None
 
 
 @st.cache_resource(show_spinner=False)

@@ -14,7 +14,7 @@ from component.markdown import plain, short
 from component.model_status import draw_model
 from component.options import ask_options
 from component.session import age, ask_import, draw_session_menu, draw_undo, draw_windows
-from component.view import LANGUAGE, RATE_NEW, View, show, tell
+from component.view import LANGUAGE, RATE_NEW, View, show, show_documents, tell
 from errors import GieokError
 
 PAGE = 30
@@ -34,6 +34,13 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             type="primary",
             on_click=show,
             args=(None,),
+        )
+        st.button(
+            words("documents.title"),
+            key="documents-open",
+            icon=":material/folder_open:",
+            width="stretch",
+            on_click=show_documents,
         )
         draw_undo(view)
         if not draw_finder(view):
@@ -63,7 +70,8 @@ def _draw_sessions(view: View) -> None:
         here = session.id == view.session_id
         title = plain(short(" ".join(session.title.split()), TITLE_CHARS)) or words("session.new")
         running = " :gray[:material/more_horiz:]" if view.jobs.of(session.id) else ""
-        row = st.container(key=f"{'here' if here else 'there'}-{session.id}", horizontal=True, wrap=False, gap=None)
+        name = f"{'here' if here else 'there'}-{session.id}"
+        row = st.container(key=name, horizontal=True, vertical_alignment="center", wrap=False, gap=None)
         with row:
             st.button(
                 title + running,

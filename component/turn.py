@@ -10,6 +10,7 @@ from component.action import draw_actions, draw_editor, editing
 from component.failure import draw_turn_error, retry_button
 from component.markdown import fixed, plain, shown
 from component.page import MARK
+from component.source import draw_sources
 from component.step import draw_step, of_turn
 from component.view import View
 from errors import Interrupted
@@ -40,6 +41,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
                     draw_step(view.words, step)
         if turn.answer:
             st.markdown(fixed(turn.answer))
+        draw_sources(view, turn)
         _draw_end(view, turn, last, versions)
 
 

@@ -1,18 +1,21 @@
 """What one page shows: which session, in which language, on which agent; and the moves between sessions.
 
 The session's id stands in the address (``?s=…``), so that a refresh, a bookmark and a link find it again; so does the
-language when it was chosen (``?lang=…``). Session state holds view state only.
+language when it was chosen (``?lang=…``), and the page of the documents (``?view=documents``). Session state holds view
+state only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 import settings
 from component import choice, resource
 from component.catalogue import Language, Words, choose
+from component.intake import Question
 from component.job import Job, Jobs
 from component.readiness import Readiness, Status
 from errors import GieokError, SessionUnknown
@@ -21,6 +24,8 @@ from store import Session, Store, Turn
 
 SESSION = "s"
 LANGUAGE = "lang"
+PAGE = "view"
+DOCUMENTS = "documents"
 DRAFT = "ask"
 RATE_NEW = "rate-new"
 
@@ -74,6 +79,16 @@ class View:
         """The agent with the models of this page, for what calls a model beside a turn."""
         return resource.agent().using(self.status.models)
 
+    def question(self, text: str) -> Question | None:
+        """A message to be sent later; None when its session could not be made, which is told on the page."""
+        try:
+            session = self.session_id or self._create()
+        except GieokError as error:
+            tell(error)
+            return None
+        to_newest(session)
+        return Question(session, text, partial(self.jobs.send, session, text, self.readiness))
+
     def _create(self) -> str:
         created = self.store.create_session(self.words.language, self.rate)
         st.query_params[SESSION] = created.id
@@ -105,10 +120,24 @@ def to_newest(session_id: str) -> None:
 
 def show(session_id: str | None) -> None:
     """Turns the page to a session, or to a new chat."""
+    st.query_params.pop(PAGE, None)
     if session_id:
         st.query_params[SESSION] = session_id
     else:
         st.query_params.pop(SESSION, None)
+
+
+def on_documents() -> bool:
+    """Whether the page of the documents is shown instead of a conversation."""
+    return st.query_params.get(PAGE) == DOCUMENTS
+
+
+def show_documents(shown: bool = True) -> None:
+    """Turns the page to the documents, or back to the conversation that was open."""
+    if shown:
+        st.query_params[PAGE] = DOCUMENTS
+    else:
+        st.query_params.pop(PAGE, None)
 
 
 def tell(error: GieokError) -> None:

@@ -183,9 +183,14 @@ def begin(engine: Engine) -> None:
         threading.Thread(target=_first_run, args=(engine.library,), name="documents", daemon=True).start()
 
 
-def _first_run(library: Library) -> None:
+def step_behind() -> None:
+    """Gives the thread that calls it less of the processor than answers have, for good."""
     with suppress(OSError, AttributeError):  # a thread has a priority of its own on Linux only
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
+def _first_run(library: Library) -> None:
+    step_behind()
     try:
         done = first_run(library)
     except GieokError as error:

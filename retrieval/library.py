@@ -28,6 +28,7 @@ from text.language import detect
 
 CLOSE_SECONDS = 10.0
 """How long closing waits for an addition: it is at most in the middle of one passage, or of writing the index."""
+WAIT_SECONDS = 0.2
 TRIES = 10
 """How often a search starts again because a writer was faster."""
 
@@ -99,7 +100,7 @@ class Library:
             publish=self._shelf.publish,
             progress=progress,
             stop=halt,
-            pause=self._wait,
+            pause=lambda: self._wait(halt),
         )
         done = intake.run(wanted, doc_type)
         gone = [] if done.cancelled else self._gone(given, {source.key for source in wanted})
@@ -150,7 +151,7 @@ class Library:
         missing = sorted(self._rows.missing(list(texts), self._embedder.name))
         for start in range(0, len(missing), self._embedder.batch):
             progress(Progress("", 1, 1, len(texts) - len(missing) + start, len(texts)))
-            self._wait()
+            self._wait(halt)
             if halt.is_set():
                 return False
             some = missing[start : start + self._embedder.batch]
@@ -286,8 +287,10 @@ class Library:
                 self._adding -= 1
                 self._idle.notify_all()
 
-    def _wait(self) -> None:
-        self._quiet.wait()
+    def _wait(self, halt: threading.Event) -> None:
+        """Until no answer is being made, or the work is stopped."""
+        while not self._quiet.wait(WAIT_SECONDS) and not halt.is_set():
+            pass
 
     def _gone(self, given: Sequence[Path | Upload], seen: set[str]) -> list[Document]:
         """Documents of the given folders whose file is no longer there."""
