@@ -26,7 +26,7 @@ from component.trace import draw_trace
 from component.version import OPENED as RECALLED
 from component.version import draw_versions
 from component.view import View
-from store import Summary, Turn
+from store import Turn
 
 CARDS = 20
 
@@ -45,7 +45,7 @@ class Panel:
         """Reads the ledger again; nothing happens while another tab is open."""
         if self.history is not None:
             with self.history.container():
-                _draw_history(self.view, _summaries(self.view), self.prefix)
+                _draw_history(self.view, self.prefix)
 
     def show_prompt(self, report: dict[str, Any] | None) -> None:
         if self.prompt is not None:
@@ -124,13 +124,20 @@ def _draw_summaries(view: View, prefix: str) -> Panel:
     return panel
 
 
-def _draw_history(view: View, summaries: Sequence[Summary], prefix: str) -> None:
+def _draw_history(view: View, prefix: str) -> None:
+    """The newest cards, the way to older ones, and the totals of all."""
+    ledger, session = view.store.ledger, view.session_id
+    records = ledger.records(session) if session else []
+    window = f"cards-{session}"
+    shown = ledger.summaries(session, limit=int(st.session_state.get(window, CARDS))) if session else []
+    earlier = len(records) - len(shown)
+    if earlier > 0 and view.job is None:
+        _draw_earlier(view, window, min(earlier, CARDS), prefix)
     ways = () if view.job else ((view.words("revision.open"), "difference", ask_revision), _to_turns(view))
-    draw_summaries(view.words, summaries[-CARDS:], len(summaries) - CARDS, ways, prefix)
-    if not summaries:
-        return
-    st.markdown(f"## {view.words('total.title')}", anchors=False)
-    draw_totals(view.words, totals(summaries))
+    draw_summaries(view.words, shown, 0 if view.job is None else earlier, ways, prefix)
+    if records:
+        st.markdown(f"## {view.words('total.title')}", anchors=False)
+        draw_totals(view.words, totals(records))
 
 
 def _to_turns(view: View) -> Way:
@@ -143,5 +150,9 @@ def _to_turns(view: View) -> Way:
     return view.words("jump.turns"), "my_location", go
 
 
-def _summaries(view: View) -> list[Summary]:
-    return view.store.ledger.summaries(view.session_id, limit=100_000) if view.session_id else []
+def _draw_earlier(view: View, window: str, count: int, prefix: str) -> None:
+    def widen() -> None:
+        st.session_state[window] = int(st.session_state.get(window, CARDS)) + CARDS
+
+    label = view.words("panel.more", count=count)
+    st.button(label, key=f"{prefix}more-summaries", icon=":material/history:", type="tertiary", on_click=widen)

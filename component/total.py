@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from component.catalogue import Words
 from graph.turns import CHUNK, next_due
-from store import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class Totals:
         return round(100 * (1 - self.summary / self.original)) if self.original else 0
 
 
-def totals(summaries: Iterable[Summary]) -> Totals:
-    """Adds up the records; failed attempts count for nothing."""
-    records = [summary.record for summary in summaries if summary.record is not None]
+def totals(records: Iterable[dict[str, Any] | None]) -> Totals:
+    """Adds up the records; failed attempts (None) count for nothing."""
+    made = [record for record in records if record is not None]
     return Totals(
-        len(records),
-        sum(int(record["turn_length"]) for record in records),
-        sum(int(record["original_chars"]) for record in records),
-        sum(int(record["summary_chars"]) for record in records),
+        len(made),
+        sum(int(record["turn_length"]) for record in made),
+        sum(int(record["original_chars"]) for record in made),
+        sum(int(record["summary_chars"]) for record in made),
     )
 
 

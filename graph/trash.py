@@ -14,9 +14,15 @@ DAY = 86_400.0
 
 
 def plan(engine: Engine, remove: Callable[[str], None]) -> None:
-    """Puts the removal on the list of side work, when there is anything to remove."""
+    """Puts the removal on the list of side work, when there is anything to remove.
+
+    A clock that is suddenly years ahead removes nothing: time counts up to a day after the last use of any session.
+    """
     days = engine.settings.trash_days
-    if days and (old := engine.store.put_away_before(time.time() - days * DAY)):
+    if not days:
+        return
+    now = min(time.time(), engine.store.last_used() + DAY)
+    if old := engine.store.put_away_before(now - days * DAY):
         engine.background.submit("trash", _work(old, remove))
 
 

@@ -164,6 +164,11 @@ class Store:
         with self.transaction() as connection:
             return list(connection.execute(wanted).scalars())
 
+    def last_used(self) -> float:
+        """When any session was used last (Unix seconds; 0 when there is none)."""
+        with self.transaction() as connection:
+            return float(connection.execute(select(func.max(schema.session.c.updated))).scalar() or 0.0)
+
     def delete_session(self, session_id: str) -> None:
         """Removes the session for good, with its turns, branches and summaries."""
         with self.transaction() as connection:

@@ -214,9 +214,11 @@ def test_versions_and_failures_in_the_ledger(bot: Agent) -> None:
         ledger.fail(own, chunk, 0.3, {"code": f"c{number}"})
     (row,) = ledger.summaries(own)
     assert (row.status, row.version, row.error) == ("failed", 1, {"code": "c2"})
+    assert ledger.records(own) == [None]
     ledger.add(own, chunk, 0.3, "ready", record={"summary": "하나\x00"}, lost=["7"])
     ledger.add(own, chunk, 0.5, "active", record={"summary": "둘"})
     assert [(each.version, each.status) for each in ledger.summaries(own)] == [(3, "active")]
+    assert ledger.records(own) == [{"summary": "둘"}]
     every = ledger.summaries(own, superseded=True)
     assert [(each.version, each.status) for each in every] == [(1, "superseded"), (2, "superseded"), (3, "active")]
     assert (every[1].record, every[1].lost) == ({"summary": "하나\x00"}, ["7"])
