@@ -10,8 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 import settings
 from component import choice
 from component.catalogue import Words
+from component.failure import retry_button
 from component.markdown import plain
-from component.model_status import MEGABYTE, draw_status, privacy
+from component.model_status import MEGABYTE, again, draw_status, privacy
 from component.options import ask_options
 from component.page import mark_address
 from component.view import View
@@ -54,13 +55,12 @@ def _draw_coming(view: View) -> list[DeltaGenerator]:
             st.markdown(f":material/{icon}:&ensp;{line}")
         place = st.container(key="first-run-state").empty()
         draw_status(words, place, status)
-        with st.container(horizontal=True, key="first-run-actions"):
+        with st.container(horizontal=True, key=f"first-run-actions-{status.state}"):
             if status.state == "fetching":
                 stop, icon = words("models.cancel"), ":material/close:"
                 st.button(stop, key="first-run-cancel", type="tertiary", icon=icon, on_click=view.readiness.cancel)
             elif status.state == "failed":
-                icon = ":material/refresh:"
-                st.button(words("chat.retry"), key="first-run-retry", icon=icon, on_click=view.readiness.start)
+                retry_button(again(words, status), "first-run-retry", view.readiness.start)
             if settings.current().model_choice:
                 other, icon = words("first.other"), ":material/tune:"
                 st.button(other, key="first-run-other", type="tertiary", icon=icon, on_click=ask_options)

@@ -11,6 +11,7 @@ from component.catalogue import Words
 from component.failure import retry_button
 from component.markdown import plain
 from component.readiness import Readiness, Status
+from errors import WeightsCancelled
 from model.modelset import ModelSet
 from model.weights import Progress
 
@@ -22,7 +23,7 @@ def draw_model(words: Words, readiness: Readiness, status: Status) -> DeltaGener
     place = st.empty()
     draw_status(words, place, status)
     if status.state == "failed":
-        retry_button(words("model.retry"), "model-retry", readiness.start)
+        retry_button(again(words, status), "model-retry", readiness.start)
     return place
 
 
@@ -36,13 +37,19 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
             )
         elif status.state == "failed" and status.error is not None:
             said, hint = words.error(status.error.code, status.error.text(), status.error.values)
-            st.markdown(f":red[:material/error: {plain(said)}]")
+            paused = isinstance(status.error, WeightsCancelled)
+            st.markdown(f":material/pause_circle: {plain(said)}" if paused else f":red[:material/error: {plain(said)}]")
             st.caption(plain(hint))
         elif status.state == "fetching" and status.fetched is not None:
             _draw_fetched(words, status.fetched)
         else:
             st.markdown(f":shimmer[{words('model.' + status.state)}]")
             st.caption(words("model.wait"))
+
+
+def again(words: Words, status: Status) -> str:
+    """What trying again means after this failure."""
+    return words("models.continue" if isinstance(status.error, WeightsCancelled) else "model.retry")
 
 
 def _draw_fetched(words: Words, fetched: Progress) -> None:

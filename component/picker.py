@@ -24,6 +24,7 @@ from model.stream import Stopped
 TRIED = "models-tried"
 KEY = "models-key"
 BEAT = 0.7
+TEST, USE = ":material/network_check:", ":material/check:"
 
 
 def draw_picker(view: View) -> None:
@@ -31,7 +32,10 @@ def draw_picker(view: View) -> None:
     words = view.words
     with st.container(border=True, gap="xsmall", key="models-now"):
         st.caption(words("models.now"))
-        draw_status(words, st.empty(), view.status)
+        if view.status.settled:
+            draw_status(words, st.empty(), view.status)
+        else:
+            st.markdown(words(f"model.{view.status.state}"))
         if chosen.chosen() is not None:
             st.caption(words("models.mine"))
             if st.button(words("models.back"), key="models-back", icon=":material/undo:"):
@@ -43,7 +47,7 @@ def draw_picker(view: View) -> None:
         words("models.kind"),
         KINDS,
         default=_kind(view),
-        format_func=lambda name: words(f"model.kind.{name}"),
+        format_func=lambda name: words(f"models.pick.{name}"),
         key="models-kind",
         required=True,
         width="stretch",
@@ -62,33 +66,42 @@ def _kind(view: View) -> Kind:
 
 
 def _draw_hosted(view: View) -> None:
+    """A form, so that what was typed counts when a button is pressed: Streamlit's key field keeps it back otherwise."""
     words, base, before = view.words, settings.current(), _before("hosted")
-    url = st.text_input(
-        words("models.url"), before.url or base.openai_base_url or "", placeholder=OPENAI, key="models-url"
-    ).strip()
-    kept = before.key if before.url == url else SecretStr("")
-    given = bool(kept.get_secret_value())
-    shared = not given and Choice("hosted", url).applied(base).openai_api_key is not None
-    key = st.text_input(
-        words("models.key"),
-        type="password",
-        key=KEY,
-        placeholder=words("models.key.kept" if given else "models.key.shared") if given or shared else "sk-…",
-    ).strip()
-    st.caption(f":material/lock: {words('models.key.about')}")
-    left, right = st.columns(2)
-    known = base.chat_model if url == (base.openai_base_url or "") else None
-    chat = left.text_input(
-        words("models.chat"), before.chat_model or known or "", placeholder=words("models.default"), key="models-chat"
-    ).strip()
-    utility = right.text_input(
-        words("models.utility"),
-        before.utility_model,
-        placeholder=words("models.same"),
-        help=words("models.utility.help"),
-        key="models-utility",
-    ).strip()
-    _draw_actions(view, Choice("hosted", url, SecretStr(key) if key else kept, chat, utility))
+    with st.form("models-hosted", border=False):
+        url = st.text_input(
+            words("models.url"), before.url or base.openai_base_url or "", placeholder=OPENAI, key="models-url"
+        ).strip()
+        key = st.text_input(
+            words("models.key"), type="password", key=KEY, placeholder=_standing_in(view, before)
+        ).strip()
+        st.caption(f":material/lock: {words('models.key.about')}")
+        left, right = st.columns(2)
+        known = before.chat_model or base.chat_model or ""
+        chat = left.text_input(
+            words("models.chat"), known, placeholder=words("models.default"), key="models-chat"
+        ).strip()
+        utility = right.text_input(
+            words("models.utility"),
+            before.utility_model,
+            placeholder=words("models.same"),
+            help=words("models.utility.help"),
+            key="models-utility",
+        ).strip()
+        kept = before.key if before.url == url else SecretStr("")
+        choice = Choice("hosted", url, SecretStr(key) if key else kept, chat, utility)
+        with st.container(horizontal=True, key="models-actions"):
+            test = st.form_submit_button(words("models.test"), key="models-test", icon=TEST)
+            use = st.form_submit_button(words("models.use"), key="models-use", type="primary", icon=USE)
+    _act(view, choice, test, use)
+
+
+def _standing_in(view: View, before: Choice) -> str:
+    """What the empty field says: whose key is used without another."""
+    if before.key.get_secret_value():
+        return view.words("models.key.kept")
+    shared = Choice("hosted").applied(settings.current()).openai_api_key is not None
+    return view.words("models.key.shared") if shared else "sk-…"
 
 
 def _before(kind: Kind) -> Choice:
@@ -142,7 +155,7 @@ def _draw_embedded(view: View) -> None:
         st.markdown(f"**{plain(file.name)}** :gray[{plain(f'{file.licence} · {said}')}]")
     st.caption(words("models.embedded.about"))
     under_way = ready.started and not ready.status.settled
-    if under_way or ready.status.error is not None:
+    if under_way or (ready.status.error is not None and ready is not view.readiness):
         _draw_fetching(view, ready)
     if not under_way:
         _draw_actions(view, Choice("embedded"), testable=weights.ready(base))
@@ -172,19 +185,24 @@ def _draw_fetching(view: View, ready: Readiness) -> None:
 
 
 def _draw_actions(view: View, choice: Choice, testable: bool = True) -> None:
-    words = view.words
-    problem = choice.problem(settings.current())
-    if problem and (problem != "key_missing" or choice.chat_model or choice.url):
-        st.markdown(f":orange[:material/warning: {plain(words(f'models.problem.{problem}'))}]")
+    words, wrong = view.words, choice.problem(settings.current()) is not None
     with st.container(horizontal=True, key="models-actions"):
-        test, use = words("models.test"), words("models.use")
-        icon = ":material/network_check:"
-        if st.button(test, key="models-test", icon=icon, disabled=bool(problem) or not testable):
-            st.session_state[TRIED] = (choice, begin(_trying(choice)))
-        if st.button(use, key="models-use", type="primary", icon=":material/check:", disabled=bool(problem)):
-            _use(choice)
+        test = st.button(words("models.test"), key="models-test", icon=TEST, disabled=wrong or not testable)
+        use = st.button(words("models.use"), key="models-use", type="primary", icon=USE, disabled=wrong)
+    _act(view, choice, test, use)
+
+
+def _act(view: View, choice: Choice, test: bool, use: bool) -> None:
+    """What a button asks for, and below it what came of it."""
+    problem = choice.problem(settings.current())
+    if problem and (test or use or choice.kind == "local"):
+        st.warning(plain(view.words(f"models.problem.{problem}")), icon=":material/warning:")
+    elif test:
+        st.session_state[TRIED] = (choice, begin(_trying(choice)))
+    elif use:
+        _use(choice)
     tried = st.session_state.get(TRIED)
-    if tried and tried[0] == choice:
+    if tried and tried[0] == choice and not problem:
         _draw_tried(view, tried[1])
 
 

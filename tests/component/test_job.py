@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from component.job import Job, Jobs
 from component.readiness import Readiness
-from errors import MessageTooLong, ModelUnreachable, WeightsMissing
+from errors import MessageTooLong, ModelUnreachable, WeightsCancelled, WeightsMissing
 from graph.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
 from model.modelset import ModelSet
 from model.scripted import models
@@ -24,6 +25,7 @@ class Agent:
         self.gate = threading.Event()
         self.gate.set()
         self.said: list[str] = []
+        self.models: list[str] = []
         self.raises: Exception | None = None
         self.fails = False
 
@@ -33,6 +35,7 @@ class Agent:
         if self.raises:
             raise self.raises
         self.said.append(text)
+        self.models.append(models.name if models else "")
         number = len(self.said)
         if self.fails:
             yield Failed(number, "model_broken", "broken", True)
@@ -317,3 +320,44 @@ def test_a_download_is_told_until_it_is_whole() -> None:
     readiness = Readiness(resolve)
     readiness.models()
     assert seen == [("fetching", 0), ("fetching", 5), ("loading", 10)]
+
+
+def named(name: str) -> Readiness:
+    readiness = Readiness(lambda progress: replace(models(), name=name))
+    readiness.start()
+    return readiness
+
+
+def test_every_message_runs_with_the_models_of_the_page_that_sent_it() -> None:
+    agent = Agent()
+    jobs = jobs_of(agent)
+    agent.gate.clear()
+    jobs.send("s", "first", named("one"))
+    jobs.send("s", "second", named("two"))
+    jobs.send("s", "third")
+    agent.gate.set()
+    until(lambda: len(agent.models) == 3 and jobs.of("s") is None)
+    assert agent.models == ["one", "two", "scripted"]
+
+
+def test_a_download_that_was_cancelled_can_be_taken_up_again() -> None:
+    tries: list[threading.Event] = []
+
+    def resolve(progress: Callable[[Fetched], None]) -> ModelSet:
+        tries.append(readiness.cancelled)
+        if len(tries) > 1:
+            return models()
+        progress(Fetched("huggingface", 1, 10))
+        assert readiness.cancelled.wait(5)
+        raise WeightsCancelled(name="qwen", done="1 B", total="10 B")
+
+    readiness = Readiness(resolve)
+    readiness.start()
+    until(lambda: readiness.status.state == "fetching")
+    assert readiness.is_embedded
+    readiness.cancel()
+    until(lambda: readiness.status.state == "failed")
+    assert isinstance(readiness.status.error, WeightsCancelled)
+    readiness.start()
+    until(lambda: readiness.status.state == "ready")
+    assert not tries[1].is_set()
