@@ -100,7 +100,7 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
         records,
         turn,
         language=language,
-        system=system_prompt(language, TOOLS),
+        system=system_prompt(language, TOOLS, calls=False),
         count=chosen.count,
         exact=chosen.exact,
         limits=Limits(chosen.context_size - ANSWER_TOKENS),

@@ -84,7 +84,7 @@ def _decision(chosen: ModelSet, question: str, history: list[AnyMessage], langua
     """As in a turn: natively, or by the decision call. The fast path for small talk is left out, to see the model."""
     if chosen.decide is not None:
         return decide.decision(chosen, TOOLS, question, history, language=language)
-    system = SystemMessage(system_prompt(language, TOOLS))
+    system = SystemMessage(system_prompt(language, TOOLS, calls=False))
     return complete(decide.prepare(chosen, TOOLS), [system, *history, HumanMessage(question)])
 
 

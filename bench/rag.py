@@ -126,7 +126,7 @@ def _outcomes(
 
 def _answer(judge: ModelSet, row: dict[str, Any], found: LookUp) -> str:
     messages = [
-        SystemMessage(system_prompt(row["language"], ())),
+        SystemMessage(system_prompt(row["language"], (), calls=False)),
         HumanMessage(f"{result(found)}\n\n{row['question']}"),
     ]
     return complete(judge.chat, messages, max_tokens=160).text.strip()

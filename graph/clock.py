@@ -13,11 +13,11 @@ _DAYS = {"ko": "월화수목금토일", "en": ("Mon", "Tue", "Wed", "Thu", "Fri"
 
 
 def clock(session: Session) -> Sequence[Changing]:
-    """Now, by this machine's clock and zone, to the minute."""
+    """Now, by this machine's clock and zone, to the minute; without the zone's name, which small models repeat."""
     return (Changing("time", now_text(session.language)),)
 
 
 def now_text(language: str, moment: datetime | None = None) -> str:
     """The line that tells the model the time."""
     now = moment or datetime.now().astimezone()
-    return render("time", language, time=f"{now:%Y-%m-%d} ({_DAYS[language][now.weekday()]}) {now:%H:%M %Z}")
+    return render("time", language, time=f"{now:%Y-%m-%d} ({_DAYS[language][now.weekday()]}) {now:%H:%M}")

@@ -112,7 +112,7 @@ def _prompt(
         records,
         number,
         language=session.language,
-        system=system_prompt(session.language, _tools(engine, session, number)),
+        system=system_prompt(session.language, _tools(engine, session, number), calls=models.decide is None),
         count=models.count,
         exact=models.exact,
         limits=context.limits(),

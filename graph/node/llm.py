@@ -60,7 +60,7 @@ def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> P
         state.get("summary_history") or [],
         turn_number(state),
         language=language,
-        system=system_prompt(language, turn.tools),
+        system=system_prompt(language, turn.tools, calls=turn.models.decide is None),
         count=turn.models.count,
         exact=turn.models.exact,
         limits=turn.limits(),

@@ -198,3 +198,11 @@ def test_rendered_prompts_are_stable_and_list_every_tool_once(make: Any, languag
     assert "$" not in text.replace("$80", "")
     for each in TOOLS:
         assert text.count(f"- {each.name}: ") == 1
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_a_model_that_does_not_call_tools_itself_is_told_no_tool_names(language: str) -> None:
+    text = system_prompt(language, TOOLS, calls=False)
+    assert text.startswith(system_prompt(language, (), calls=False))
+    assert "JSON" in text
+    assert not any(each.name in text for each in TOOLS)
