@@ -205,4 +205,5 @@ def test_a_model_that_does_not_call_tools_itself_is_told_no_tool_names(language:
     text = system_prompt(language, TOOLS, calls=False)
     assert text.startswith(system_prompt(language, (), calls=False))
     assert "JSON" in text
-    assert not any(each.name in text for each in TOOLS)
+    assert decide.describe(TOOLS, language) not in text
+    assert not any(f"{each.name}:" in text for each in TOOLS)
