@@ -117,7 +117,7 @@ class _Draft:
     def messages(self) -> list[AnyMessage]:
         first = "\n\n".join(text for text in (self.system, self.summaries()) if text)
         raw = [
-            given(message, self.lasting(turn.number)) if at == 0 else given(message)
+            given(message, self.lasting(turn.number)) if at == 0 else given(past(message))
             for turn in self.recent
             for at, message in enumerate(turn.messages)
         ]
@@ -141,7 +141,7 @@ class _Draft:
         return max(places, default=self.current.number)
 
     def size(self, turns: Sequence[TurnMessages]) -> int:
-        return sum(message_tokens(message, self.count) for turn in turns for message in turn.messages)
+        return sum(message_tokens(past(message), self.count) for turn in turns for message in turn.messages)
 
     def tokens(self) -> int:
         return sum(message_tokens(message, self.count) for message in self.messages())
@@ -167,6 +167,23 @@ def given(message: AnyMessage, lasting: Sequence[Changing] = ()) -> AnyMessage:
         text = str(message.text) or ("" if message.tool_calls else "…")
         return AIMessage(text, tool_calls=message.tool_calls)
     return message
+
+
+def past(message: AnyMessage) -> AnyMessage:
+    """A message of a turn that is over: of passages only their places stay. Retrieved text belongs to the question that
+    it was retrieved for, and within the budget of one retrieval (design §4)."""
+    if not (found := _traces([message])):
+        return message
+    places = ", ".join(f"[{each['number']}] {each['label']}" for each in found[0].get("passages", ()))
+    language = str(found[0].get("language", "ko"))
+    text = render("documents_past", language, places=places) if places else str(message.text)
+    return message.model_copy(update={"content": text})
+
+
+def brief(trace: dict[str, Any]) -> dict[str, Any]:
+    """Of the trace of a search what ``past`` needs."""
+    places = [{name: each[name] for name in ("number", "label")} for each in trace.get("passages", ())]
+    return {"language": trace.get("language", "ko"), "trace": [], "passages": places}
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, messages_to_dict
 
 from errors import GieokError
+from graph.context import brief
 from graph.event import ToolFinished
 from graph.runtime import Notes
 from graph.turns import split
@@ -80,8 +81,10 @@ def _done(message: ToolMessage) -> ToolFinished:
 
 
 def _bare(message: AnyMessage) -> AnyMessage:
-    """The message without a tool's plain data: the record has them in the steps."""
-    return message.model_copy(update={"artifact": None}) if isinstance(message, ToolMessage) else message
+    """The message with no more of a tool's plain data than later prompts need: the record has them in the steps."""
+    if not isinstance(message, ToolMessage) or message.artifact is None:
+        return message
+    return message.model_copy(update={"artifact": brief(message.artifact)})
 
 
 def plain_error(error: GieokError) -> dict[str, Any]:

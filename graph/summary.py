@@ -14,6 +14,7 @@ from typing import Literal
 from langchain_core.messages import AnyMessage
 
 from graph import draft
+from graph.context import past
 from graph.source import SLACK, SMALL, Source
 from graph.state import SummaryRecord
 from model.modelset import ModelSet
@@ -82,7 +83,8 @@ def written(
 
 
 def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Source:
-    return Source(tuple(messages), tuple(turns), rate, "ko" if language == "ko" else "en")
+    said = tuple(past(each) for each in messages)
+    return Source(said, tuple(turns), rate, "ko" if language == "ko" else "en")
 
 
 def _facts(source: Source, text: str) -> dict[Literal["lost", "kept"], tuple[str, ...]]:

@@ -12,8 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WORDS = 0.7
-"""What the words of a question add, against 1 for the cosine, where question and passage are in one language."""
+WORDS = 0.6
+"""What the words of a question add, against 1 for the cosine, where question and passage are in one language.
+
+From 0.5 to 0.65 the fused order is on no set worse than the better of both (bench retrieval); 0.7 costs Korean
+questions in people's own words, 0.4 English ones made from a passage.
+"""
 FOREIGN = 0.05
 """The same where they are not: then common words are names and code at best, and the meaning must lead."""
 CANDIDATES = 100

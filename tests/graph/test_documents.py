@@ -225,6 +225,45 @@ def test_the_report_has_the_passages_against_their_budget(reading: Reading, sess
     assert sum(each.tokens for each in report.parts) == report.total_tokens
 
 
+def test_a_later_turn_and_a_summary_have_the_places_of_passages_not_their_text(
+    reading: Reading, session: NewSession
+) -> None:
+    chat = (searching(), "In September [1].", "Two.", "Three.", "Four.")
+    summaries: list[str] = []
+
+    def utility(messages: list[BaseMessage]) -> str:
+        asked = "".join(str(each.text) for each in messages)
+        if "ranked_indices" in asked:
+            return ENOUGH
+        summaries.append(asked)
+        return "Pears ripen in September, says the document."
+
+    agent = reading(chat, utility, ahead=False)
+    own = session(agent)
+    for text in (QUESTION, "What is two?", "What is three?", "What is four?"):
+        done(say(agent, own, text))
+    later = next(each for each in prompts(agent)[2] if each.type == "tool")
+    assert "[1] fruit.md › Pears" in str(later.text)
+    assert "are green" not in str(later.text)
+    assert "[1] fruit.md › Pears" in summaries[0]
+    assert "are green" not in summaries[0]
+    assert agent.library is not None
+    turn = agent.store.turn(own, 1)
+    assert turn is not None
+    assert "are green" in str(turn.steps[0]["result"]), "the record keeps all"
+
+
+def test_a_fork_has_no_text_of_passages_either(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1].", "Two."), (ENOUGH,))
+    say(agent, own := session(agent), QUESTION)
+    fork = agent.fork(own, 1)
+    done(say(agent, fork, "What is two?"))
+    (earlier,) = (each for each in prompts(agent)[-1] if each.type == "tool")
+    assert "[1] fruit.md › Pears" in str(earlier.text)
+    assert "are green" not in str(earlier.text)
+    assert citations(steps(agent, fork))[1]["text"].startswith("Pears are green")
+
+
 # --- the setting «retrieval_first» --------------------------------------------------------------------
 
 
