@@ -16,8 +16,15 @@ from rich.table import Table
 from door.phrase import ErrorText, Language, phrase
 from errors import GieokError
 from graph.agent import Agent
+from graph.context import cited
 from graph.event import Done, Event, Failed, SummaryMade, Token, ToolFinished
 from store import Session
+
+
+def _short(event: ToolFinished) -> str:
+    """What a tool gave, on a line: of a search in documents the places or why there are none, not the passages."""
+    found = event.artifact or {}
+    return cited(found) or str((found.get("fallback") or {}).get("text") or event.result)
 
 
 class Leave(Exception):
@@ -68,7 +75,7 @@ class Terminal:
             case Token(text):
                 self.out.print(text, end="", markup=False, highlight=False)
             case ToolFinished():
-                self.note(self.say("chat.tool", name=event.name, result=event.result))
+                self.note(self.say("chat.tool", name=event.name, result=_short(event)))
             case SummaryMade(turns, record):
                 self._show_summary(turns, record)
             case Done():

@@ -174,10 +174,15 @@ def past(message: AnyMessage) -> AnyMessage:
     it was retrieved for, and within the budget of one retrieval (design §4)."""
     if not (found := _traces([message])):
         return message
-    places = ", ".join(f"[{each['number']}] {each['label']}" for each in found[0].get("passages", ()))
+    places = cited(found[0])
     language = str(found[0].get("language", "ko"))
     text = render("documents_past", language, places=places) if places else str(message.text)
     return message.model_copy(update={"content": text})
+
+
+def cited(trace: dict[str, Any]) -> str:
+    """What a search in documents gave, on one line: «[1] file › section, [2] …»."""
+    return ", ".join(f"[{each['number']}] {each['label']}" for each in trace.get("passages", ()))
 
 
 def brief(trace: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import io
 import os
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,10 @@ from door.terminal import COMMANDS, Terminal
 from errors import ModelUnreachable, SessionUnknown
 from graph.agent import open_agent
 from model import scripted
+from retrieval import Library
 from settings import load
+from tests.graph.talk import calling
+from tests.retrieval.conftest import Words as WordVectors
 
 
 def reply(messages: list[BaseMessage]) -> str:
@@ -148,3 +151,15 @@ def test_both_languages_take_the_same_values() -> None:
         return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
     assert [key for key, (ko, en) in PHRASES.items() if values(ko) != values(en)] == []
+
+
+def test_a_search_in_documents_shows_places_not_passages(screen: Callable[..., Screen]) -> None:
+    asked = calling("search_documents", query="배는 언제 익어?")
+    made = screen(chat=[asked, "9월에 익습니다 [1]."])
+    agent = made.terminal.agent
+    library = Library(agent.settings, agent.store, WordVectors())
+    library.add([("과일.md", "# 과일\n\n## 배\n\n배는 9월에 익습니다.\n".encode())])
+    made.terminal.agent = replace(agent, library=library)
+    assert "9월에 익습니다 [1]." in made.types("배는 언제 익어?")
+    assert "[1] 과일.md › 배" in made.side.getvalue()
+    assert "<passage" not in made.side.getvalue()
