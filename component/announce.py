@@ -48,12 +48,19 @@ export default function (component) {
   }
   const [jump, turn] = data.jump;
   if (jump && window.gieokJump !== jump) {
-    const seek = (tries) => {
+    let moved = false;
+    const stay = () => { moved = true; };
+    const seek = (tries, again) => {
       const found = document.querySelector(`.st-key-question-${turn}`);
-      if (found) { found.scrollIntoView({ block: "start" }); window.gieokJump = jump; }
-      else if (tries) setTimeout(seek, 100, tries - 1);
+      if (moved) return;
+      if (found) {
+        found.scrollIntoView({ block: "start" });
+        window.gieokJump = jump;
+        if (again) setTimeout(seek, 250, 0, again - 1);  // the list scrolls to its end while it is being filled
+      } else if (tries) setTimeout(seek, 100, tries - 1, again);
     };
-    setTimeout(seek, 300, 30);
+    for (const kind of ["wheel", "touchmove", "keydown"]) addEventListener(kind, stay, { once: true, passive: true });
+    setTimeout(seek, 300, 50, 6);
   }
   const scheme = () => {
     const app = document.querySelector(".stApp");

@@ -16,6 +16,9 @@ _SINGLE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
 _PICTURE = re.compile(r"!\[([^\]\n]*)\](?=[(\[])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$&])")
 _ESCAPED = r"\\\1"
+_DOLLAR = re.compile(r"(?<![\\$])\$(?!\$)")
+_FORMULA = re.compile(r"\$([^$\n]+)(?<!\\)\$(?![$\d])")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BREAK = "&#8203;"
 
@@ -46,7 +49,27 @@ def short(text: str, limit: int) -> str:
 def _fixed_prose(text: str) -> str:
     text = _PICTURE.sub(lambda found: f"[{found[1] or 'image'}]", text)
     text = _BOLD.sub(_flanked, text)
-    return _SINGLE_TILDE.sub(r"\\~", text)
+    return _money(_SINGLE_TILDE.sub(r"\\~", text))
+
+
+def _money(text: str) -> str:
+    """``$5에서 $10`` as amounts and ``$x^2$`` as a formula.
+
+    By Pandoc's rule (manual, «tex_math_dollars»): no space inside the marks and no digit after the closing one; nor
+    Hangul between them, unless it is in a command.
+    """
+    made, at = [], 0
+    while opened := _DOLLAR.search(text, at):
+        formula = _FORMULA.match(text, opened.start())
+        whole = formula is not None and _is_formula(formula[1])
+        end = formula.end() if formula and whole else opened.end()
+        made += [text[at : opened.start()], text[opened.start() : end] if whole else r"\$"]
+        at = end
+    return "".join(made) + text[at:]
+
+
+def _is_formula(body: str) -> bool:
+    return body == body.strip() and ("\\" in body or not _HANGUL.search(body))
 
 
 def _flanked(found: re.Match[str]) -> str:

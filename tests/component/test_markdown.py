@@ -58,3 +58,22 @@ def test_what_cannot_travel_is_shown_instead() -> None:
 def test_short_keeps_what_fits() -> None:
     assert short("12345", 5) == "12345"
     assert short("123456", 5) == "1234…"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("값은 $5에서 $10 사이", r"값은 \$5에서 \$10 사이"),
+        ("from $5 to $10", r"from \$5 to \$10"),
+        ("only $5", r"only \$5"),
+        ("비용 $5와 $x$", r"비용 \$5와 $x$"),
+        ("$a$와 $b$, 가격 $3", r"$a$와 $b$, 가격 \$3"),
+        ("$x^2$이다", "$x^2$이다"),
+        (r"$\text{합계}+1$", r"$\text{합계}+1$"),
+        ("$$\nx\n$$", "$$\nx\n$$"),
+        (r"\$5와 $y$", r"\$5와 $y$"),
+        ("`$5` $x$", "`$5` $x$"),
+    ],
+)
+def test_amounts_are_no_formulas_and_formulas_stay(written: str, shown: str) -> None:
+    assert fixed(written) == shown

@@ -23,6 +23,24 @@ from tests.stub.reply import Reply, called, failed, said
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
 REPEATED = 6
+MARKDOWN = """**압축률(0.3)**은 30%입니다. **“공개 문서”**는 10~20개, 30~40개입니다. 값은 $5에서 $10 사이입니다.
+
+| 항목 | 값 |
+|---|---|
+| 하나 | 10~20 |
+| 둘 | **2(둘)**개 |
+
+```python
+print("**그대로** 10~20")
+```
+
+$$
+x^2 + y^2
+$$
+
+1. 첫째
+2. 둘째
+"""
 LONG = "이 답변은 한 단어씩 천천히 도착하는 긴 답변입니다. 기억은 대화를 세 턴마다 요약합니다. "
 
 
@@ -91,6 +109,8 @@ def answer(body: dict[str, object]) -> Reply:
     question = text.rsplit("\n", 1)[-1] if last["role"] == "user" else ""
     if last["role"] == "tool":
         return said(f"계산 결과는 {text} 입니다.")
+    if "마크다운" in question:
+        return said(MARKDOWN)
     if "천천히" in question:
         return said(LONG * REPEATED).but(pause=0.04)
     if "실패" in question:

@@ -35,11 +35,13 @@ def visit(app: App, browser: Browser) -> Iterator[Visit]:
 
     contexts = []
 
-    def make(width: int = 1440, height: int = 900, locale: str = "ko-KR", path: str = "/", **kind: Any) -> Person:
+    def make(
+        width: int = 1440, height: int = 900, locale: str = "ko-KR", path: str = "/", tour: bool = False, **kind: Any
+    ) -> Person:
         context = browser.new_context(viewport={"width": width, "height": height}, locale=locale, **kind)
         contexts.append(context)
         person = Person(context.new_page(), app)
-        person.open(path)
+        person.open(path, tour=tour)
         return person
 
     yield make

@@ -1,0 +1,180 @@
+"""Reading: Markdown as it is meant, any turn of a long conversation, the tour, a phone, the keyboard, the theme."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from store import Finished, Store
+from tests.journey.application import App
+from tests.journey.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+TURNS = 1000
+
+
+def store(app: App) -> Store:
+    return Store(f"sqlite:///{app.log.parent / 'data' / 'gieok.db'}")
+
+
+def talked(app: App, turns: int, summaries: int = 0) -> str:
+    """A conversation of that many turns, with summaries of the first chunks; returns its id."""
+    held = store(app)
+    session = held.create_session("ko", 0.3).id
+    for number in range(1, turns + 1):
+        held.accept_turn(session, f"{number}번째 질문은 표지{number:04}입니다")
+        held.finish_turn(session, number, Finished("done", answer=f"{number}번째 답입니다."))
+    for first in range(1, 3 * summaries, 3):
+        turned = [first, first + 1, first + 2]
+        record = {"thread_id": session, "turns": turned, "turn_length": 3, "original_chars": 300, "summary_chars": 90}
+        record |= {"compression_rate": 0.3, "summary": f"{first}턴부터의 요약"}
+        held.ledger.add(session, turned, 0.3, "active", record=record)
+    held.close()
+    return session
+
+
+def test_markdown_is_shown_as_it_is_meant(visit: Visit) -> None:
+    answer = visit().ask("마크다운을 보여줘", 1)
+    expect(answer.locator("strong", has_text="압축률(0.3)")).to_be_visible()
+    expect(answer.locator("strong", has_text="“공개 문서”")).to_be_visible()
+    expect(answer).to_contain_text("10~20개, 30~40개")
+    expect(answer.locator("del")).to_have_count(0)
+    assert "**" not in answer.inner_text()
+    expect(answer.locator("table tbody tr")).to_have_count(2)
+    expect(answer.locator("pre code").first).to_contain_text('print("**그대로** 10~20")')
+    expect(answer.locator(".katex").first).to_be_visible()
+    expect(answer).to_contain_text("$5에서 $10")
+    expect(answer.locator("ol > li")).to_have_count(2)
+
+
+def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: Visit, app: App) -> None:
+    session = talked(app, TURNS)
+    person = visit(path=f"/?s={session}")
+    expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible(timeout=20_000)
+    person.page.keyboard.press("Control+k")
+    search = person.page.get_by_label("대화 검색")
+    search.fill("표지0007입니다")
+    search.press("Enter")
+    person.page.locator("[class*='st-key-hit-'] button").first.click()
+    expect(person.page.locator(".st-key-question-7")).to_be_in_viewport(timeout=20_000)
+    expect(person.page.locator("[class*='st-key-question-']")).to_have_count(20)
+    person.page.get_by_role("button", name="다음 대화 더 보기").click()
+    expect(person.page.locator("[class*='st-key-question-']")).to_have_count(40, timeout=20_000)
+    person.page.get_by_role("button", name="최근 대화로").click()
+    expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible(timeout=20_000)
+
+
+def test_a_message_sent_from_an_early_turn_leads_back_to_the_end(visit: Visit, app: App) -> None:
+    session = talked(app, 60, summaries=2)
+    person = visit(path=f"/?s={session}")
+    person.panel.get_by_role("button", name="대화에서 보기").first.click()
+    expect(person.page.locator(".st-key-question-1")).to_be_in_viewport(timeout=20_000)
+    expect(person.page.locator(".st-key-question-60")).to_have_count(0)
+    person.ask("이제 이어서 물어봅니다", 61)
+    expect(person.page.locator(".st-key-question-60")).to_be_visible()
+
+
+def test_on_a_phone_the_drawer_leads_to_a_summary_and_to_its_turns(visit: Visit, app: App) -> None:
+    session = talked(app, 60, summaries=2)
+    person = visit(390, 844, path=f"/?s={session}")
+    dialog = person.page.get_by_role("dialog")
+    person.page.get_by_role("button", name="요약 패널").click()
+    dialog.get_by_role("button", name="원문과 비교·수정").first.click()
+    expect(dialog).to_contain_text("표지0001입니다", timeout=20_000)
+    expect(dialog.get_by_role("button", name="이 압축률로 다시 요약")).to_be_visible()
+    person.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    person.page.get_by_role("button", name="요약 패널").click()
+    dialog.get_by_role("button", name="대화에서 보기").first.click()
+    expect(dialog).to_be_hidden(timeout=20_000)
+    expect(person.page.locator(".st-key-question-1")).to_be_in_viewport(timeout=20_000)
+
+
+def test_on_a_phone_the_versions_of_an_answer_can_be_reached(visit: Visit) -> None:
+    person = visit(390, 844)
+    person.ask("두 번 답할 질문입니다", 1)
+    person.page.get_by_role("button", name="다시 답변").click()
+    expect(person.see(1)).to_contain_text("2/2")
+    person.page.get_by_role("button", name="이전 버전").click()
+    expect(person.answer(1)).to_contain_text("1/2")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_tour_begins_after_the_first_answer_and_is_shown_once(visit: Visit, width: int) -> None:
+    person = visit(width, 844, tour=True)
+    tour = person.page.locator("#gieok-tour")
+    expect(tour).to_have_count(0)
+    person.ask("둘러보기를 기다립니다", 1)
+    expect(tour).to_be_visible(timeout=10_000)
+    expect(tour).to_contain_text("모델이 받는 것을 보는 곳")
+    steps = int(re.search(r"1/(\d)", tour.inner_text())[1])  # type: ignore[index]
+    assert 2 <= steps <= 5
+    for _ in range(steps):
+        box = tour.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= width - box["width"]
+        person.page.keyboard.press("Enter")
+    expect(tour).to_have_count(0)
+    person.page.reload()
+    person.ask("둘러보기를 다시 기다립니다", 2)
+    expect(person.page.locator("#gieok-live")).to_have_text("답변이 끝났습니다.", timeout=20_000)
+    expect(tour).to_have_count(0)
+
+
+def test_the_tour_is_reached_again_from_the_help_and_can_be_skipped(visit: Visit) -> None:
+    person = visit()
+    person.page.get_by_role("button", name="도움말").click()
+    expect(person.page.get_by_role("dialog")).to_contain_text("Shift + Enter")
+    person.page.get_by_role("button", name="패널 둘러보기").click()
+    tour = person.page.locator("#gieok-tour")
+    expect(tour).to_be_visible(timeout=10_000)
+    tour.get_by_role("button", name="건너뛰기").click()
+    expect(tour).to_have_count(0)
+
+
+def test_shift_and_enter_make_a_new_line(visit: Visit) -> None:
+    person = visit()
+    person.input.focus()
+    person.page.keyboard.type("첫 줄")
+    person.page.keyboard.press("Shift+Enter")
+    person.page.keyboard.type("둘째 줄")
+    person.page.keyboard.press("Enter")
+    person.see(1)
+    assert person.page.locator(".st-key-question-1 [data-testid=stText]").inner_text() == "첫 줄\n둘째 줄"
+
+
+def test_the_theme_changes_by_keyboard_without_losing_the_page(visit: Visit) -> None:
+    person = visit()
+    person.ask("밝기를 바꿔도 남아 있는 질문", 1)
+    button = person.page.get_by_role("button", name="설정", exact=True)
+    button.focus()
+    person.page.keyboard.press("Enter")
+    dialog = person.page.get_by_role("dialog")
+    dialog.get_by_role("tab", name="화면").click()
+    system = dialog.get_by_role("radio", name="시스템 설정")
+    expect(system).to_have_attribute("aria-checked", "true")
+    system.focus()
+    person.page.keyboard.press("ArrowLeft")
+    expect(dialog.get_by_role("radio", name="어둡게")).to_have_attribute("aria-checked", "true")
+    expect(person.page.locator("html")).to_have_css("color-scheme", "dark")
+    person.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(person.answer(1)).to_contain_text("밝기를 바꿔도")
+
+
+def test_the_budgets_and_switches_are_shown_with_the_names_of_their_settings(visit: Visit) -> None:
+    person = visit(390, 844)
+    person.page.get_by_role("button", name="사이드바 열기").click()
+    person.page.get_by_role("button", name="설정", exact=True).click()
+    dialog = person.page.get_by_role("dialog")
+    dialog.get_by_role("tab", name="컨텍스트").click()
+    for said in ("GIEOK_BUDGET_SUMMARIES", "6,000", "GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
+        expect(dialog).to_contain_text(said)
+    assert person.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_the_app_has_nothing_to_complain_about(app: App) -> None:
+    assert app.complaints() == []
