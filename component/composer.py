@@ -44,7 +44,7 @@ def draw_attached(view: View) -> Adding:
     mine = st.session_state.get(ATTACHED, ())
     intakes = [each for each in resource.intakes().all() if each.id in mine or _asks_here(view, each)]
     with st.container(key="attached", gap="xsmall"):
-        return draw_adding(view, intakes, "chat-")
+        return draw_adding(view, intakes, "attached-")
 
 
 def _asks_here(view: View, intake: Intake) -> bool:

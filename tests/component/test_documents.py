@@ -1,0 +1,385 @@
+"""The page of the documents, the files dropped into the chat, the sources and the trace: the real script."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import streamlit as st
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from streamlit.testing.v1 import AppTest
+
+import settings
+from component import resource
+from component.document_list import size
+from retrieval import Library, library
+from tests.journey.library import REFUND, judgement
+from tests.retrieval import file
+from tests.retrieval.conftest import Words
+from tests.test_app import Serve, fresh, page, say, serve, session_of, store, texts
+
+__all__ = ["fresh", "serve"]
+QUESTION = "환불은 며칠 안에 신청하나요?"
+FILES = [
+    ("환불.md", REFUND.encode(), "text/markdown"),
+    ("locked.pdf", file.pdf("secret", password="x"), "application/pdf"),
+    ("../../faq-../bill\x00ing.txt", "결제 문의는 고객센터로 하세요.".encode(), "text/plain"),
+    ("‮fdp.exe", b"MZ", "application/octet-stream"),
+    ("empty.md", b"", "text/markdown"),
+    ("really-a.md", file.pdf("hidden"), "text/markdown"),
+    ("긴" * 300 + ".md", "# 긴 이름\n\n내용이 있습니다.".encode(), "text/markdown"),
+    ("huge.txt", b"x" * 3000, "text/plain"),
+]
+
+
+@pytest.fixture(autouse=True)
+def words(monkeypatch: pytest.MonkeyPatch) -> Words:
+    """Documents are on, with a quick embedder, and the product's own are left out."""
+    monkeypatch.setenv("GIEOK_RETRIEVAL", "true")
+    monkeypatch.setenv("GIEOK_DOCUMENT_LIMIT", "2000")
+    settings.current.cache_clear()
+    monkeypatch.setattr(resource, "first_run", lambda *_, **__: None)
+    made = Words()
+    monkeypatch.setattr(library, "embedder", lambda _: made)
+    return made
+
+
+def documents(language: str = "ko-KR") -> AppTest:
+    return page(language, view="documents")
+
+
+def shelf() -> Library:
+    opened = resource.agent().library
+    assert opened is not None
+    return opened
+
+
+def add(*uploads: tuple[str, str]) -> None:
+    """Adds documents without the page."""
+    shelf().add([(name, text.encode()) for name, text in uploads])
+
+
+def id_of(name: str) -> int:
+    return next(each.id for each in shelf().documents() if each.name == name)
+
+
+def chat(messages: list[BaseMessage]) -> AIMessage:
+    """Searches the documents first, then cites what it got."""
+    if isinstance(messages[-1], ToolMessage):
+        return AIMessage("7일 안에 신청합니다 [1].")
+    call = {"name": "search_documents", "args": {"query": QUESTION}, "id": "c1", "type": "tool_call"}
+    return AIMessage("", tool_calls=[call])
+
+
+def judge(messages: list[BaseMessage]) -> str:
+    return json.dumps(judgement())
+
+
+def answered(serve: Serve, judged: Any = judge) -> AppTest:
+    serve(chat, judged)
+    page()
+    add(("환불.md", REFUND))
+    return say(page(), QUESTION)
+
+
+def html(at: AppTest, name: str, place: int = 0) -> str:
+    """HTML of a class, the first of its kind on the page or another."""
+    bodies = [str(each.proto.body) for each in at.get("html")]
+    return [each for each in bodies if f'class="{name}"' in each][place]
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def test_files_of_every_kind_are_added_and_each_bad_one_says_why(serve: Serve) -> None:
+    serve()
+    at = documents()
+    at.file_uploader[0].set_value(FILES).run()
+    assert not at.exception
+    said = texts(at)
+    assert "추가 3 · 실패 5" in said
+    for reason in ("암호로 보호되어", "글이 없습니다", "내용은 PDF", "3,000"):
+        assert reason in said.replace("\\", ""), reason
+    names = {each.name: each.state for each in shelf().documents()}
+    assert names["환불.md"] == "ready"
+    assert names["billing.txt"] == "ready"
+    assert names["fdp.exe"] == "failed"
+    assert all(len(name) <= 120 and name.isprintable() and "/" not in name for name in names)
+    assert at.file_uploader[0].value == []
+
+
+def test_the_type_chosen_before_is_that_of_the_files(serve: Serve) -> None:
+    serve()
+    at = documents()
+    at.segmented_control(key="upload-type").set_value("faq").run()
+    at.file_uploader[0].set_value([FILES[0]]).run()
+    assert [each.doc_type for each in shelf().documents()] == ["faq"]
+
+
+def test_the_type_is_changed_and_a_document_deleted_when_that_was_confirmed(serve: Serve) -> None:
+    serve()
+    page()
+    add(("환불.md", REFUND), ("other.md", "# Other\n\nSomething else."))
+    at, id_ = documents(), id_of("환불.md")
+    at.menu_button(key=f"document-menu-{id_}").set_value("faq").run()
+    assert shelf().document(id_).doc_type == "faq"
+    at.menu_button(key=f"document-menu-{id_}").set_value("delete").run()
+    assert "올린 파일은 따로 보관하지 않으므로" in texts(at)
+    at.button(key="delete-no").click().run()
+    assert len(shelf().documents()) == 2
+    at.menu_button(key=f"document-menu-{id_}").set_value("delete").run()
+    at.button(key="delete-yes").click().run()
+    assert [each.name for each in shelf().documents()] == ["other.md"]
+    assert "환불" not in texts(at)
+
+
+def test_files_on_disk_are_read_again(serve: Serve, tmp_path: Any) -> None:
+    serve()
+    page()
+    (tmp_path / "guide.md").write_text("# Guide\n\nOld words.")
+    shelf().add([tmp_path / "guide.md"])
+    (tmp_path / "guide.md").write_text("# Guide\n\nNew words.")
+    at = documents()
+    at.button(key="read-again").click().run()
+    assert "바뀜 1" in texts(at)
+    assert shelf().search("words")[0].passage.text == "New words."
+    at.menu_button(key=f"document-menu-{id_of('guide.md')}").set_value("reindex").run()
+    assert "그대로 1" in texts(at)
+
+
+def test_a_long_list_is_drawn_a_page_at_a_time_and_found_by_name(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve()
+    page()
+    add(("first.md", "# First\n\nWords."))
+    one = shelf().documents()[0]
+    many = [replace(one, id=number, name=f"note-{number:04}.md") for number in range(1000)]
+    monkeypatch.setattr(Library, "documents", lambda self: many)
+    at = documents()
+    rows = [each for each in at.menu_button if (each.key or "").startswith("document-menu-")]
+    assert len(rows) == 20
+    at.pagination[0].set_value(50).run()
+    assert r"**note\-0999\.md**" in texts(at)
+    at.text_input(key="documents-query").set_value("NOTE -042").run()
+    assert "문서 1,000개 중 10개" in texts(at)
+    assert r"**note\-0420\.md**" in texts(at)
+    at.segmented_control(key="documents-kind").set_value("failed").run()
+    assert "조건에 맞는 문서가 없습니다" in texts(at)
+
+
+def test_a_damaged_index_is_told_and_rebuilt(serve: Serve, words: Words) -> None:
+    serve()
+    page()
+    add(("환불.md", REFUND))
+    damage()
+    restart()
+    at = documents()
+    assert "색인이 손상되어" in at.error[0].value
+    made = len(words.made)
+    at.button(key="rebuild").click().run()
+    assert not at.error
+    assert "색인을 다시 만들었습니다." in texts(at).replace("\\", "")
+    assert shelf().search("환불 기간")
+    assert len(words.made) == made
+
+
+def test_another_model_is_told_and_everything_embedded_again(serve: Serve, words: Words) -> None:
+    serve()
+    page()
+    add(("환불.md", REFUND))
+    words.name = "other"
+    restart()
+    at = documents()
+    assert "words" in at.error[0].value
+    at.button(key="rebuild").click().run()
+    assert not at.error
+    assert shelf().search("환불 기간")
+    assert shelf().status.model == "other"
+
+
+def test_without_documents_the_page_says_how_to_turn_them_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIEOK_RETRIEVAL", "false")
+    settings.current.cache_clear()
+    serve()
+    at = documents("en-US")
+    assert "GIEOK_RETRIEVAL" in at.info[0].value
+    assert not at.file_uploader
+
+
+def test_the_way_to_the_page_and_back(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = say(page(), "안녕하세요, 반갑습니다")
+    session = session_of(at)
+    at.button(key="documents-open").click().run()
+    assert "## 문서" in texts(at)
+    assert not at.chat_input
+    at.button(key="documents-back").click().run()
+    assert session_of(at) == session
+    assert "네." in texts(at)
+    at.button(key="documents-open").click().run()
+    at.button(key="new-chat").click().run()
+    assert at.button(key="sample-1").label
+
+
+def test_what_a_document_is_called_is_shown_and_never_rendered(serve: Serve) -> None:
+    serve()
+    page()
+    add(("<img src=x>:red[a] **b**.md", "# <script>alert(1)</script>\n\nWords."))
+    at = documents()
+    assert r"\<img src=x\>\:red\[a\] \*\*b\*\*\.md" in texts(at)
+    assert all(not each.allow_html for each in at.markdown)
+
+
+def test_an_addition_that_runs_is_seen_from_another_page_and_can_be_stopped(serve: Serve, words: Words) -> None:
+    go, reached = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        reached.set()
+        go.wait(20)
+
+    serve()
+    page()
+    words.before = hold
+    sections = "\n\n".join(f"## Part {number}\n\nWords of part {number}." for number in range(30))
+    resource.intakes().start("add", ["long.md"], adding(f"# Long\n\n{sections}"))
+    assert reached.wait(10)
+    intake = resource.intakes().all()[-1]
+    assert intake.state == "running"
+    resource.intakes().cancel(intake)
+    go.set()
+    at = documents()
+    assert "끝난 부분은 남아 있습니다" in texts(at).replace("\\", "")
+    assert shelf().documents() == []
+
+
+def adding(text: str) -> Any:
+    return lambda intake: shelf().add([("long.md", text.encode())], stop=intake.stop)
+
+
+# --- files in the chat --------------------------------------------------------------------------
+
+
+def test_files_dropped_into_the_chat_are_added_before_the_question_is_asked(serve: Serve) -> None:
+    serve(chat, judge)
+    at = page()
+    at.chat_input(key="ask").set_value(QUESTION).upload("환불.md", REFUND.encode()).upload("empty.md", b"").run()
+    settled(at)
+    said = texts(at)
+    assert "추가 1 · 실패 1" in said
+    assert "'empty.md'에 글이 없습니다." in said.replace("\\", "")
+    assert "7일 안에 신청합니다 [1]." in said
+    assert [turn.question for turn in store().turns(session_of(at))] == [QUESTION]
+    intake = resource.intakes().all()[-1]
+    at.button(key=f"attached-intake-{intake.id}-dismiss").click().run()
+    assert "추가 1" not in texts(at)
+
+
+def test_files_alone_begin_no_conversation(serve: Serve) -> None:
+    serve()
+    at = page()
+    at.chat_input(key="ask").upload("환불.md", REFUND.encode()).run()
+    settled(at)
+    assert "추가 1" in texts(at)
+    assert store().sessions() == []
+    assert [each.name for each in shelf().documents()] == ["환불.md"]
+
+
+# --- sources and trace --------------------------------------------------------------------------
+
+
+def test_an_answer_is_followed_by_its_source_and_that_opens_the_passage(serve: Serve) -> None:
+    at = answered(serve)
+    button = at.button(key="source-1-1")
+    assert button.label == r"\[1\] 환불\.md › 환불 기간"
+    button.click().run()
+    shown = html(at, "gieok-source")
+    assert shown.startswith('<div class="gieok-source"><mark class="passage"><b>환불은</b> 구매일로부터')
+
+
+def test_a_source_whose_document_changed_or_went_shows_what_the_answer_was_given(serve: Serve) -> None:
+    at = answered(serve)
+    add(("환불.md", REFUND.replace("7일", "14일")))
+    at.button(key="source-1-1").click().run()
+    assert "문서가 바뀌었습니다" in at.warning[0].value
+    assert "7일" in html(at, "gieok-source")
+    assert "14일" in html(at, "gieok-source", 1)
+    shelf().remove(id_of("환불.md"))
+    at.run()
+    assert "문서가 삭제되었습니다" in at.warning[0].value
+    assert "7일" in html(at, "gieok-source")
+
+
+def test_the_trace_tells_queries_ranks_and_what_was_judged(serve: Serve) -> None:
+    at = traced(answered(serve))
+    said = texts(at).replace("\\", "")
+    assert f"**{QUESTION}**" in said
+    assert "답하기에 충분함" in said
+    assert "확신도 90%" in said
+    assert "호출 3번 중 1번" in said
+    table = html(at, "gieok-hits")
+    assert '<tr class=given><th scope="row">[1] 환불.md › 환불 기간 <small>가이드</small></th>' in table
+    assert table.count("<td>") == 4 * table.count('<th scope="row">')
+
+
+def test_what_was_not_judged_is_said_to_be_so(serve: Serve) -> None:
+    at = traced(answered(serve, lambda messages: "I think the second one is best"))
+    said = texts(at).replace("\\", "")
+    assert "판정하지 않음" in said
+    assert "합친 순위를 사용했습니다" in said
+    assert "확신도" not in said
+
+
+def test_a_fallback_is_said_with_the_links_that_were_offered(serve: Serve) -> None:
+    low = {**judgement(), "is_sufficient": False, "missing": ["steps"], "confidence": 0.2}
+    at = traced(answered(serve, lambda messages: json.dumps(low)))
+    said = texts(at).replace("\\", "")
+    assert "관련 문서를 찾지 못했다고" in said
+    assert "부족한 것: 절차" in said
+    assert "source-1-1" not in [each.key for each in at.button]
+
+
+def test_before_a_search_the_trace_says_what_it_is_for(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = traced(say(page(), "안녕하세요, 반갑습니다"))
+    assert "문서를 찾아본 답변이 아직 없습니다" in texts(at)
+
+
+def traced(at: AppTest) -> AppTest:
+    """The page with the trace open: a tab is opened by the browser, which AppTest has not."""
+    at.session_state["tabs-ko"] = "검색"
+    at.run()
+    assert not at.exception
+    return at
+
+
+def settled(at: AppTest) -> None:
+    """Until nothing is under way any more."""
+    assert not at.exception
+    until = time.monotonic() + 20
+    while any(each.state != "done" for each in resource.intakes().all()) or (
+        "s" in at.query_params and resource.jobs().of(session_of(at)) is not None
+    ):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    at.run()
+    assert not at.exception
+
+
+def damage() -> None:
+    """Makes the index files unreadable."""
+    folder = settings.current().data_dir / "library"
+    for each in folder.glob("*-*"):
+        each.write_bytes(b"broken")
+
+
+def restart() -> None:
+    """As after a restart of the program."""
+    st.cache_resource.clear()
+
+
+@pytest.mark.parametrize(("count", "said"), [(0, "0 B"), (999, "999 B"), (20_400, "20 kB"), (2_500_000, "2.5 MB")])
+def test_sizes_read_well(count: int, said: str) -> None:
+    assert size(count) == said

@@ -1,0 +1,50 @@
+"""Where an answer comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from component.source import cited_numbers, in_section
+
+
+@pytest.mark.parametrize(
+    ("answer", "numbers"),
+    [
+        ("Seven days [1]. Three more [2, 3].", {1, 2, 3}),
+        ("7일입니다[1][4].", {1, 4}),
+        ("See [1](https://example.org) and [a] and [2000].", set()),
+        ("Nothing.", set()),
+    ],
+)
+def test_numbers_in_brackets_are_citations_and_links_are_not(answer: str, numbers: set[int]) -> None:
+    assert cited_numbers(answer) == numbers
+
+
+def test_the_passage_is_marked_in_its_section_and_the_questions_words_in_it() -> None:
+    section = "First.\n\nRefunds take 7 days.\n\nLast refunds."
+    marked = in_section(section, "Refunds take 7 days.", "How long do refunds take?")
+    assert marked == 'First.\n\n<mark class="passage"><b>Refunds</b> <b>take</b> 7 days.</mark>\n\nLast refunds.'
+
+
+def test_a_korean_word_is_found_without_its_particle() -> None:
+    assert in_section("압축률을 낮춥니다.", "압축률을 낮춥니다.", "압축률은 어떻게 바꿔?") == (
+        '<mark class="passage"><b>압축률</b>을 낮춥니다.</mark>'
+    )
+
+
+def test_a_text_that_is_not_in_the_section_is_not_marked_in_a_wrong_place() -> None:
+    assert in_section("Refunds take 7 days.", "Refunds take …", "refunds") == (
+        '<mark class="passage"><b>Refunds</b> take 7 days.</mark>'
+    )
+    assert in_section("Refunds take 7 days.", "", "refunds") == "Refunds take 7 days."
+
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a & <b>b</b>", "null \x00 and \ud800"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_document_says_is_shown_and_never_run(text: str) -> None:
+    marked = in_section(f"{text} before {text} after {text}", text, f"script alert img before {text}")
+    plain = marked.replace('<mark class="passage">', "").replace("</mark>", "").replace("<b>", "").replace("</b>", "")
+    assert "<" not in plain
+    marked.encode("utf-8")
