@@ -1,0 +1,99 @@
+"""What long-term memory costs: calls, tokens and money of sessions of 20, 50 and 100 turns (copilot-rag.md §7)."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from bench import memory_recall
+from bench import models as bench_models
+from bench.memory_recall import Cost, planted, play
+from graph.turns import CHUNK
+from memory.state import SHORT_TURNS
+from model.modelset import ModelSet
+from model.price import usd
+from text.language import Language
+
+SESSIONS = (20, 50, 100)
+PRICED = "gpt-5-nano"
+"""Whose price the specification takes."""
+MONTHLY = 30_000
+"""Sessions a month: a thousand a day."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One kind of work: how many pieces were measured, what they cost, and how many a session needs."""
+
+    name: str
+    measured: int
+    cost: Cost
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of this bench."""
+    parser.add_argument("--turns", type=int, default=60, help="turns of the conversation that is measured")
+    parser.add_argument("--language", choices=memory_recall.LANGUAGES, default="ko", help="its language")
+    parser.add_argument("--price", default=PRICED, help="model whose price is taken")
+    bench_models.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> dict[str, object]:
+    """Tokens of a fold, a summary and an answer as measured, and what sessions of these lengths come to."""
+    return measure(bench_models.models(args), args.language, args.turns, args.price)
+
+
+def measure(models: ModelSet, language: Language, turns: int, price: str) -> dict[str, object]:
+    """The figures of one conversation."""
+    played = play(models, language, planted(language)[:turns])
+    works = [
+        Work("fold", pieces("fold", turns + 1), played.folds),
+        Work("summary", pieces("summary", turns + 1), played.summaries),
+        Work("answer", turns, played.answers),
+    ]
+    return {
+        "model": models.name,
+        "exact": models.exact,
+        "priced_as": price,
+        "work": [_each(work) for work in works],
+        "sessions": [_session(works, length, price) for length in SESSIONS],
+    }
+
+
+def pieces(name: str, turns: int) -> int:
+    """How often a session of so many turns needs this work."""
+    if name == "fold":
+        return max(0, (turns - 1) // SHORT_TURNS)
+    return max(0, (turns - 1) // CHUNK) if name == "summary" else turns
+
+
+def _each(work: Work) -> dict[str, object]:
+    per = max(1, work.measured)
+    return {
+        "work": work.name,
+        "measured": work.measured,
+        "calls": round(work.cost.calls / per, 2),
+        "prompt_tokens": round(work.cost.prompt_tokens / per),
+        "answer_tokens": round(work.cost.answer_tokens / per),
+        "seconds": round(work.cost.seconds / per, 2),
+    }
+
+
+def _session(works: list[Work], turns: int, price: str) -> dict[str, object]:
+    """One session: memory apart from everything, and a month of a thousand such sessions a day."""
+    found: dict[str, object] = {"turns": turns}
+    total = 0.0
+    for work in works:
+        share = pieces(work.name, turns) / max(1, work.measured)
+        prompt, answer = (round(each * share) for each in (work.cost.prompt_tokens, work.cost.answer_tokens))
+        dollars = usd(price, prompt, 0, answer)
+        total += dollars or 0.0
+        found |= {f"{work.name}_calls": round(work.cost.calls * share), f"{work.name}_tokens": prompt + answer}
+        found[f"{work.name}_usd"] = dollars if dollars is None else round(dollars, 5)
+    memory = found["fold_usd"]
+    monthly = {"month_usd": round(total * MONTHLY), "month_memory_usd": None if memory is None else _month(memory)}
+    return {**found, "usd": round(total, 5), **monthly}
+
+
+def _month(dollars: object) -> int:
+    return round(float(str(dollars)) * MONTHLY)
