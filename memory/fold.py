@@ -226,22 +226,12 @@ def _entities(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[Entity,
         if source.is_forgotten(key) or change.outdated(value, source.changes) or _unchanged(entities, key, value):
             continue
         entities = put(entities, Entity(key, value, number))
-    return tuple(_current(source, each) for each in entities)
+    return tuple(source.updated(each) for each in entities)
 
 
 def _unchanged(entities: Sequence[Entity], key: str, value: str) -> bool:
     """Said again as it was: it keeps its place and its turn."""
     return any(same_key(each.key) == same_key(key) and each.value == value for each in entities)
-
-
-def _current(source: Source, entity: Entity) -> Entity:
-    """An entity whose value the user said has changed."""
-    said = f"{entity.key} {entity.value}"
-    changed = change.apply(said, source.changes)
-    value = changed.removeprefix(f"{entity.key} ")
-    if changed == said or not changed.startswith(f"{entity.key} "):
-        return entity
-    return Entity(entity.key, value, source.turn_of(value) or source.turns[-1].number)
 
 
 def _entity_changes(source: Source, entities: Sequence[Entity]) -> list[Change]:

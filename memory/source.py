@@ -76,6 +76,15 @@ class Source:
         found = (turn.number for turn in reversed(self.turns) if wanted in plain(turn.question + "\n" + turn.answer))
         return next(found, None)
 
+    def updated(self, entity: Entity) -> Entity:
+        """An entity whose value the user said has changed, with the new one."""
+        said = f"{entity.key} {entity.value}"
+        changed = change.apply(said, self.changes)
+        value = changed.removeprefix(f"{entity.key} ")
+        if changed == said or not changed.startswith(f"{entity.key} "):
+            return entity
+        return Entity(entity.key, value, self.turn_of(value) or self.turns[-1].number)
+
     def place(self, text: str) -> int:
         """Where in the turns a sentence belongs: the statement that it shares the most letter pairs with."""
         own = pairs(text)

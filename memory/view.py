@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from memory import change
+from memory.source import Source
 from memory.state import Entity, Rejection, State, Turn, put
 from text import sentence
 
 Count = Callable[[str], int]
+MOST_WAITING, SAID_CHARS = 10, 2000
+"""Of turns that wait: how many, and how much of a question, are looked through for changed values."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
     """A memory as the context and the panel take it.
 
-    ``text``: the memory within its budget, one sentence per line, oldest first, pinned statements before the rest;
-    ``entities``: within theirs, oldest first. ``tokens``, ``entity_tokens``: what these take; ``cut``,
-    ``cut_entities``: what was left out, the oldest first. ``away``: Redis cannot be used now, ``reason`` says why; all
-    else is then empty. ``whole``: the text without the budget. ``from_user``: the session has no memory of its own yet
-    and shows what earlier sessions of the user left. ``waiting``: numbers of the turns that
-    are not in the memory yet. ``expires``: seconds of disuse until it leaves Redis for the archive; 0: never.
+    ``text``: the memory of now (values that were changed since the last fold are in it) within its budget, one
+    sentence per line, oldest first, pinned statements before the rest; ``entities``: within theirs, oldest first.
+    ``tokens``, ``entity_tokens``: what these take; ``cut``, ``cut_entities``: what was left out, the oldest first.
+    ``away``: Redis cannot be used now, ``reason`` says why; all else is then empty. ``whole``: the text as the last
+    fold left it, without the budget. ``from_user``: the session has no memory of its own yet and shows what earlier
+    sessions of the user left. ``waiting``: numbers of the turns that are not in the memory yet. ``expires``: seconds of
+    disuse until it leaves Redis for the archive; 0: never.
     """
 
     text: str = ""
@@ -52,7 +57,8 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
     text = state.text if base is None else base.text
     entities = state.entities if base is None else merged(base.entities, state.entities)
     pins = state.pins if base is None else tuple(dict.fromkeys([*base.pins, *state.pins]))
-    lines, cut = fitted(sentence.split(text), pins, count, room)
+    said, entities = _of_now(sentence.split(text), entities, pins, state.waiting)
+    lines, cut = fitted(said, pins, count, room)
     shown, left_out = _fitted_entities(entities, count, entity_room)
     return MemoryView(
         text="\n".join(lines),
@@ -71,6 +77,22 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
         updated=state.updated or (base.updated if base else 0.0),
         expires=expires,
     )
+
+
+def _of_now(
+    lines: list[str], entities: tuple[Entity, ...], pins: Sequence[str], waiting: Sequence[Turn]
+) -> tuple[list[str], tuple[Entity, ...]]:
+    """Lines and entities with the values that the user has changed since, in turns that wait for the next fold.
+
+    So the context never tells an old value beside the turn that replaces it; what is pinned stays word for word.
+    """
+    turns = tuple(replace(turn, question=turn.question[:SAID_CHARS], answer="") for turn in waiting[-MOST_WAITING:])
+    source = Source("\n".join(lines), entities, turns)
+    if not source.changes:
+        return lines, entities
+    held = [any(pin in line for pin in pins) for line in lines]
+    now = [line if pinned else change.apply(line, source.changes) for line, pinned in zip(lines, held, strict=True)]
+    return now, tuple(source.updated(each) for each in entities)
 
 
 def adopted(state: State, base: State | None) -> State:

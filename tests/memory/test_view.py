@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memory.state import Entity, State, put
+from memory.state import Entity, State, Turn, put
 from memory.view import view
 from model.scripted import count
 
@@ -55,3 +55,23 @@ def test_a_session_without_memory_shows_the_user_s_under_its_own() -> None:
     assert made.text == "A pin.\nFrom before."
     assert made.entity_text == "name: Kim, Colour: green"
     assert made.from_user
+
+
+def test_a_value_that_was_changed_since_the_last_fold_is_told_as_it_is_now() -> None:
+    short = (Turn(6, "The budget of the trip rose to $3,800.", "Noted."), Turn(7, "We fly on May 9.", "Fine."))
+    state = State(
+        text="The budget of the trip is $3,200.\nThe user likes trains.",
+        entities=(Entity("trip budget", "$3,200", 2), Entity("train", "KTX", 3)),
+        short=short,
+        folded=((1, 5),),
+    )
+    made = view(state, None, count, 500, 200, 0.0)
+    assert made.text == "The budget of the trip is $3,800.\nThe user likes trains."
+    assert made.entity_text == "trip budget: $3,800, train: KTX"
+    assert made.whole == state.text
+    pinned = view(replace(state, pins=("The budget of the trip is $3,200.",)), None, count, 500, 200, 0.0)
+    assert "$3,200" in pinned.text
+    korean = replace(
+        state, text="여행 예산은 120만 원이다.", entities=(), short=(Turn(6, "여행 예산이 150만 원으로 늘었어.", ""),)
+    )
+    assert view(korean, None, count, 500, 200, 0.0).text == "여행 예산은 150만 원이다."
