@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from errors import ModelTimeout
 from graph.agent import Agent
 from graph.compare import Variant, cost
-from graph.documents import citations, look_ups, query
+from graph.documents import begin, citations, look_ups, query
 from graph.event import ContextBuilt, ToolFinished, ToolStarted
 from graph.tool import TOOLS
 from graph.turns import question as asking
 from model import scripted
-from retrieval import Library
+from retrieval import Library, batch
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import calling, done, only, prompts, say
 from tests.retrieval.conftest import Words
@@ -444,3 +445,53 @@ def test_hits_have_the_ranks_of_every_stage(reading: Reading, session: NewSessio
     hit = trace(agent, own)["trace"][0]["hits"][0]
     assert {"dense", "lexical", "fused", "reranked"} <= hit.keys()
     assert (hit["fused"], hit["reranked"]) == (1, 1)
+
+
+# --- the product's own documents ----------------------------------------------------------------------
+
+
+def _indexed() -> None:
+    """Waits for the thread that indexes to end."""
+    for each in threading.enumerate():
+        if each.name == "documents":
+            each.join(10)
+            assert not each.is_alive()
+
+
+def _own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "faq").mkdir()
+    (folder / "faq/pears.md").write_text("# Pears\n\nPears are green.\n")
+    (folder / "faq/plums.md").write_text("# Plums\n\nPlums are blue.\n")
+    monkeypatch.setattr(batch, "OWN", (folder / "faq",))
+
+
+def test_an_app_that_opens_indexes_the_products_own_documents_behind_itself(
+    agent: OpenAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _own(tmp_path, monkeypatch)
+    held, words = threading.Event(), Words()
+    words.before = lambda: None if held.wait(10) else pytest.fail("nobody let it go on")
+    opened = agent(retrieval=True)
+    library = Library(opened.settings, opened.store, words)
+    begin(replace(opened, library=library))
+    assert library.is_empty, "opening does not wait for it"
+    held.set()
+    _indexed()
+    assert [document.name for document in library.documents()] == ["pears.md", "plums.md"]
+
+
+def test_an_app_that_closes_ends_it_and_the_next_one_goes_on(
+    agent: OpenAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _own(tmp_path, monkeypatch)
+    words = Words()
+    words.batch = 1
+    opened = agent(retrieval=True)
+    library = Library(opened.settings, opened.store, words)
+    with library.quiet():
+        begin(replace(opened, library=library))
+        library.close()
+    _indexed()
+    again = Library(opened.settings, opened.store, words)
+    assert batch.first_run(again) is not None
+    assert len(again.documents()) == 2
