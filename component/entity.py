@@ -114,7 +114,7 @@ def _draw_add(view: View, mine: Owner, prefix: str) -> None:
     words = view.words
     names = tuple(f"{prefix}entity-new-{part}-{mine.session}" for part in ("key", "value"))
     with (
-        st.expander(words("memory.entity.add"), icon=":material/add:"),
+        st.expander(words("memory.entity.add"), icon=":material/add:", key=f"{prefix}entity-more"),
         st.form(f"{prefix}entity-new", border=False),
     ):
         st.text_input(words("memory.entity.key"), key=names[0], persist_state="page")

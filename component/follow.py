@@ -15,6 +15,7 @@ from component import resource
 from component.adding import Adding
 from component.job import Job
 from component.live import Live
+from component.memory import folds
 from component.model_status import draw_status
 from component.panel import Panel
 from component.readiness import Status
@@ -42,7 +43,7 @@ def follow(view: View, live: Live | None, panel: Panel, model: Places, turns: li
         _follow_adding(view, adding, model)
     elif not view.status.settled:
         _follow_model(view, model)
-    elif not (_follow_start(panel) or _follow_after(view, panel, turns)):
+    elif not (_follow_start(panel) or _follow_fold(view, panel) or _follow_ahead(view, turns)):
         return
     st.rerun()
 
@@ -124,31 +125,27 @@ def _follow_start(panel: Panel) -> bool:
     return not memory.starting
 
 
-def _follow_after(view: View, panel: Panel, turns: list[Turn]) -> bool:
-    """Whether what is made after an answer has arrived while waiting for it.
-
-    That is the summary of every third turn, and the memory for as long as its tab is open. The side worker of this
-    process is watched, neither the database nor Redis.
-    """
-    if view.session_id is None or not turns:
-        return False
-    ahead = turns[-1].number % CHUNK == 0 and not _has_summary(view.store, view.session_id, turns[-1].number)
-    if not (ahead or panel.memory) or not _busy():
-        return False
+def _follow_fold(view: View, panel: Panel) -> bool:
+    """Whether the fold that was under way when the memory tab was drawn has ended."""
     until = time.monotonic() + AHEAD_SECONDS
-    while time.monotonic() < until:
-        if not _busy():
-            return panel.memory or _has_summary(view.store, view.session_id, turns[-1].number)
-        if ahead and _has_summary(view.store, view.session_id, turns[-1].number):
+    while panel.folding and time.monotonic() < until:
+        if not folds(view):
             return True
         _yield_to_clicks()
         time.sleep(3 * BEAT)
     return False
 
 
-def _busy() -> bool:
-    """Whether the side worker has anything to do."""
-    return not resource.agent().background.idle(0)
+def _follow_ahead(view: View, turns: list[Turn]) -> bool:
+    """Whether the summary that is made ahead after every third turn has arrived while waiting for it."""
+    if view.session_id is None or not turns or turns[-1].number % CHUNK:
+        return False
+    background, until = resource.agent().background, time.monotonic() + AHEAD_SECONDS
+    had = _has_summary(view.store, view.session_id, turns[-1].number)
+    while not had and not background.idle(0) and time.monotonic() < until:
+        _yield_to_clicks()
+        time.sleep(3 * BEAT)
+    return not had and _has_summary(view.store, view.session_id, turns[-1].number)
 
 
 def _has_summary(store: Store, session: str, last: int) -> bool:

@@ -21,6 +21,7 @@ from component.takeout import draw_takeout
 from component.version import versions_button
 from component.view import View
 from errors import MemoryAway
+from graph.memory import key
 from memory import MemoryView
 
 
@@ -45,6 +46,14 @@ def draw_memory(view: View, prefix: str = "") -> None:
     _draw_meter(words, "entities", seen.entity_tokens, resource.agent().settings.budget_entities)
     draw_entities(view, mine, seen, prefix)
     draw_takeout(view, mine, prefix)
+
+
+def folds(view: View) -> bool:
+    """Whether a fold of this session is on the list of side work, without asking Redis."""
+    if view.session_id is None:
+        return False
+    wanted = key(view.session_id)
+    return resource.agent().background.has(lambda work: work == wanted)
 
 
 def _draw_away(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:

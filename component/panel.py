@@ -16,7 +16,7 @@ from component.comparison import OPENED as COMPARED
 from component.comparison import draw_comparison, draw_entry
 from component.context import draw_context
 from component.jump import LEFT, leap
-from component.memory import draw_memory
+from component.memory import draw_memory, folds
 from component.prompt_bar import draw_prompt
 from component.revision import OPENED, ask_revision, draw_revision
 from component.stage import stage
@@ -33,13 +33,17 @@ CARDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The drawn panel; its parts are redrawn while an answer runs. ``memory``: that tab is open."""
+    """The drawn panel; its parts are redrawn while an answer runs.
+
+    ``memory``: that tab is open; ``folding``: and a fold of this session was under way when it was drawn.
+    """
 
     view: View
     history: DeltaGenerator | None
     prompt: DeltaGenerator | None
     prefix: str = ""
     memory: bool = False
+    folding: bool = False
 
     def show_summaries(self) -> None:
         """Reads the ledger again; nothing happens while another tab is open."""
@@ -93,6 +97,7 @@ def _draw(view: View, prefix: str = "") -> Panel:
     names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "trace", "compare")]
     tabs = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
     summaries, memory, context, trace, compare = tabs
+    folding = bool(memory.open) and folds(view)
     if memory.open:
         with memory:
             draw_memory(view, prefix)
@@ -106,7 +111,7 @@ def _draw(view: View, prefix: str = "") -> Panel:
         with compare:
             draw_entry(view, prefix)
     if not summaries.open:
-        return Panel(view, None, None, prefix, memory=bool(memory.open))
+        return Panel(view, None, None, prefix, bool(memory.open), folding)
     with summaries:
         return _draw_summaries(view, prefix)
 

@@ -119,8 +119,8 @@ def _draw_editor(view: View, mine: Owner, seen: MemoryView, began: int, prefix: 
         warn(words("memory.moved", old=began, new=seen.version), words("memory.moved.hint"))
         with st.expander(words("memory.moved.now", number=seen.version)):
             st.text(shown(seen.whole), width="stretch")
-    label = words("memory.edit")
-    st.text_area(label, key=key, height=260, on_change="ignore", persist_state="page", help=words("memory.edit.about"))
+    st.text_area(words("memory.edit"), key=key, height=260, on_change="ignore", persist_state="page")
+    st.caption(words("memory.edit.about"))
     with st.container(horizontal=True, gap="small"):
         save = (mine, seen.version, prefix)
         st.button(words("revision.save"), key=f"{prefix}memory-save", type="primary", on_click=_save, args=save)

@@ -23,12 +23,14 @@ def draw_takeout(view: View, mine: Owner, prefix: str) -> None:
     st.markdown(f"## {words('memory.mine')}", anchors=False)
     draw_said(words, "takeout")
     _draw_switch(view, mine, prefix)
-    with st.expander(words("memory.takeout"), icon=":material/import_export:"):
+    with st.expander(words("memory.takeout"), icon=":material/import_export:", key=f"{prefix}takeout"):
         _draw_export(view, mine, prefix)
         _draw_import(view, mine, prefix)
-    with st.expander(words("memory.erase"), icon=":material/delete:"):
+    with st.expander(words("memory.erase"), icon=":material/delete:", key=f"{prefix}erase"):
         if mine.session:
-            _draw_erase(view, mine, prefix, "one", partial(mine.memory.erase, mine.tenant, mine.session))
+            last = view.session.turn_count if view.session else 0
+            one = partial(mine.memory.erase, mine.tenant, mine.session, last=last, user=mine.user)
+            _draw_erase(view, mine, prefix, "one", one)
         _draw_erase(view, mine, prefix, "all", partial(mine.memory.erase_user, mine.tenant, mine.user))
 
 

@@ -74,6 +74,11 @@ class Background:
                 self._change.wait(0.05)
             return self._running != key
 
+    def has(self, wanted: Callable[[Hashable], bool]) -> bool:
+        """Whether such work runs or waits."""
+        with self._change:
+            return any(wanted(key) for key in self._waiting) or (self._running is not None and wanted(self._running))
+
     def idle(self, seconds: float) -> bool:
         """Waits until nothing runs or waits, at most ``seconds``; True when idle."""
         with self._change:

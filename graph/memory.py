@@ -140,9 +140,14 @@ def after(engine: Engine, session_id: str, number: int) -> None:
             engine.memory.note_turn(
                 engine.tenant, session_id, number, said.question, said.answer, tools=said.tools, user=engine.user
             )
-        engine.background.submit(("memory", session_id), partial(_fold_session, engine, session_id))
+        engine.background.submit(key(session_id), partial(_fold_session, engine, session_id))
     except Exception as error:  # the answer is there: the next turn makes up for what was missed
         log.error("turn %d was not noted in memory: %s", number, trace(error))
+
+
+def key(session_id: str) -> tuple[str, str]:
+    """What names the folds of one session among the side work."""
+    return ("memory", session_id)
 
 
 def begin(engine: Engine) -> None:

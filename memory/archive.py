@@ -25,7 +25,7 @@ from store.schema import metadata
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Something that waits for Redis: ``kind`` is turn, remember or forget."""
+    """Something that waits for Redis: ``kind`` is turn, remember, forget, skip or withdraw."""
 
     id: int
     scope: Scope

@@ -32,6 +32,7 @@ from memory.state import (
     State,
     Turn,
     Version,
+    added,
     checked,
     entity,
     fitted,
@@ -365,24 +366,38 @@ class Memory:
 
     # --- everything of somebody -----------------------------------------------------------------
 
-    def erase(self, tenant: str, session: str) -> None:
+    def erase(self, tenant: str, session: str, *, last: int = 0, user: str = USER) -> None:
         """Erase a session's memory everywhere, and what it left in the user's memory and in sessions that followed.
 
-        Those lose their earlier versions when they held something of it.
+        Those lose their earlier versions when they held something of it. ``last``, for a conversation that goes on:
+        its turns up to that one do not come in again.
         """
         portable.erase(self._link, self._redis, self._archive, Scope(tenant, session))
         self._absent = {}
+        if last:
+            self._write(Scope(tenant, session), user, "skip", {"last": last})
 
     def erase_user(self, tenant: str, user: str = USER) -> int:
-        """Erase all memory of a user, everywhere; returns how many memories. A switch that is off stays off."""
+        """Erase all memory of a user, everywhere; returns how many memories.
+
+        Turns that were remembered do not come in again when their conversations go on, and a switch that is off
+        stays off: their numbers and the switch are all that is left.
+        """
         self._sync(tenant, user)
-        kept = self._archive.load(Scope(tenant, "", user))
-        count = portable.erase_user(self._link, self._redis, self._archive, tenant, user)
+        kept = [
+            (scope, found[0])
+            for scope, *_ in self._archive.scopes(tenant, user)
+            if (found := self._archive.load(scope))
+        ]
+        portable.erase_user(self._link, self._redis, self._archive, tenant, user)
         self._absent, self._known = {}, Known()
-        if kept is not None and kept[0].apart:
-            with suppress(MemoryAway):
-                self.set_carries(tenant, False, user)
-        return count
+        for scope, state in kept:
+            if scope.session and state.newest:
+                self._write(scope, user, "skip", {"last": state.newest})
+            elif state.apart:
+                with suppress(MemoryAway):
+                    self.set_carries(tenant, False, user)
+        return sum(not state.empty for _, state in kept)
 
     def export(self, tenant: str, user: str = USER) -> dict[str, Any]:
         """All memory of a user as plain JSON data."""
@@ -502,6 +517,8 @@ class Memory:
             state = replace(adopted(state, base), user=state.user or each.user)
             if each.kind == "turn":
                 return note(state, Turn(**each.data))
+            if each.kind == "skip":
+                return replace(state, folded=added(state.folded, range(1, each.data["last"] + 1)))
             if each.kind == "remember":
                 return replace(state, entities=put(state.entities, Entity(**each.data)))
             return recollect.without(state, each.data["what"], each.data["turn"])

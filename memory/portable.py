@@ -85,7 +85,8 @@ def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:
     """All memories of a user, with their versions, as plain JSON data."""
     memories = []
     for scope, *_ in archive.scopes(tenant, user):
-        if kept := archive.load(scope):
+        kept = archive.load(scope)
+        if kept is not None and not (kept[0].empty and not kept[1]):
             state, versions = kept
             memories.append(
                 {"session": scope.session, "state": plain(state), "versions": [asdict(each) for each in versions]}

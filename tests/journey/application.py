@@ -101,9 +101,15 @@ def free_port() -> int:
 
 
 def answer(body: dict[str, object]) -> Reply:
-    """What the stub says to a question, by the words in it; anything that is not a chat with tools is a summary."""
+    """What the stub says to a question, by the words in it; anything that is not a chat with tools is a summary.
+
+    A request to write the memory anew gets the old lines, what the user said, and its values.
+    """
     messages = body["messages"]
     assert isinstance(messages, list)
+    material = "\n".join(str(each.get("content")) for each in messages[:2])
+    if "<memory>" in material and "<dialogue>" in material:
+        return said(folded(material))
     last = messages[-1]
     text = str(last.get("content"))
     question = text.rsplit("\n", 1)[-1] if last["role"] == "user" else ""
@@ -118,6 +124,16 @@ def answer(body: dict[str, object]) -> Reply:
     if "계산" in question:
         return called("calculate", {"expression": "15*24"})
     return said(f"알겠습니다. {question[:200]} 에 대해 답합니다.")
+
+
+def folded(material: str) -> str:
+    """A new memory as a good model writes it (prompt/ko/memory_fold_text.md)."""
+    known = material.rsplit("<memory>", 1)[-1].partition("</memory>")[0].strip()
+    dialogue = material.rsplit("<dialogue>", 1)[-1].partition("</dialogue>")[0]
+    told = re.findall(r"\[(?:사용자|User)\] (.+)", dialogue)
+    found = (re.findall(r"(\S+?)(?:[은는]| is) ([\d,]+(?:원| dollars)?)", each) for each in told)
+    values = [f"{name}: {value}" for pairs in found for name, value in pairs]
+    return "\n".join([*known.replace("–", "").splitlines(), *told, "---", *values])
 
 
 @dataclass(frozen=True)

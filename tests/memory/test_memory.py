@@ -13,7 +13,7 @@ import redis
 
 import settings
 from errors import BadImport, BadSetting, MemoryAway, MemoryTooLarge, NothingToUndo
-from memory import Memory
+from memory import Memory, Turn
 from memory.link import USER_SECONDS
 from store import Store
 from tests.memory.conftest import Opened, free_port, valkey
@@ -409,6 +409,37 @@ def test_the_embedded_server_needs_no_setting(opened: Opened) -> None:
     memory = opened(redis_url=None)
     talk(memory, 1)
     assert [each.number for each in memory.context("acme", "s1").short] == [1]
+
+
+@pytest.mark.parametrize("whose", ["session", "user"])
+def test_what_was_erased_does_not_come_back_with_the_next_turn(memory: Memory, whose: str) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.settle(10)
+    if whose == "session":
+        memory.erase("acme", "s1", last=6)
+    else:
+        assert memory.erase_user("acme") == 2
+    path = [Turn(number, f"My item {number} costs ${number}00.", "Noted.") for number in range(1, 9)]
+    assert memory.follow("acme", "s1", lambda first: path[first - 1 : 7], 7)
+    talk(memory, 8)
+    assert [turn.number for turn in memory.context("acme", "s1", "en").short] == [7, 8]
+    assert memory.due("acme", "s1") == []
+
+
+def test_what_was_erased_while_redis_is_away_does_not_come_back_with_the_next_turn(
+    opened: Opened, tmp_path: Path
+) -> None:
+    port = free_port()
+    with valkey(tmp_path, port):
+        memory = opened(redis_url=f"redis://127.0.0.1:{port}/0")
+        talk(memory, *range(1, 7))
+        memory.settle(10)
+    memory.erase("acme", "s1", last=6)
+    with valkey(tmp_path, port):
+        assert memory.wait(10)
+        talk(memory, 6, 7)
+        assert [turn.number for turn in memory.context("acme", "s1", "en").short] == [7]
 
 
 # --- changes by hand over what earlier sessions left ----------------------------------------------
