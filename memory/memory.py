@@ -411,7 +411,7 @@ class Memory:
         """
         self._sync(tenant, user)
         self._absent = {}
-        return portable.import_(self._archive, tenant, user, data)
+        return portable.import_(self._link, self._redis, self._archive, tenant, user, data)
 
     def cleanup(self, known: Callable[[str, str], bool]) -> dict[str, int]:
         """Erase memories of sessions that do not exist any more (``known(tenant, session)``), and other leftovers."""

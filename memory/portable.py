@@ -5,6 +5,7 @@ Erasing notes a digest in the database before anything else goes, so what was aw
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -86,7 +87,7 @@ def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:
     memories = []
     for scope, *_ in archive.scopes(tenant, user):
         kept = archive.load(scope)
-        if kept is not None and not (kept[0].empty and not kept[1]):
+        if kept is not None and not _is_empty(kept):
             state, versions = kept
             memories.append(
                 {"session": scope.session, "state": plain(state), "versions": [asdict(each) for each in versions]}
@@ -94,16 +95,20 @@ def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:
     return {"format": FORMAT, "version": FORMAT_VERSION, "user": user, "memories": memories}
 
 
-def import_(archive: Archive, tenant: str, user: str, data: Mapping[str, Any]) -> int:
-    """Take in an export under this tenant and user; memories that exist already are kept."""
+def import_(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str, data: Mapping[str, Any]) -> int:
+    """Take in an export under this tenant and user; memories that exist already are kept, unless they are empty."""
     if data.get("format") != FORMAT or data.get("version") != FORMAT_VERSION:
         raise BadImport(reason=f"it is not in the form {FORMAT} {FORMAT_VERSION}")
     try:
         parsed = [_memory(tenant, user, each) for each in data["memories"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadImport(reason=f"{type(error).__name__} {error}") from error
-    fresh = [each for each in parsed if archive.load(each[0]) is None]
+    fresh = [each for each in parsed if _is_empty(archive.load(each[0]))]
     for scope, state, versions in fresh:
+        if archive.load(scope) is not None:  # what an erasure has left
+            archive.erase(scope)
+            with contextlib.suppress(MemoryAway):
+                link.quick(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]
         archive.save(scope, replace(state, created=time.time()), versions, user)
     return len(fresh)
 
@@ -123,6 +128,10 @@ def cleanup(link: Link, redis: RedisStore, archive: Archive, known: Callable[[st
     except MemoryAway:
         leftovers = 0
     return {"orphans": len(orphans), "leftovers": leftovers, "digests": digests}
+
+
+def _is_empty(kept: tuple[State, Sequence[Version]] | None) -> bool:
+    return kept is None or (kept[0].empty and not kept[1])
 
 
 def _memory(tenant: str, user: str, data: Mapping[str, Any]) -> tuple[Scope, State, list[Any]]:

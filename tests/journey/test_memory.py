@@ -144,7 +144,7 @@ def test_a_draft_outlives_a_look_at_another_tab(visit: Visit, talked: Callable[[
     panel.get_by_role("button", name="Edit the memory").click()
     panel.get_by_role("textbox", name="Edit the memory").fill("Only this is true.")
     panel.get_by_role("tab", name="Summaries").click()
-    expect(panel).to_contain_text("Conversation summaries")
+    expect(panel).to_contain_text("Summary history")
     opened(person)
     expect(panel.get_by_role("textbox", name="Edit the memory")).to_have_value("Only this is true.")
     panel.get_by_role("button", name="Cancel").click()
@@ -196,11 +196,15 @@ def test_all_memory_is_exported_erased_and_brought_back(
     (tmp_path / "wrong.json").write_text("[]")
     upload = panel.locator("input[type=file]")
     upload.set_input_files(tmp_path / "wrong.json")
+    expect(panel).to_contain_text("wrong.json")
     panel.get_by_role("button", name="기억 가져오기").click()
     expect(panel).to_contain_text("이 파일은 기억을 내보낸 파일이 아닙니다: JSON이 아닙니다")
+    panel.get_by_role("button", name="Remove wrong.json").click()
+    expect(panel.get_by_role("button", name="기억 가져오기")).to_have_count(0)
     upload.set_input_files(tmp_path / "memory.json")
     panel.get_by_role("button", name="기억 가져오기").click()
     expect(panel).to_contain_text(re.compile("기억 \\d+개를 가져왔습니다"))
+    expect(opened(visit(path=talked("ko")))).to_contain_text("여행 예산은 1,500,000원")
 
 
 def test_the_app_has_nothing_to_complain_about(app: App) -> None:

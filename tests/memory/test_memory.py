@@ -427,6 +427,17 @@ def test_what_was_erased_does_not_come_back_with_the_next_turn(memory: Memory, w
     assert memory.due("acme", "s1") == []
 
 
+def test_what_was_erased_comes_back_from_an_export(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    exported = memory.export("acme")
+    memory.erase_user("acme")
+    assert memory.export("acme")["memories"] == []
+    assert memory.import_("acme", exported) == 2
+    assert "$500" in memory.context("acme", "s1", "en").text
+    assert memory.import_("acme", exported) == 0
+
+
 def test_what_was_erased_while_redis_is_away_does_not_come_back_with_the_next_turn(
     opened: Opened, tmp_path: Path
 ) -> None:
