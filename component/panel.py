@@ -94,9 +94,9 @@ def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
 def _draw(view: View, prefix: str = "") -> Panel:
     """The tabs; only the open one is drawn."""
     words = view.words
-    names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "trace", "compare")]
+    names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "trace")]
     tabs = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
-    summaries, memory, context, trace, compare = tabs
+    summaries, memory, context, trace = tabs
     folding = bool(memory.open) and folds(view)
     if memory.open:
         with memory:
@@ -104,12 +104,11 @@ def _draw(view: View, prefix: str = "") -> Panel:
     if context.open:
         with context:
             draw_context(view, prefix)
+            st.markdown(f"## {words('compare.title')}", anchors=False)
+            draw_entry(view, prefix)
     if trace.open:
         with trace:
             draw_trace(view, prefix)
-    if compare.open:
-        with compare:
-            draw_entry(view, prefix)
     if not summaries.open:
         return Panel(view, None, None, prefix, bool(memory.open), folding)
     with summaries:
