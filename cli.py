@@ -25,6 +25,8 @@ from door.phrase import Language, chosen, phrase
 from errors import BadSetting, GieokError
 
 Asked = Annotated[Literal["auto", "ko", "en"], typer.Option("--lang", help="Language; auto: the system's.")]
+START_SECONDS = 1.0
+"""How long a chat waits for the memory's server to start, so that its first answer has it."""
 MARKS = {"ok": "[green]✓[/]", "info": "[dim]·[/]", "warn": "[yellow]![/]", "problem": "[red]✗[/]"}
 
 application = typer.Typer(
@@ -75,6 +77,8 @@ def chat(
     language = chosen(lang, set_up.language)
     try:
         agent = open_agent(set_up)
+        if agent.memory is not None:
+            agent.memory.wait(START_SECONDS)
         documents.begin(agent)
         terminal = Terminal(agent, Console(soft_wrap=True), Console(stderr=True), language, Words(language).error)
         code = terminal.talk(session) if sys.stdin.isatty() else terminal.answer(sys.stdin.read(), session)

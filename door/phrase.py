@@ -160,6 +160,10 @@ PHRASES: dict[str, tuple[str, str]] = {
         "{first}-{last}턴은 요약하지 못해 원문 그대로 둡니다.",
         "turns {first}-{last} could not be summarised and stay as they are.",
     ),
+    "chat.away": (
+        "장기 기억에 지금 닿지 않습니다. 대화는 계속되고, 다시 닿으면 놓친 턴을 기억합니다.",
+        "Long-term memory is away. The chat goes on; missed turns are remembered once it is back.",
+    ),
     "chat.retry": ("/retry로 다시 시도할 수 있습니다.", "/retry tries again."),
     "chat.new": ("새 대화를 시작했습니다.", "A new conversation."),
     "chat.opened": ("대화를 열었습니다: {title}", "Opened: {title}"),

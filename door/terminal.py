@@ -17,7 +17,7 @@ from door.phrase import ErrorText, Language, phrase
 from errors import GieokError
 from graph.agent import Agent
 from graph.context import cited
-from graph.event import Done, Event, Failed, SummaryMade, Token, ToolFinished
+from graph.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
 from store import Session
 
 
@@ -42,6 +42,7 @@ class Terminal:
     error_text: ErrorText
     ask: Callable[[str], str] = input
     session: Session = field(init=False)
+    away: bool = field(init=False, default=False)
 
     def talk(self, session_id: str | None) -> int:
         """Asks and answers until Ctrl-D or /quit; returns the exit code."""
@@ -78,12 +79,20 @@ class Terminal:
                 self.note(self.say("chat.tool", name=event.name, result=_short(event)))
             case SummaryMade(turns, record):
                 self._show_summary(turns, record)
+            case ContextBuilt(report):
+                self._show_away(any(each.reason == "memory_away" for each in report.left_out))
             case Done():
                 self.out.print(f" {self.say('chat.stopped')}" if event.stopped else "", style="dim", highlight=False)
             case Failed():
                 self._show_failure(event.code, event.message, event.values)
                 if event.retryable:
                     self.note(self.say("chat.retry"))
+
+    def _show_away(self, away: bool) -> None:
+        """Once, when long-term memory cannot be reached."""
+        if away and not self.away:
+            self.note(self.say("chat.away"))
+        self.away = away
 
     # --- a line that was typed ------------------------------------------------------------------
 

@@ -107,6 +107,12 @@ def test_conversations_are_listed_and_opened_again(screen: Callable[..., Screen]
     assert "/open 1" in made.side.getvalue()
 
 
+def test_that_memory_is_away_is_said_once(screen: Callable[..., Screen]) -> None:
+    made = screen(memory=True, redis_url="redis://127.0.0.1:1/0")
+    made.types("파이썬이 뭐야?", "러스트가 뭐야?")
+    assert made.side.getvalue().count("장기 기억에 지금 닿지 않습니다") == 1
+
+
 def test_the_rate_is_set_or_refused(screen: Callable[..., Screen]) -> None:
     made = screen()
     made.types("/rate 0.2", "/rate 0.9", "/rate much")
