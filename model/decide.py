@@ -64,19 +64,6 @@ def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
     return models.chat.bind_tools(list(tools)) if models.decide is None and tools else models.chat
 
 
-def calls(
-    models: ModelSet,
-    tools: Sequence[BaseTool],
-    question: str,
-    history: Sequence[AnyMessage] = (),
-    *,
-    language: str,
-    stop: threading.Event | None = None,
-) -> list[ToolCall]:
-    """The tool calls of ``decision``."""
-    return decision(models, tools, question, history, language=language, stop=stop).tool_calls
-
-
 def decision(
     models: ModelSet,
     tools: Sequence[BaseTool],

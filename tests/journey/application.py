@@ -58,16 +58,16 @@ class App:
 
 
 @contextmanager
-def started(folder: Path, **environment: str) -> Iterator[App]:
-    """The app with these settings and its data in ``folder``; ends with the block."""
+def started(folder: Path, port: int = 0, /, **environment: str) -> Iterator[App]:
+    """The app with these settings and its data in ``folder``, on any port or on that one; ends with the block."""
     folder.mkdir(parents=True, exist_ok=True)
-    port, log = free_port(), folder / "app.log"
+    port, log = port or free_port(), folder / "app.log"
     own = {settings.variable(name) for name in settings.Settings.model_fields}
     env = {name: value for name, value in os.environ.items() if name not in own}
     off = {"GIEOK_MEMORY": "false", "GIEOK_RETRIEVAL": "false"}
     env |= {"GIEOK_DATA_DIR": str(folder / "data"), "GIEOK_LOCAL_SERVERS": ",", **off, **environment}
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)]
-    with log.open("w") as out:
+    with log.open("a") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
     try:
         app = App(f"http://127.0.0.1:{port}", log, process.pid)
@@ -118,7 +118,7 @@ def answer(body: dict[str, object]) -> Reply:
     if "마크다운" in question:
         return said(MARKDOWN)
     if "천천히" in question:
-        return said(LONG * REPEATED).but(pause=0.04)
+        return said(LONG * REPEATED).but(pause=0.4 if "아주" in question else 0.04)
     if "실패" in question:
         return failed(500, "server_error", kind="server_error", x_should_retry="false")
     if "계산" in question:

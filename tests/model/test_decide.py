@@ -32,7 +32,8 @@ remember.metadata = {
 
 def _decided(answer: str, question: str = "지금 몇 시야?", **options: Any) -> tuple[list[Any], ScriptedModel]:
     model = ScriptedModel([answer])
-    return decide.calls(models(decide=model), TOOLS, question, language="ko", **options), model
+    made = decide.decision(models(decide=model), TOOLS, question, language="ko", **options)
+    return made.tool_calls, model
 
 
 def test_a_valid_decision_becomes_a_tool_call() -> None:
@@ -76,15 +77,15 @@ def test_an_invalid_answer_of_the_model_leaves_the_turn_without_a_call() -> None
 
 @pytest.mark.parametrize("question", ["", "  \n"])
 def test_an_empty_question_is_not_put_to_the_model(question: str) -> None:
-    assert decide.calls(models(decide=[]), TOOLS, question, language="ko") == []
+    assert decide.decision(models(decide=[]), TOOLS, question, language="ko").tool_calls == []
 
 
 def test_a_model_with_native_calls_is_not_asked() -> None:
-    assert decide.calls(models(), TOOLS, "3*4?", language="en") == []
+    assert decide.decision(models(), TOOLS, "3*4?", language="en").tool_calls == []
 
 
 def test_without_tools_nothing_is_decided() -> None:
-    assert decide.calls(models(decide=[]), (), "3*4?", language="en") == []
+    assert decide.decision(models(decide=[]), (), "3*4?", language="en").tool_calls == []
 
 
 def test_native_models_get_the_tools_bound_and_others_do_not() -> None:
@@ -143,7 +144,7 @@ def test_a_stop_ends_the_decision() -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(Stopped):
-        decide.calls(models(decide=['{"reply": {}}']), TOOLS, "지금 몇 시야?", language="ko", stop=stop)
+        decide.decision(models(decide=['{"reply": {}}']), TOOLS, "지금 몇 시야?", language="ko", stop=stop)
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
@@ -162,8 +163,10 @@ def test_a_new_tool_brings_its_own_words_into_the_prompt(language: str) -> None:
 def test_a_follow_up_is_put_with_the_question_before_it_in_examples_and_in_use() -> None:
     history: list[AnyMessage] = [HumanMessage("What is 17 times 10?"), AIMessage("170")]
     model = ScriptedModel(['{"reply": {}}', '{"reply": {}}'])
-    decide.calls(models(decide=model), TOOLS, "And if we add 50?", history, language="en")
-    decide.calls(models(decide=model), TOOLS, "Please write a poem about the sea and the sky", history, language="en")
+    decide.decision(models(decide=model), TOOLS, "And if we add 50?", history, language="en")
+    decide.decision(
+        models(decide=model), TOOLS, "Please write a poem about the sea and the sky", history, language="en"
+    )
     first, second = (messages[-1].text for messages in model.calls)
     assert first == "Previous question: What is 17 times 10?\nQuestion: And if we add 50?"
     assert second == "Question: Please write a poem about the sea and the sky"

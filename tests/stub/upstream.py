@@ -39,8 +39,8 @@ class Upstream:
     """Gives its replies in order, then for ever what ``always`` gives; without that, an HTTP 500 that says so.
 
     ``key``: the only bearer token that is taken, or None for any. ``models``: for ``GET /v1/models``. ``tokenizes``:
-    whether there is llama.cpp's ``POST /tokenize`` (a token per character). Record of all chat calls: ``requests``; of
-    everything else: ``others``.
+    whether there is llama.cpp's ``POST /tokenize`` (a token per character). ``port``: any when 0. Record of all
+    chat calls: ``requests``; of everything else: ``others``.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Upstream:
         key: str | None = None,
         models: Iterable[str] = ("stub-model",),
         tokenizes: bool = False,
+        port: int = 0,
     ) -> None:
         self.replies, self.always, self.key = deque(replies), always, key
         self.models, self.tokenizes = tuple(models), tokenizes
@@ -57,7 +58,7 @@ class Upstream:
         self.others: list[Request] = []
         self.closed = threading.Event()
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.upstream = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 

@@ -1,0 +1,182 @@
+"""What goes wrong while an answer arrives: the line, the tab, the app, the model, the disk. Nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.journey.application import REPEATED, App, Person, answer, free_port, started
+from tests.journey.conftest import Visit
+from tests.stub.upstream import Upstream
+
+pytestmark = pytest.mark.browser
+
+SOCKETS = """
+const Native = window.WebSocket;
+window.sockets = [];
+window.WebSocket = class extends Native { constructor(...a) { super(...a); window.sockets.push(this); } };
+"""
+RETRY, RESUME, AGAIN = "다시 시도", "이어서 답변 받기", "다시 보내기"
+
+
+@contextmanager
+def visitor(browser: Browser, app: App, locale: str = "ko-KR") -> Iterator[Person]:
+    """Someone with the app's page open."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale=locale)
+    person = Person(context.new_page(), app)
+    person.open()
+    yield person
+    context.close()
+
+
+def settings(upstream: Upstream) -> dict[str, str]:
+    own = {"OPENAI_BASE_URL": upstream.url, "OPENAI_API_KEY": "x", "GIEOK_MODEL_RETRIES": "0"}
+    return {**own, "GIEOK_TITLES": "false", "GIEOK_AHEAD": "false"}
+
+
+def session_of(person: Person) -> str:
+    found = re.search(r"s=(\w+)", person.page.url)
+    assert found
+    return found[1]
+
+
+def written(app: App, session: str, number: int) -> None:
+    """Waits until the record has the answer of a turn."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with closing(sqlite3.connect(app.log.parent / "data" / "gieok.db", timeout=10)) as record:
+            wanted = "select status from turn where session_id = ? and number = ?"
+            if record.execute(wanted, (session, number)).fetchone() == ("done",):
+                return
+        time.sleep(0.1)
+    raise AssertionError("the answer was not written")
+
+
+def slow(person: Person, number: int = 1, how: str = "천천히") -> None:
+    """Asks for a long answer and waits until it has begun."""
+    person.say(f"{how} 답해줘")
+    expect(person.page.locator(f".st-key-question-{number}")).to_be_visible(timeout=20_000)
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+
+
+def whole(person: Person, number: int = 1) -> None:
+    """The long answer is there, complete and once."""
+    every = re.compile(f"(천천히 도착하는.*){{{REPEATED}}}", re.S)
+    expect(person.answer(number)).to_have_text(every, timeout=60_000)
+    assert person.see(number).inner_text().count("천천히 도착하는") == REPEATED
+
+
+def test_a_lost_connection_in_mid_answer_loses_nothing(visit: Visit, app: App) -> None:
+    person = visit()
+    person.page.add_init_script(SOCKETS)
+    person.page.reload()
+    person.open()
+    slow(person)
+    person.page.context.set_offline(True)
+    person.page.evaluate("window.sockets.forEach((socket) => socket.close())")
+    written(app, session_of(person), 1)
+    person.page.context.set_offline(False)
+    whole(person)
+    person.ask("연결이 돌아온 뒤의 질문", 2)
+
+
+def test_a_tab_that_is_closed_in_mid_answer_loses_nothing(visit: Visit, app: App) -> None:
+    person = visit()
+    slow(person)
+    session = session_of(person)
+    person.page.close()
+    written(app, session, 1)
+    whole(visit(path=f"/?s={session}"))
+
+
+def test_two_tabs_follow_the_same_answer_queue_behind_it_and_either_stops_it(visit: Visit) -> None:
+    first = visit()
+    slow(first, how="아주 천천히")
+    second = visit(path=f"/?s={session_of(first)}")
+    expect(second.live).to_contain_text("도착하는", timeout=20_000)
+    second.say("둘째 탭에서 묻는 질문")
+    expect(second.page.get_by_text("보낼 차례를 기다리는 중")).to_be_visible()
+    second.page.keyboard.press("Escape")
+    for person in (first, second):
+        expect(person.see(2, seconds=60)).to_contain_text("둘째 탭에서 묻는 질문")
+        expect(person.answer(1)).to_contain_text("중지함")
+
+
+def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: Browser, tmp_path: Path) -> None:
+    port, upstream = free_port(), Upstream(always=answer)
+    with upstream, started(tmp_path, port, **settings(upstream)) as app, visitor(browser, app) as person:
+        person.ask("죽기 전에 묻는 질문", 1)
+        upstream.always = lambda body: answer(body).but(pause=0.4)
+        slow(person, 2)
+        os.kill(app.pid, signal.SIGKILL)
+        upstream.always = answer
+        with started(tmp_path, port, **settings(upstream)) as again:
+            resume = person.page.get_by_role("button", name=RESUME)
+            expect(resume).to_be_visible(timeout=60_000)  # by itself: nobody reloads the page
+            expect(person.answer(1)).to_contain_text("죽기 전에 묻는 질문")
+            expect(person.answer(2)).to_contain_text("끊겼습니다")
+            resume.click()
+            whole(person, 2)
+            assert again.complaints() == []
+
+
+def test_a_model_server_that_dies_in_mid_answer_can_be_asked_again(browser: Browser, tmp_path: Path) -> None:
+    port = free_port()
+    dying = Upstream(always=lambda body: answer(body).but(pause=0.4), port=port)
+    with started(tmp_path, **settings(dying)) as app, dying, visitor(browser, app) as person:
+        slow(person)
+        dying.__exit__()
+        expect(person.see(1)).to_contain_text("모델이 답변 도중에 끊겼습니다")
+        expect(person.answer(1)).to_contain_text("저장하지 않았습니다")
+        person.page.get_by_role("button", name=RETRY).click()
+        expect(person.answer(1)).to_contain_text("모델에 연결할 수 없습니다", timeout=30_000)
+        with Upstream(always=answer, port=port):
+            person.page.get_by_role("button", name=RETRY).click()
+            whole(person)
+        assert app.complaints() == []
+
+
+@pytest.mark.small_model
+def test_an_embedded_server_that_is_killed_in_mid_answer_is_back_for_the_next_try(
+    browser: Browser, small_model: Path, tmp_path: Path
+) -> None:
+    environment = {"GIEOK_PROVIDER": "embedded", "GIEOK_EMBEDDED_PATH": str(small_model), "GIEOK_TITLES": "false"}
+    small = {"GIEOK_ANSWER_TOKENS": "200", "GIEOK_EMBEDDED_THREADS": "1", "GIEOK_AHEAD": "false"}
+    with started(tmp_path, **environment, **small) as app, visitor(browser, app) as person:
+        person.say("Please write a very long story about a fox, a lake and a winter without an end.")
+        expect(person.live.locator(".st-key-live-answer p").first).to_be_visible(timeout=60_000)
+        state = next((tmp_path / "data").rglob("state.json"))
+        os.kill(json.loads(state.read_text())["pid"], signal.SIGKILL)
+        expect(person.see(1, seconds=60)).to_contain_text("모델이 답변 도중에 끊겼습니다")
+        person.page.get_by_role("button", name=RETRY).click()
+        expect(person.answer(1)).to_contain_text("출력", timeout=120_000)
+        expect(person.page.get_by_role("button", name=RETRY)).to_have_count(0)
+
+
+def test_a_disk_without_room_keeps_the_message_until_there_is_some(browser: Browser, tmp_path: Path) -> None:
+    """No file may grow: what the kernel refuses here it refuses to every user, not to root alone."""
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    upstream = Upstream(always=answer)
+    with upstream, started(tmp_path, **settings(upstream)) as app, visitor(browser, app) as person:
+        person.ask("자리가 있을 때의 질문", 1)
+        resource.prlimit(app.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        person.say("자리가 없을 때의 질문")
+        again = person.page.get_by_role("button", name=AGAIN)
+        expect(again).to_be_visible(timeout=30_000)
+        expect(person.page.locator(".st-key-refused")).to_contain_text("자리가 없을 때의 질문")
+        expect(person.page.locator(".st-key-refused [role=alert]")).to_be_visible()
+        resource.prlimit(app.pid, resource.RLIMIT_FSIZE, unlimited)
+        again.click()
+        expect(person.see(2)).to_contain_text("자리가 없을 때의 질문")
+        expect(person.page.locator(".st-key-refused")).to_have_count(0)
