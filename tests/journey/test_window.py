@@ -1,0 +1,106 @@
+"""The windows over the page, and what a person does with whole chats: look closely, compare, delete, carry over."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from graph.state import SummaryRecord
+from settings import load
+from store import Finished, Store
+from tests.journey.application import App, Person
+from tests.journey.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+LONG = "여행의 예산은 500,000원이고 3월 5일에 부산에서 떠나 제주에서 사흘을 보냅니다. " * 4
+SUMMARY = "3월 5일 부산에서 제주로 사흘, 예산 500,000원."
+
+
+def talked(app: App) -> str:
+    """A session of four finished turns with the summary of three, written into the app's store."""
+    store = Store(load(data_dir=app.log.parent / "data").database)
+    session = store.create_session("ko", 0.3).id
+    for number in range(1, 5):
+        store.accept_turn(session, f"{number}번째 여행 질문입니다")
+        store.finish_turn(session, number, Finished("done", answer=LONG))
+    record = SummaryRecord(
+        thread_id=session,
+        turns=[1, 2, 3],
+        turn_length=3,
+        original_chars=3 * len(LONG),
+        summary_chars=len(SUMMARY),
+        compression_rate=0.3,
+        summary=SUMMARY,
+    )
+    store.ledger.add(session, [1, 2, 3], 0.3, "active", record=record, kept=["500,000원"], lost=["사흘"])
+    store.close()
+    return session
+
+
+def shut(person: Person) -> None:
+    person.page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    expect(person.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_summary_is_read_beside_its_turns_edited_and_put_back(visit: Visit, app: App) -> None:
+    person = visit(path=f"/?s={talked(app)}")
+    person.panel.get_by_role("button", name="원문과 비교·수정").click()
+    window = person.page.get_by_role("dialog")
+    expect(window).to_contain_text("3번째 여행 질문입니다")
+    expect(window.locator("mark.kept").filter(has_text="500,000원").first).to_be_visible()
+    expect(window.locator("mark.lost").filter(has_text="사흘").first).to_be_visible()
+    window.get_by_text("요약 고치기").first.click()
+    window.get_by_role("textbox").fill("내가 고쳐 쓴 요약, 예산 500,000원.")
+    window.get_by_role("button", name="저장").click()
+    expect(window).to_contain_text("직접 고침", timeout=20_000)
+    expect(window.locator("ins").first).to_be_visible()
+    shut(person)
+    expect(person.panel).to_contain_text("내가 고쳐 쓴 요약", timeout=20_000)
+    person.panel.get_by_role("button", name="원문과 비교·수정").click()
+    window.get_by_role("button", name="이 버전 사용").click()
+    expect(window.get_by_role("button", name="이 버전 사용")).to_have_count(1)
+    expect(window.locator(".gieok-marked").nth(1)).to_contain_text("제주로 사흘")
+    shut(person)
+    expect(person.panel).to_contain_text(SUMMARY, timeout=20_000)
+
+
+def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None:
+    person = visit(path=f"/?s={talked(app)}")
+    person.panel.get_by_role("button", name="원문과 비교·수정").click()
+    window = person.page.get_by_role("dialog")
+    window.get_by_role("slider").focus()
+    window.get_by_role("slider").press("ArrowRight")
+    expect(window.get_by_role("slider")).to_have_value("0.35")
+    window.get_by_role("button", name="이 압축률로 다시 요약").click()
+    expect(window).to_contain_text("다시 요약함", timeout=30_000)
+    expect(window).to_contain_text("압축률 0.35")
+
+
+def test_two_answers_are_compared_side_by_side_and_nothing_is_kept(visit: Visit, app: App) -> None:
+    person = visit(path=f"/?s={talked(app)}")
+    person.panel.get_by_role("tab", name="비교").click()
+    person.panel.get_by_role("button", name="비교하기").click()
+    window = person.page.get_by_role("dialog")
+    expect(window).to_contain_text(re.compile("입력 약 [0-9,]+ 토큰, 모델 호출 2번"), timeout=20_000)
+    window.get_by_role("button", name="두 답변 받기").click()
+    expect(window.get_by_text("알겠습니다.")).to_have_count(2, timeout=30_000)
+    expect(window.get_by_text("토큰").nth(1)).to_be_visible()
+    shut(person)
+    expect(person.answer(4)).to_be_visible()
+    expect(person.answer(5)).to_have_count(0)
+
+
+def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:
+    person = visit()
+    person.ask("지웠다가 되돌릴 질문", 1)
+    address = person.page.url
+    person.page.get_by_role("button", name="이 대화의 메뉴").click()
+    person.page.get_by_text("삭제", exact=True).click()
+    expect(person.page.locator(".st-key-invitation")).to_be_visible()
+    person.page.get_by_role("button", name="되돌리기").click()
+    expect(person.answer(1)).to_contain_text("지웠다가 되돌릴 질문")
+    assert person.page.url == address
+    person.ask("되돌린 뒤의 질문", 2)
