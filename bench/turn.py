@@ -24,18 +24,21 @@ from model import scripted
 from settings import load
 
 MARKS = (10, 50, 100, 1000)
+WARMING = 8
 _SENTENCE = "The delivery of order 48213 to Mapo costs 3,500 won and arrives on Friday. "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turns", type=int, default=1000, help="length of the conversation")
+    parser.add_argument("--memory", action="store_true", help="with long-term memory, its folds included")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """``cpu_ms.N``, ``bytes.N``, ``ratio_ms`` (last mark against turn 10), ``ratio_bytes`` (last against turn 50)."""
     marks = [mark for mark in MARKS if mark <= args.turns]
     with tempfile.TemporaryDirectory() as folder:
-        cpu, size = measure(Path(folder), args.turns, {edge for mark in marks for edge in (mark, _since(mark))})
+        edges = {edge for mark in marks for edge in (mark, _since(mark))}
+        cpu, size = measure(Path(folder), args.turns, edges, args.memory)
     cpu_ms = {mark: round(statistics.median(cpu[max(0, mark - 7) : mark]), 2) for mark in marks}
     growth = {mark: round((size[mark] - size[_since(mark)]) / (mark - _since(mark))) for mark in marks}
     last = marks[-1]
@@ -49,17 +52,24 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def measure(folder: Path, turns: int, marks: set[int]) -> tuple[list[float], dict[int, int]]:
-    """CPU milliseconds of every turn, and the bytes on disk after the marked ones."""
+def measure(folder: Path, turns: int, marks: set[int], memory: bool = False) -> tuple[list[float], dict[int, int]]:
+    """CPU milliseconds of every turn, and the bytes on disk after the marked ones.
+
+    A short conversation goes before, so that what a process does once is not counted as turn 10's.
+    """
     models = scripted.models(chat=whole(answers()), utility=whole(summary))
-    agent = open_agent(load(data_dir=folder, titles=False, memory=False), lambda: models)
+    agent = open_agent(load(data_dir=folder, titles=False, memory=memory), lambda: models)
+    first = agent.store.create_session("en", 0.3)
+    for number in range(1, WARMING + 1):
+        take(agent, first.id, f"Question {number}")
+    before = bytes_on_disk(folder)
     session, cpu, size = agent.store.create_session("en", 0.3), [], {0: 0}
     for number in range(1, turns + 1):
         began = time.process_time()
         take(agent, session.id, f"Question {number}: what does the delivery of order {number} to Mapo cost, and when?")
         cpu.append((time.process_time() - began) * 1000)
         if number in marks:
-            size[number] = bytes_on_disk(folder)
+            size[number] = bytes_on_disk(folder) - before
     agent.close()
     return cpu, size
 

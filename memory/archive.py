@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from memory.key import Scope
@@ -21,6 +21,13 @@ from store import Store
 from store import memory as table
 from store.database import alone, translated
 from store.schema import metadata
+
+_LEFT = select(table.session.c.session).where(
+    table.session.c.tenant == bindparam("of"),
+    table.session.c.user == bindparam("by"),
+    table.session.c.waiting > 0,
+    table.session.c.updated < bindparam("before"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,11 @@ class Archive:
             (Scope(tenant, session, "" if session else user), user, revision, waiting, updated)
             for tenant, session, user, revision, waiting, updated in rows
         ]
+
+    def left(self, tenant: str, user: str, before: float) -> list[str]:
+        """Sessions of a user with turns that are in no memory yet, last changed before this moment (Unix seconds)."""
+        with self._transaction() as connection:
+            return list(connection.execute(_LEFT, {"of": tenant, "by": user, "before": before}).scalars())
 
     # --- what waits for Redis -------------------------------------------------------------------
 

@@ -554,11 +554,8 @@ class Memory:
 
     def _left_over(self, tenant: str, session: str, user: str) -> list[Due]:
         """Earlier sessions of the user with turns that are not in any memory."""
-        return [
-            Due(tenant, scope.session, rest=True)
-            for scope, _, _, waiting, updated in self._archive.scopes(tenant, user)
-            if waiting and scope.session and scope.session != session and updated < time.time() - REST_SECONDS
-        ]
+        found = self._archive.left(tenant, user, time.time() - REST_SECONDS)
+        return [Due(tenant, each, rest=True) for each in found if each not in ("", session)]
 
     def _drain(self, scope: Scope) -> None:
         for each in self._archive.queued(scope):

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ValidationError
 
 from model.modelset import ModelSet
@@ -56,12 +57,23 @@ _REPLIES: dict[str, tuple[Asked, ...]] = {
     ),
 }
 """Questions that need no tool; mixed with the tools' own examples, so that neither kind is the last word."""
+_FORMS: dict[tuple[Any, ...], dict[str, Any]] = {}
 _LABELS = {"ko": ("앞의 질문", "질문"), "en": ("Previous question", "Question")}
 
 
 def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
     """The chat model, with the tools bound when it calls them natively."""
-    return models.chat.bind_tools(list(tools)) if models.decide is None and tools else models.chat
+    return models.chat.bind_tools(list(map(_form, tools))) if models.decide is None and tools else models.chat
+
+
+def _form(tool: BaseTool) -> dict[str, Any]:
+    """The tool in OpenAI's form; made once for tools that differ only in the session they reach."""
+    key = (tool.name, tool.description, tool.args_schema)
+    if not isinstance(tool.args_schema, type):  # a schema that is no class has no identity to go by
+        return convert_to_openai_tool(tool)
+    if key not in _FORMS:
+        _FORMS[key] = convert_to_openai_tool(tool)
+    return _FORMS[key]
 
 
 def decision(

@@ -24,6 +24,14 @@ session = Table(
     Index("memory_session_by_update", "updated"),
 )
 
+Index(
+    "memory_session_waiting",
+    session.c.tenant,
+    session.c.user,
+    sqlite_where=session.c.waiting > 0,
+    postgresql_where=session.c.waiting > 0,
+)
+
 version = Table(
     "memory_version",
     metadata,

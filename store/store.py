@@ -35,6 +35,7 @@ _TURN = and_(
     schema.turn.c.number == bindparam("turn"),
 )
 _SESSION = select(schema.session).where(_HERE)
+_ONE = select(schema.turn).where(_TURN)
 _STATUS = select(schema.turn.c.status).where(_TURN)
 _COUNTED = (
     update(schema.session)
@@ -231,8 +232,11 @@ class Store:
 
     def turn(self, session_id: str, number: int) -> Turn | None:
         """Turn ``number`` of the session's path, or None."""
-        found = self.turns_between(session_id, number, number)
-        return found[0] if found else None
+        with self.transaction() as connection:
+            key = {"session": session_id, "turn": number}
+            branch = branch_at(path_of(connection, session_id), number) if number > 0 else 0
+            row = connection.execute(_ONE, {**key, "in_branch": branch}).one_or_none()
+        return as_turn(row) if row is not None else None
 
     def turns(self, session_id: str, before: int | None = None, limit: int = 30) -> list[Turn]:
         """The last ``limit`` turns before turn ``before`` (exclusive), oldest first."""
