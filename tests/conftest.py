@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +28,10 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found.
 
     Long-term memory is off: it starts a server per data folder. Documents are off: an app that opens
-    would index its own. A test that is about one of them turns it on.
+    would index its own. A test that is about one of them turns it on. ``__main__`` stays pytest's: an AppTest leaves
+    its script there, and processes that are started later would run it first.
     """
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     for field in settings.Settings.model_fields:
         monkeypatch.delenv(settings.variable(field), raising=False)
     monkeypatch.setitem(settings.Settings.model_config, "env_file", None)

@@ -63,7 +63,9 @@ def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: V
     expect(person.page.locator("[class*='st-key-question-']")).to_have_count(20)
     person.page.get_by_role("button", name="다음 대화 더 보기").click()
     expect(person.page.locator("[class*='st-key-question-']")).to_have_count(40, timeout=20_000)
-    person.page.get_by_role("button", name="최근 대화로").click()
+    back = person.page.get_by_role("button", name="최근 대화로")
+    expect(back).to_have_count(1, timeout=20_000)  # while the page is drawn anew the old one stands there too
+    back.click()
     expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible(timeout=20_000)
 
 
