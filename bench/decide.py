@@ -5,23 +5,34 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import tempfile
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall
+from langchain_core.tools import BaseTool
 
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
 from graph.casual import is_casual
+from graph.documents import grounded
 from graph.system import system_prompt
-from graph.tool import TOOLS, arithmetic, zone
+from graph.tool import TOOLS, arithmetic, memory_tools, zone
+from graph.tool.reach import Reach
 from graph.tool.time import LOCAL
 from model import decide
 from model.modelset import ModelSet
 from model.stream import complete, usage
+from retrieval.batch import first_run
+from retrieval.library import Library
+from retrieval.lookup import LookUp
+from retrieval.tool import tool as search_documents
+from settings import load
+from store import Store
 
 QUESTIONS = Path(__file__).parent / "data" / "decide.jsonl"
 HELD_OUT = QUESTIONS.with_stem("decide_held_out")
@@ -50,11 +61,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """Decides every question. ``right_share``: the right tool with right arguments, or rightly none."""
-    chosen = models(args)
+    with tempfile.TemporaryDirectory() as folder:
+        return _measured(args, models(args), offered(Path(folder)))
+
+
+def offered(folder: Path) -> list[BaseTool]:
+    """What the app offers by default: its own documents are indexed, memory is there. No tool is called here."""
+    settings = load(data_dir=folder)
+    library = Library.open(settings, Store(settings.database))
+    first_run(library)
+    documents = grounded(search_documents(cast("Callable[[str], LookUp]", None)), library)
+    return [*TOOLS, *memory_tools(cast(Reach, None)), documents]
+
+
+def _measured(args: argparse.Namespace, chosen: ModelSet, tools: Sequence[BaseTool]) -> dict[str, object]:
     rows = _rows(args.data)
     for language in ("ko", "en"):  # the first call of a language fills the cache; it is not measured
-        _decide(chosen, {"language": language, "question": "준비" if language == "ko" else "Ready"})
-    outcomes, held_out = ([_decide(chosen, row) for row in these] for these in (rows, _rows(args.held_out)))
+        _decide(chosen, tools, {"language": language, "question": "준비" if language == "ko" else "Ready"})
+    outcomes, held_out = ([_decide(chosen, tools, row) for row in these] for these in (rows, _rows(args.held_out)))
     return {
         "model": chosen.name,
         "questions": len(outcomes),
@@ -71,21 +95,23 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: str(row["language"]))
 
 
-def _decide(chosen: ModelSet, row: dict[str, Any]) -> Outcome:
+def _decide(chosen: ModelSet, tools: Sequence[BaseTool], row: dict[str, Any]) -> Outcome:
     history: list[AnyMessage] = [HumanMessage(row["previous"]), AIMessage("…")] if row.get("previous") else []
     started = time.monotonic()
-    message = _decision(chosen, row["question"], history, row["language"])
+    message = _decision(chosen, tools, row["question"], history, row["language"])
     seconds = time.monotonic() - started
     prompt, cached, _, _ = usage(message)
     return Outcome(row, message.tool_calls, right(row, message.tool_calls), seconds, prompt, cached)
 
 
-def _decision(chosen: ModelSet, question: str, history: list[AnyMessage], language: str) -> AIMessage:
+def _decision(
+    chosen: ModelSet, tools: Sequence[BaseTool], question: str, history: list[AnyMessage], language: str
+) -> AIMessage:
     """As in a turn: natively, or by the decision call. The fast path for small talk is left out, to see the model."""
     if chosen.decide is not None:
-        return decide.decision(chosen, TOOLS, question, history, language=language)
-    system = SystemMessage(system_prompt(language, TOOLS, calls=False))
-    return complete(decide.prepare(chosen, TOOLS), [system, *history, HumanMessage(question)])
+        return decide.decision(chosen, tools, question, history, language=language)
+    system = SystemMessage(system_prompt(language, tools))
+    return complete(decide.prepare(chosen, tools), [system, *history, HumanMessage(question)])
 
 
 def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:

@@ -28,10 +28,9 @@ def needed(session_id: str, rate: float) -> Callable[[object], bool]:
 
 def plan(engine: Engine, session_id: str, state: ChatState) -> None:
     """Puts the summary that the next turn will need on the list of side work."""
-    rate = engine.store.session(session_id).compression_rate
     chunk = next(due_chunks(state["turn_count"] + 1, state.get("summary_history") or []), None)
-    if chunk is not None:
-        _submit(engine, session_id, chunk, rate, state)
+    if chunk is not None and chunk[-1] <= state["turn_count"]:
+        _submit(engine, session_id, chunk, engine.store.session(session_id).compression_rate, state)
 
 
 def _submit(engine: Engine, session_id: str, chunk: list[int], rate: float, state: ChatState) -> None:

@@ -87,7 +87,7 @@ class Search:
     @property
     def tools(self) -> Sequence[BaseTool]:
         """``search_documents``; none when the documents are searched before the answer."""
-        return () if self._settings.retrieval_first else (tool(self.look_up),)
+        return () if self._settings.retrieval_first else (grounded(tool(self.look_up), self._library),)
 
     def look_up(self, query: str) -> LookUp:
         """One search. Raises ``ToolException`` after ``SEARCHES``, ``Stopped``, and what the library raises."""
@@ -140,6 +140,20 @@ class Search:
             number = self._numbers.setdefault((each.passage.id, each.text), len(self._numbers) + 1)
             passages.append(replace(each, number=number))
         return replace(found, passages=tuple(passages))
+
+
+def grounded(made: BaseTool, library: Library) -> BaseTool:
+    """The tool for a model that does not call tools itself (``model.decide``): a small one looks anything up, so its
+    search counts only where a passage comes near it."""
+
+    def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
+        try:
+            return arguments if library.related(str(arguments.get("query") or question)) else None
+        except GieokError:  # the search itself will say what is wrong
+            return arguments
+
+    made.metadata = {**(made.metadata or {}), "ground": ground}
+    return made
 
 
 def query(messages: Sequence[AnyMessage]) -> str:

@@ -16,7 +16,7 @@ from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
 from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
 from retrieval.embed import Embedder, embedder
 from retrieval.lookup import LookUp
-from retrieval.loop import look_up
+from retrieval.loop import look_up, unrelated
 from retrieval.pgvector import index
 from retrieval.row import digest
 from retrieval.search import View
@@ -240,7 +240,11 @@ class Library:
     @property
     def is_empty(self) -> bool:
         """Whether there is no passage to find; never raises for a damaged or foreign index."""
-        return not self._rows.count()
+        return not self._rows.any()
+
+    def related(self, query: str) -> bool:
+        """Whether any passage comes near a query, by meaning or by words. Raises what the class says."""
+        return not unrelated(self.search_all(query), self.unrelated)
 
     @property
     def unrelated(self) -> float:

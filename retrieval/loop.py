@@ -110,13 +110,13 @@ def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]
     assert call is not None
     found, hits = TOOLS[call.tool](context, call, state["found"])
     reason = "" if found else "empty"
-    if hits and call.tool != "get_section" and not state["trace"] and _unrelated(hits, context.library.unrelated):
+    if hits and call.tool != "get_section" and not state["trace"] and unrelated(hits, context.library.unrelated):
         found, reason = (), "unrelated"
     step = Step(call.tool, call.arguments, hits, None, reason, search_seconds=time.monotonic() - began)
     return {"found": found, "trace": (*state["trace"], step)}
 
 
-def _unrelated(hits: Sequence[Hit], floor: float) -> bool:
+def unrelated(hits: Sequence[Hit], floor: float) -> bool:
     """Whether nothing came near the question, neither by meaning nor by words: then no model need be asked."""
     return all(hit.cosine < floor and hit.cover < COVER for hit in hits)
 

@@ -64,7 +64,7 @@ class Shelf:
     def check_model(self, state: State | None = None) -> None:
         """Raises ``LibraryModelChanged`` when the vectors are of another model than the setting's."""
         now = state or self.rows.state()
-        if now.revision and now.model != self._embedder.name and self.rows.count():
+        if now.revision and now.model != self._embedder.name and self.rows.any():
             raise LibraryModelChanged(old=now.model, new=self._embedder.name)
 
     def publish(self, staged: Sequence[Staged] = (), removed: Sequence[int] = (), *, whole: bool = False) -> None:

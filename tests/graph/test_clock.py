@@ -22,6 +22,8 @@ SetClock = Callable[[float], None]
 def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     """Sets the wall clock off by so many seconds; waiting goes by the other clock, which cannot jump."""
     right, right_ns = time.time, time.time_ns
+    # put back afterwards: else later checkpoints of this process look newer than those of any other
+    monkeypatch.setattr(checkpoint_id, "_last_v6_timestamp", checkpoint_id._last_v6_timestamp)
 
     def off_by(seconds: float) -> None:
         monkeypatch.setattr(time, "time", lambda: right() + seconds)
