@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """``cached_share`` and ``first_token_p50`` from turn 5 on, as designed and with the changing parts first."""
-    models = bench_models.models(args)
+    chosen = bench_models.models(args)
+    models = replace(chosen, chat=_short(chosen.chat, args.answer))
     questions = [str(turn.messages[0].text) for turn in dialogue.load(dialogue.LONG).turns[: args.turns]]
     designed = converse(models, questions, args.answer)
     first = converse(replace(models, chat=changing_first(models.chat)), questions, args.answer)
@@ -58,7 +59,7 @@ def converse(models: ModelSet, questions: Sequence[str], answer_tokens: int) -> 
     with tempfile.TemporaryDirectory() as folder:
         own = {"data_dir": Path(folder), "answer_tokens": answer_tokens, "titles": False, "memory": False}
         settings = load(**{**current().model_dump(), **own})
-        agent = open_agent(settings, lambda: replace(models, chat=_short(models.chat, answer_tokens)))
+        agent = open_agent(settings, lambda: models)
         session = agent.store.create_session("ko", 0.3)
         turns: list[Done] = []
         for question in questions:
