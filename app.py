@@ -14,6 +14,7 @@ from component.failure import draw_error, retry_button
 from component.follow import follow, follow_documents
 from component.header import draw_header
 from component.help import draw_help
+from component.menu import open_asked
 from component.options import draw_options
 from component.page import open_page
 from component.panel import draw_panel
@@ -37,6 +38,7 @@ def main() -> None:
 
 def draw(view: View) -> None:
     """Draws everything, then stays with what is under way."""
+    open_asked()
     model = draw_sidebar(view)
     draw_header(view)
     if on_documents():

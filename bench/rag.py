@@ -1,53 +1,65 @@
-"""Answers from the product's own documents: the right section, refusals, calls and seconds."""
+"""Answers from the product's own documents, by whole turns: right sections, refusals, tool calls and seconds."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from langchain_core.messages import HumanMessage, SystemMessage
-
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
-from graph.system import system_prompt
-from model.modelset import ModelSet
-from model.stream import complete
-from retrieval import Library, LookUp
+from graph.agent import Agent, open_agent
+from graph.documents import look_ups
+from retrieval import Library
 from retrieval.batch import first_run
-from retrieval.tool import result
-from settings import Settings, current
-from store import Store
+from retrieval.fallback import NOT_FOUND, NOT_READY
+from settings import current
 
 QUESTIONS = Path(__file__).parent / "data" / "rag.jsonl"
 KINDS = ("answer", "again", "section", "none")
+_CITED = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
+_ADMISSION = re.compile(
+    r"\b(?:could|can|did|do|does|is|are)(?:n['’]t| ?not) (?:find|say|mention|know|have|contain|include|provide|cover|"
+    r"specify|state|available|mentioned|covered|found|in the (?:documents?|passages?))\b"
+    r"|\bno (?:related |specific )?(?:information|mention|documents?|answer)\b|\bnot (?:mentioned|covered|specified)\b"
+    r"|찾지 못|찾을 수 없|나와 있지 않|나오지 않|적혀 있지 않|언급(?:되어 있지|되지|하지) 않|알 수 없|준비 중"
+    r"|(?:정보|내용|문서|문단|답|답변|언급)(?:이|가|은|는|에|에는)? ?(?:없|포함되어 있지 않)",
+    re.IGNORECASE,
+)
+
+LookedUp = Sequence[Mapping[str, Any]]
+"""``LookUp.plain()`` of every search that was made for a question."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One question. ``first``: the right section is the first passage; ``found``: it is among them; ``refused``: none
-    was given; ``cited``: the answer names the number of a right passage (None: no answer was made)."""
+    """One question. ``found``: a right section is among the passages given; ``first``: as the first one; ``right``: the
+    answer cites it (``--search``: found); ``refused``: the answer says the specified sentence or admits that it does
+    not know, and cites nothing (``--search``: no passage was given); ``again``: searched more than once;
+    ``section``: a section was opened; ``answer``: '' where none was made.
+    """
 
     kind: str
     question: str
     gold: tuple[str, ...]
     given: tuple[str, ...]
-    first: bool
     found: bool
+    first: bool
+    right: bool
     refused: bool
-    sufficiency: str
-    confidence: float | None
-    fallback: str
+    again: bool
+    section: bool
     calls: int
     seconds: float
-    cited: bool | None = None
-    answer: str = ""
+    answer: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,103 +68,122 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=QUESTIONS, help="JSON lines with questions and right sections")
     parser.add_argument("--library", type=Path, help="folder for the index, to keep it (else: a temporary one)")
     parser.add_argument("--limit", type=int, default=0, help="questions of each kind at most (0: all)")
-    parser.add_argument("--answer", action="store_true", help="also make the answers and look for their citations")
+    parser.add_argument("--search", action="store_true", help="every question is looked up, and no answer is made")
     parser.add_argument("--rows", action="store_true", help="list every question")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """``right_share``: of the answerable questions, those with the right section among the passages given;
-    ``first_share``: as the first one; ``refused_share``: of the unanswerable ones, those for which none was given;
-    ``false_refusals``: answerable ones that were refused; ``judged_share``: of all judge calls, those that were read.
+    """Every question is a turn of its own, as in the app: the model decides whether to search (or, by the setting
+    ``retrieval_first``, does not), and answers from what it is given; long-term memory is off. ``by_kind``: for each
+    kind of question the shares of ``Outcome``, and its calls. ``searched_share``: of the answerable ones, those that
+    were looked up; ``right_share``, ``found_share``, ``first_share``: of the same; ``false_refusals``: how many of them
+    were refused; ``refused_share``: of the unanswerable ones; ``judged_share``: of all judge calls, those that could be
+    read.
     """
-    rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
     chosen = [row for kind in KINDS for row in [each for each in rows if each["kind"] == kind][: args.limit or None]]
-    judge = models(args)
-    with TemporaryDirectory() as folder:
-        settings = current().model_copy(update={"data_dir": args.library or Path(folder), "database_url": None})
-        with _library(settings) as library:
-            done = list(_outcomes(library.library, judge, chosen, args.answer))
-    result = _summary([outcome for outcome, _ in done]) | {"judged_share": _judged(look for _, look in done)}
+    ask = _searched if args.search else _answered
+    with TemporaryDirectory() as folder, closing(_agent(args, Path(folder))) as agent:
+        first_run(_library(agent))
+        done = [_asked(ask, agent, row) for row in chosen]
+    figures = _figures([outcome for outcome, _ in done]) | {"judged_share": _judged(found for _, found in done)}
     if args.rows:
-        result["outcomes"] = [_row(outcome) for outcome, _ in done]
-    return result
+        figures["outcomes"] = [_row(outcome) for outcome, _ in done]
+    return figures
 
 
-class _library:
-    """The product's documents, indexed."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._store = Store(settings.database)
-        self.library = Library.open(settings, self._store)
-
-    def __enter__(self) -> _library:
-        first_run(self.library)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.library.close()
-        self._store.close()
+def _agent(args: argparse.Namespace, folder: Path) -> Agent:
+    """The agent of the app over an index of its own."""
+    chosen = models(args)
+    own = {"data_dir": args.library or folder, "database_url": None, "memory": False, "titles": False}
+    return open_agent(current().model_copy(update={**own, "retrieval": True}), lambda: chosen)
 
 
-def _outcomes(
-    library: Library, judge: ModelSet, rows: Sequence[dict[str, Any]], answer: bool
-) -> Iterator[tuple[Outcome, LookUp]]:
-    for row in rows:
-        began = time.monotonic()
-        found = library.look_up(row["question"], judge, row["language"])
-        given = tuple(each.label for each in found.passages)
-        right = {each.number for each in found.passages if each.label in row["gold"]}
-        said = _answer(judge, row, found) if answer else ""
-        yield (
-            Outcome(
-                kind=row["kind"],
-                question=row["question"],
-                gold=tuple(row["gold"]),
-                given=given,
-                first=bool(given) and given[0] in row["gold"],
-                found=bool(right),
-                refused=not given,
-                sufficiency=found.sufficiency,
-                confidence=found.confidence,
-                fallback=found.fallback.kind if found.fallback else "",
-                calls=found.calls,
-                seconds=time.monotonic() - began,
-                cited=any(f"[{number}]" in said for number in right) if answer else None,
-                answer=said,
-            ),
-            found,
-        )
+def _library(agent: Agent) -> Library:
+    assert agent.library is not None
+    return agent.library
 
 
-def _answer(judge: ModelSet, row: dict[str, Any], found: LookUp) -> str:
-    messages = [
-        SystemMessage(system_prompt(row["language"], (), calls=False)),
-        HumanMessage(f"{result(found)}\n\n{row['question']}"),
-    ]
-    return complete(judge.chat, messages, max_tokens=160).text.strip()
+Ask = Callable[[Agent, Mapping[str, Any]], tuple[LookedUp, str | None]]
+"""Asks one question: what was looked up, and the answer; None where none is made."""
 
 
-def _summary(done: Sequence[Outcome]) -> dict[str, object]:
+def _answered(agent: Agent, row: Mapping[str, Any]) -> tuple[LookedUp, str | None]:
+    """A whole turn; the answer of a turn that failed is empty."""
+    session = agent.store.create_session(row["language"], current().compression_rate)
+    for _ in agent.run(session.id, row["question"]):
+        pass
+    turn = agent.store.turn(session.id, 1)
+    assert turn is not None
+    return look_ups(turn.steps), turn.answer or ""
+
+
+def _searched(agent: Agent, row: Mapping[str, Any]) -> tuple[LookedUp, str | None]:
+    return [_library(agent).look_up(row["question"], agent.models(), row["language"]).plain()], None
+
+
+def _asked(ask: Ask, agent: Agent, row: Mapping[str, Any]) -> tuple[Outcome, LookedUp]:
+    began = time.monotonic()
+    found, answer = ask(agent, row)
+    return outcome(row, found, answer, time.monotonic() - began), found
+
+
+def outcome(row: Mapping[str, Any], looked_up: LookedUp, answer: str | None, seconds: float) -> Outcome:
+    """What became of a question; ``answer`` None: none was made."""
+    passages = [each for found in looked_up for each in found["passages"]]
+    tools = [step["tool"] for found in looked_up for step in found["trace"]]
+    given, gold = tuple(each["label"] for each in passages), tuple(row["gold"])
+    cited = {int(number) for group in _CITED.findall(answer or "") for number in group.split(",")}
+    found = any(label in gold for label in given)
+    return Outcome(
+        kind=row["kind"],
+        question=row["question"],
+        gold=gold,
+        given=given,
+        found=found,
+        first=bool(given) and given[0] in gold,
+        right=found if answer is None else any(each["number"] in cited for each in passages if each["label"] in gold),
+        refused=not given if answer is None else not cited and refuses(answer),
+        again=sum(tool != "get_section" for tool in tools) > 1,
+        section="get_section" in tools,
+        calls=len(tools),
+        seconds=seconds,
+        answer=answer or "",
+    )
+
+
+def refuses(answer: str) -> bool:
+    """Whether an answer says the specified sentence, or admits that it does not know."""
+    specified = (*NOT_FOUND.values(), *NOT_READY.values())
+    return any(said.rstrip(".") in answer for said in specified) or bool(_ADMISSION.search(answer))
+
+
+def _figures(done: Sequence[Outcome]) -> dict[str, object]:
     answerable = [each for each in done if each.kind != "none"]
-    refusable = [each for each in done if each.kind == "none"]
     kinds = {kind: [each for each in done if each.kind == kind] for kind in KINDS}
     return {
         "questions": len(done),
-        "right_share": _share(each.found for each in answerable),
+        "searched_share": _share(each.calls > 0 for each in answerable),
+        "right_share": _share(each.right for each in answerable),
+        "found_share": _share(each.found for each in answerable),
         "first_share": _share(each.first for each in answerable),
-        "right_by_kind": {kind: _share(each.found for each in kinds[kind]) for kind in KINDS[:-1]},
-        "refused_share": _share(each.refused for each in refusable),
+        "refused_share": _share(each.refused for each in kinds["none"]),
         "false_refusals": sum(each.refused for each in answerable),
-        "cited_share": _share(bool(each.cited) for each in answerable if each.cited is not None),
-        "calls_mean": round(statistics.fmean(each.calls for each in done), 2),
+        "by_kind": {kind: _kind(some) for kind, some in kinds.items() if some},
         "seconds_p50": round(statistics.median(each.seconds for each in done), 2),
         "seconds_max": round(max(each.seconds for each in done), 2),
     }
 
 
-def _judged(looks: Iterable[LookUp]) -> float | None:
-    steps = [step for look in looks for step in look.trace if step.reason not in ("empty", "unrelated")]
-    return _share(step.judgement is not None for step in steps)
+def _kind(done: Sequence[Outcome]) -> dict[str, object]:
+    names = ("right", "found", "refused", "again", "section")
+    shares = {f"{name}_share": _share(getattr(each, name) for each in done) for name in names}
+    return {**shares, "calls_mean": round(statistics.fmean(each.calls for each in done), 2)}
+
+
+def _judged(looked_up: Iterable[LookedUp]) -> float | None:
+    steps = [step for found in looked_up for each in found for step in each["trace"]]
+    return _share(step["judgement"] is not None for step in steps if step["reason"] not in ("empty", "unrelated"))
 
 
 def _share(right: Iterable[bool]) -> float | None:
@@ -161,5 +192,4 @@ def _share(right: Iterable[bool]) -> float | None:
 
 
 def _row(outcome: Outcome) -> dict[str, object]:
-    shown = {name: getattr(outcome, name) for name in Outcome.__dataclass_fields__}
-    return {**shown, "gold": " | ".join(outcome.gold), "given": " | ".join(outcome.given)}
+    return {**asdict(outcome), "gold": " | ".join(outcome.gold), "given": " | ".join(outcome.given)}

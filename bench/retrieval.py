@@ -25,6 +25,7 @@ from retrieval.split import split
 from retrieval.word import installed, words
 from text.language import detect
 
+OWN = "sections.jsonl"
 METHODS = ("dense", "lexical", "fused")
 CACHE = Path(user_cache_dir("gieok-bench", appauthor=False)) / "vectors"
 
@@ -42,7 +43,8 @@ class Set:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of this bench."""
-    parser.add_argument("--data", type=Path, required=True, help="folder with en/ and ko/, as in the docs")
+    about = "folder with sections.jsonl and queries.jsonl, or with en/ and ko/"
+    parser.add_argument("--data", type=Path, required=True, help=about)
     parser.add_argument("--only", help="comma-separated names of sets")
     parser.add_argument("--limit", type=int, default=0, help="questions per set at most (0: all)")
 
@@ -62,7 +64,11 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def sets(data: Path) -> Iterator[Set]:
-    """The sets of the data folder."""
+    """The sets of the data folder, or one of your own: ``sections.jsonl`` with ``id`` and ``text``, and
+    ``queries.jsonl`` with ``query`` and ``section``, the id of the one that answers it."""
+    if (data / OWN).exists():
+        yield _sections("own", _read(data / OWN), _read(data / "queries.jsonl"), "section")
+        return
     chunks = _read(data / "en/en_chunks.jsonl")
     numbers = {row["id"]: at for at, row in enumerate(chunks)}
     asked = _read(data / "en/en_chunk_retrieval_1000.jsonl")

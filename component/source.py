@@ -16,6 +16,7 @@ from component.view import View
 from errors import DocumentUnknown, PassageUnknown
 from graph.documents import citations, look_ups
 from retrieval import Library
+from retrieval.lookup import CUT
 from store import Turn
 
 OPENED = "source-opened"
@@ -80,8 +81,7 @@ def _draw(view: View, source: Mapping[str, Any], asked: str) -> None:
         st.caption(plain(" › ".join(path)))
     section, since = _now(resource.agent().library, source)
     if since == "same":
-        passage = text if source.get("expanded") or text in section else ""
-        st.html(f'<div class="gieok-source">{in_section(section, passage, asked)}</div>')
+        st.html(f'<div class="gieok-source">{in_section(section, text, asked)}</div>')
         return
     st.warning(words(f"source.{since}"), icon=":material/history:")
     st.html(f'<div class="gieok-source">{in_section(text, text, asked)}</div>')
@@ -108,9 +108,14 @@ def _now(library: Library | None, source: Mapping[str, Any]) -> tuple[str, Since
 
 
 def in_section(section: str, passage: str, asked: str) -> str:
-    """HTML of a section with the passage marked in it, and in that the words of the question. All text is escaped."""
-    before, found, after = section.partition(passage) if passage else (section, "", "")
-    if passage and not found:  # it was cut to fit the budget
+    """HTML of a section with the passage marked in it, and in that the words of the question. All text is escaped.
+
+    Of a passage that was shortened to fit the budget what was given is marked; of one that does not stand in the
+    section word for word (a long table has its head in every passage), the whole section.
+    """
+    given = passage if passage in section else passage.removesuffix(CUT)
+    before, found, after = section.partition(given) if given else (section, "", "")
+    if given and not found:
         before, found, after = "", section, ""
     inner = _words_marked(found, asked) if found else ""
     marked = f'<mark class="passage">{inner}</mark>' if found else ""

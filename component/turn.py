@@ -9,6 +9,7 @@ import streamlit as st
 from component.action import draw_actions, draw_editor, editing
 from component.failure import draw_turn_error, retry_button
 from component.markdown import fixed, plain, shown
+from component.menu import draw_menu
 from component.page import MARK
 from component.source import draw_sources
 from component.step import draw_step, of_turn
@@ -42,6 +43,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
         if turn.answer:
             st.markdown(fixed(turn.answer))
         draw_sources(view, turn)
+        draw_menu(view, turn)
         _draw_end(view, turn, last, versions)
 
 

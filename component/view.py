@@ -1,8 +1,8 @@
 """What one page shows: which session, in which language, on which agent; and the moves between sessions.
 
 The session's id stands in the address (``?s=…``), so that a refresh, a bookmark and a link find it again; so does the
-language when it was chosen (``?lang=…``), and the page of the documents (``?view=documents``). Session state holds view
-state only.
+language when it was chosen (``?lang=…``), and the page of the documents (``?view=documents``; windows:
+``component.menu``). Session state holds view state only.
 """
 
 from __future__ import annotations

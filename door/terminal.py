@@ -27,6 +27,13 @@ def _short(event: ToolFinished) -> str:
     return cited(found) or str((found.get("fallback") or {}).get("text") or event.result)
 
 
+def _ways(event: ToolFinished) -> list[str]:
+    """Where else to look when no document fits: the menu entries that mean something in a terminal."""
+    links = ((event.artifact or {}).get("fallback") or {}).get("links") or ()
+    known = [(link["title"], link.get("command") or link["url"]) for link in links]
+    return [f"→ {title}: {way}" for title, way in known if not way.startswith("?")]
+
+
 class Leave(Exception):
     """The user wants to end."""
 
@@ -77,6 +84,8 @@ class Terminal:
                 self.out.print(text, end="", markup=False, highlight=False)
             case ToolFinished():
                 self.note(self.say("chat.tool", name=event.name, result=_short(event)))
+                for line in _ways(event):
+                    self.note(line)
             case SummaryMade(turns, record):
                 self._show_summary(turns, record)
             case ContextBuilt(report):

@@ -29,15 +29,14 @@ from graph.turns import current
 from model.modelset import ModelSet
 from prompt import render
 from retrieval.batch import NICE, first_run
+from retrieval.kind import asked_for
 from retrieval.library import Library
 from retrieval.lookup import LookUp
+from retrieval.loop import CALLS, look_up
 from retrieval.tool import LEANING_WORDS, NAME, result, tool
 from settings import Settings
 
 log = logging.getLogger(__name__)
-
-SEARCHES = 3
-"""Searches in one turn at most; each may call its own tools three times (copilot-rag.md §4.4)."""
 
 
 def quiet(engine: Engine) -> AbstractContextManager[None]:
@@ -81,7 +80,7 @@ class Search:
         self._library, self._settings, self._models, self._notes = library, settings, models, notes
         self._language, self._stop, self._emit = language, stop, emit
         self._numbers: dict[tuple[int, str], int] = {}
-        self._asked = 0
+        self._calls, self._question = 0, ""
         self._first: list[Changing] | None = None
 
     @property
@@ -90,21 +89,35 @@ class Search:
         return () if self._settings.retrieval_first else (grounded(tool(self.look_up), self._library),)
 
     def look_up(self, query: str) -> LookUp:
-        """One search. Raises ``ToolException`` after ``SEARCHES``, ``Stopped``, and what the library raises."""
-        if self._asked >= SEARCHES:
-            said = f"The documents were searched {SEARCHES} times for this question."
+        """One search, with what is left of the turn's three tool calls (copilot-rag.md §8).
+
+        Raises ``ToolException`` when none is left, ``Stopped``, and what the library raises.
+        """
+        left, models, settings = CALLS - self._calls, self._models, self._settings
+        if left <= 0:
+            said = f"The documents were searched {CALLS} times for this question."
             raise ToolException(f"{said} Answer from what was found, or say that it is not in them.")
-        self._asked += 1
-        models = self._models
-        found = self._library.look_up(query, models, self._language, self._stop)
-        calls = sum(bool(step.prompt_tokens) for step in found.trace)
-        if calls:
-            self._notes.add_tokens(found.prompt_tokens, 0, found.answer_tokens, models.exact, models, calls)
+        found = look_up(
+            self._library,
+            query,
+            models,
+            self._language,
+            kind=asked_for(self._question or query),
+            stop=self._stop,
+            budget=settings.budget_retrieval,
+            menu=settings.menu,
+            calls=left,
+        )
+        self._calls += found.calls
+        judged = sum(bool(step.prompt_tokens) for step in found.trace)
+        if judged:
+            self._notes.add_tokens(found.prompt_tokens, 0, found.answer_tokens, models.exact, models, judged)
         return self._numbered(found)
 
     def first(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
         """Before the answer, without asking the model (setting ``retrieval_first``): the passages, to be placed before
         the question. Once a turn; kept as a step, as if the tool had been called. Raises ``Stopped``."""
+        self._question = str(current(messages)[0].text)
         if not self._settings.retrieval_first:
             return ()
         if self._first is None:
@@ -176,6 +189,15 @@ def look_ups(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     prompt_tokens, answer_tokens, seconds.
     """
     return [dict(step["artifact"]) for step in steps if step.get("name") == NAME and step.get("artifact")]
+
+
+def offered_links(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The menu entries (title, url, command) that a turn's searches offer, each once; none when one gave passages."""
+    found = look_ups(steps)
+    if any(each.get("passages") for each in found):
+        return []
+    links = [dict(link) for each in found for link in (each.get("fallback") or {}).get("links") or ()]
+    return list({link["url"]: link for link in links}.values())
 
 
 def citations(steps: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:

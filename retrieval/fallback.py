@@ -41,7 +41,8 @@ def choose(
 def links(question: str, language: str, menu: Path | None) -> tuple[Link, ...]:
     """The menu entries whose words fit the question best; the first ones when none does.
 
-    Raises ``BadSetting`` when the file is not a list of entries with ``title``, ``url`` and ``words`` by language.
+    Raises ``BadSetting`` when the file is not a list of entries with ``title`` by language and ``url``;
+    ``words`` by language and ``command`` may be left out.
     """
     cut = installed()
     asked = set(words(question, cut))
@@ -53,7 +54,12 @@ def links(question: str, language: str, menu: Path | None) -> tuple[Link, ...]:
 
     best = sorted(entries, key=fit, reverse=True)
     fitting = [entry for entry in best if fit(entry)] or best
-    return tuple(Link(entry["title"].get(language) or entry["title"]["en"], entry["url"]) for entry in fitting[:LINKS])
+    return tuple(_link(entry, language) for entry in fitting[:LINKS])
+
+
+def _link(entry: dict[str, Any], language: str) -> Link:
+    title = entry["title"].get(language) or entry["title"]["en"]
+    return Link(title, entry["url"], str(entry.get("command", "")))
 
 
 @lru_cache(maxsize=4)

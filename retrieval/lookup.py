@@ -11,14 +11,23 @@ from retrieval.judge import Judgement
 Tool = Literal["search_all", "search_by_metadata", "get_section"]
 Sufficiency = Literal["sufficient", "insufficient", "not_judged", "empty"]
 Kind = Literal["best_effort", "not_found", "not_ready"]
+CUT = " …"
+"""Ends the text of a passage that was shortened to fit the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An entry of the menu."""
+    """An entry of the menu. ``url``: of a page, or of a place in the app (``?view=documents``); ``command``: the same
+    in a terminal."""
 
     title: str
     url: str
+    command: str = ""
+
+    @property
+    def outside(self) -> bool:
+        """Whether the address means something outside the page too."""
+        return not self.url.startswith("?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,8 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A passage given to the model under a number. ``text``: the passage, or its whole section when expanded."""
+    """A passage given to the model under a number. ``text``: the passage, or its whole section when expanded; a
+    shortened one ends with ``CUT``."""
 
     number: int
     passage: Passage

@@ -4,6 +4,9 @@
     START ─▶ call ─▶ judge ─┬─ sufficient, not judged, nothing more to do, or three calls ─▶ END
                ▲            └─ search_again | get_section ─┐
                └───────────────────────────────────────────┘
+
+The first call is ``search_all``, or ``search_by_metadata`` where the question names a kind of documents
+(``retrieval.kind``); then what that does not find is looked for everywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ from model.modelset import ModelSet
 from retrieval import fallback
 from retrieval.document import Filters, Hit, Passage, Section
 from retrieval.judge import SHOWN, SHOWN_SMALL, Judgement, Shown, Verdict, judge
-from retrieval.lookup import Cited, LookUp, Step, Sufficiency, Tool
+from retrieval.kind import asked_for
+from retrieval.lookup import CUT, Cited, LookUp, Step, Sufficiency, Tool
 
 CALLS = 3
 """copilot-rag.md §8: tool calls at most."""
@@ -102,6 +106,7 @@ class LoopContext:
     language: str
     filters: Filters
     stop: threading.Event | None
+    calls: int
 
 
 def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:
@@ -110,7 +115,8 @@ def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]
     assert call is not None
     found, hits = TOOLS[call.tool](context, call, state["found"])
     reason = "" if found else "empty"
-    if hits and call.tool != "get_section" and not state["trace"] and unrelated(hits, context.library.unrelated):
+    untold = state["judgement"] is None and not state["found"]
+    if hits and untold and unrelated(hits, context.library.unrelated):
         found, reason = (), "unrelated"
     step = Step(call.tool, call.arguments, hits, None, reason, search_seconds=time.monotonic() - began)
     return {"found": found, "trace": (*state["trace"], step)}
@@ -122,18 +128,19 @@ def unrelated(hits: Sequence[Hit], floor: float) -> bool:
 
 
 def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:
-    """Reranks what was found and says what comes next; nothing found needs no judge."""
+    """Reranks what was found and says what comes next; of nothing there is nothing to judge."""
     context, began = runtime.context, time.monotonic()
     most = SHOWN_SMALL if context.models.constrained else SHOWN
     shown = state["found"][:most]
     if not shown:
-        return {"next": None, "judgement": None}
+        wider = _fresh([Call("search_all", context.question, context.filters)], state["trace"])
+        return {"next": wider if len(state["trace"]) < context.calls else None, "judgement": None}
     verdict = _verdict(context, shown)
     judgement = verdict.judgement
     ranked = tuple(shown[number - 1] for number in judgement.ranked_indices) if judgement else state["found"]
     step = _judged(state["trace"][-1], verdict, ranked, time.monotonic() - began)
     trace = (*state["trace"][:-1], step)
-    following = _next(context, judgement, ranked, state["trace"]) if len(trace) < CALLS else None
+    following = _next(context, judgement, ranked, state["trace"]) if len(trace) < context.calls else None
     found = ranked if judgement else state["found"]
     rest = tuple(each for each in shown if each not in found)
     return {"next": following, "found": found, "rest": rest, "trace": trace, "judgement": judgement}
@@ -167,9 +174,13 @@ def _next(
     """The call that the judgement asks for, unless it was made before; then the other kind, if that makes sense."""
     if judgement is None or (judgement.is_sufficient and judgement.ranked_indices):
         return None
+    return _fresh(_wanted(context, judgement, ranked), trace)
+
+
+def _fresh(wanted: Sequence[Call], trace: Sequence[Step]) -> Call | None:
+    """The first of these calls that was not made yet."""
     made = [(step.tool, step.arguments) for step in trace]
-    fresh = [call for call in _wanted(context, judgement, ranked) if (call.tool, call.arguments) not in made]
-    return fresh[0] if fresh else None
+    return next((call for call in wanted if (call.tool, call.arguments) not in made), None)
 
 
 def _wanted(context: LoopContext, judgement: Judgement, ranked: Sequence[Found]) -> list[Call]:
@@ -249,14 +260,20 @@ def look_up(
     language: str,
     *,
     filters: Filters | None = None,
+    kind: Filters | None = None,
     stop: threading.Event | None = None,
     budget: int = 1500,
     menu: Path | None = None,
+    calls: int = CALLS,
 ) -> LookUp:
-    """Runs the loop. ``budget``: tokens of passages at most. Raises ``Stopped``, and what the library raises."""
+    """Runs the loop with ``calls`` tool calls at most. ``filters``: nothing else may be found; ``kind``: what is looked
+    through first, None: what the question names. ``budget``: tokens of passages at most.
+
+    Raises ``Stopped``, and what the library raises.
+    """
     began, asked = time.monotonic(), filters or Filters()
-    context = LoopContext(library, models, question, language, asked, stop)
-    start = LoopState(next=Call("search_all", question, asked), found=(), rest=(), trace=(), judgement=None)
+    context = LoopContext(library, models, question, language, asked, stop, calls)
+    start = LoopState(next=_first(question, asked, kind), found=(), rest=(), trace=(), judgement=None)
     # In a context of its own: below another graph, LangGraph 1.2 hands that one's durability «sync» down and then waits
     # for a checkpoint that this graph never writes.
     end: LoopState = Context().run(GRAPH.invoke, start, context=context)
@@ -283,6 +300,14 @@ def look_up(
         seconds=time.monotonic() - began,
         cut=cut,
     )
+
+
+def _first(question: str, asked: Filters, kind: Filters | None) -> Call:
+    """``search_all``, or the documents of the kind that the question names, unless the caller chose them."""
+    named = asked_for(question) if kind is None else kind
+    if asked != Filters() or named == Filters():
+        return Call("search_all", question, asked)
+    return Call("search_by_metadata", question, named)
 
 
 def _given(end: LoopState, models: ModelSet) -> Sequence[Found]:
@@ -324,4 +349,4 @@ def _cited(found: Sequence[Found], models: ModelSet, budget: int) -> tuple[tuple
 def _shortened(text: str, models: ModelSet, budget: int) -> str:
     while models.count(text) > budget and len(text) > 80:
         text = text[: int(len(text) * 0.7)]
-    return f"{text} …"
+    return f"{text}{CUT}"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from prompt import render
 from retrieval.fallback import BEST_EFFORT
-from retrieval.lookup import LookUp
+from retrieval.lookup import Link, LookUp
 from retrieval.word import words
 from text.clean import clean
 
@@ -76,13 +76,13 @@ def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lam
 
 
 def result(found: LookUp, *, asked: bool = True) -> str:
-    """What the model is given: the passages as data, or the specified sentence with menu links.
+    """What the model is given: the passages as data, or the specified sentence with menu entries.
 
     ``asked``: the model asked for this search; else it was made before the answer, for whatever question.
     """
     if not found.passages:
         said = found.fallback.text if found.fallback else ""
-        menu = "\n".join(f"- [{link.title}]({link.url})" for link in found.fallback.links) if found.fallback else ""
+        menu = "\n".join(map(_entry, found.fallback.links)) if found.fallback else ""
         return render("documents_missing" if asked else "documents_none", found.language, said=said, links=menu).strip()
     note = BEST_EFFORT[found.language] if found.fallback else ""
     passages = "\n".join(
@@ -90,6 +90,11 @@ def result(found: LookUp, *, asked: bool = True) -> str:
         for each in found.passages
     )
     return render("documents_found" if asked else "documents_first", found.language, note=note, passages=passages)
+
+
+def _entry(link: Link) -> str:
+    """A menu entry for the answer; a place in the app by its name, because only the page can draw the way there."""
+    return f"- [{link.title}]({link.url})" if link.outside else f"- {link.title}"
 
 
 def fenced(text: str) -> str:

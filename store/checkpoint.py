@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from errors import MissingExtra
-from store.database import BUSY_SECONDS, MAKING, alone_with, translated
+from store.database import BUSY_SECONDS, MAKING, POSTGRES, alone_with, translated
 
 _OLDER = """DELETE FROM {table} WHERE thread_id = ?
     AND checkpoint_id < (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"""
@@ -74,7 +74,7 @@ def _postgres(url: str) -> Checkpoints:
         from psycopg.rows import dict_row
         from psycopg_pool import ConnectionPool
     except ModuleNotFoundError as error:
-        raise MissingExtra(feature="PostgreSQL", package="langgraph-checkpoint-postgres psycopg[binary]") from error
+        raise MissingExtra(feature="PostgreSQL", package=POSTGRES) from error
     pool: ConnectionPool[Any] = ConnectionPool(
         re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url),
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},

@@ -15,11 +15,13 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from errors import BadSetting, DiskFull, StoreUnavailable
+from errors import BadSetting, DiskFull, MissingExtra, StoreUnavailable
 from store.index import folded, open_index
 from store.schema import metadata
 
 BUSY_SECONDS = 30.0
+POSTGRES = "langgraph-checkpoint-postgres psycopg[binary]"
+"""What PostgreSQL needs beside the requirements."""
 MAKING = 0x6769656F6B
 """Key of the advisory lock that guards the making of tables."""
 
@@ -37,12 +39,18 @@ _FAILURES: tuple[type[Exception], ...] = (DBAPIError, PoolTimeout, sqlite3.Error
 
 
 def connect(url: str) -> tuple[Engine, bool]:
-    """An engine with all tables made, and whether search has an index. Raises ``BadSetting``, ``StoreUnavailable``."""
+    """An engine with all tables made, and whether search has an index.
+
+    PostgreSQL is reached by psycopg, whatever driver the address names. Raises ``MissingExtra`` without it,
+    ``BadSetting``, ``StoreUnavailable``.
+    """
     try:
-        address = make_url(re.sub(r"^postgres(?=://|\+)", "postgresql", url))
+        address = make_url(re.sub(r"^postgres(ql)?(\+\w+)?(?=://)", "postgresql+psycopg", url))
         _make_folder(address.database if address.get_backend_name() == "sqlite" else None)
         engine = create_engine(address, **_options(address.get_backend_name()))
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        if isinstance(error, ModuleNotFoundError) and url.startswith("postgres"):
+            raise MissingExtra(feature="PostgreSQL", package=POSTGRES) from error
         raise BadSetting(name="DATABASE_URL", value=_without_password(url), reason=str(error)) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)

@@ -16,6 +16,8 @@ from graph.call import MALFORMED
 from graph.event import ToolFinished, ToolStarted
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
+from graph.tool.guard import documents_read, refusal
+from graph.turns import current
 from model.stream import Stopped
 from text.clean import clean
 
@@ -25,16 +27,23 @@ SHOWN_CHARS = 200
 
 def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     """One result per call, in order. Nothing that a tool does can fail the turn."""
-    asked = state["messages"][-1]
+    asked, question = state["messages"][-1], _held(state, context(runtime))
     calls = asked.tool_calls if isinstance(asked, AIMessage) else []
-    return {"messages": [_run(call, runtime) for call in calls]}
+    return {"messages": [_run(call, question, runtime) for call in calls]}
 
 
-def _run(call: ToolCall, runtime: Runtime[TurnContext]) -> ToolMessage:
+def _held(state: ChatState, turn: TurnContext) -> str | None:
+    """The question that the calls are held against (``graph.tool.guard``); None while no document was read."""
+    messages = state["messages"]
+    return str(current(messages)[0].text) if documents_read(messages, turn.settings) else None
+
+
+def _run(call: ToolCall, question: str | None, runtime: Runtime[TurnContext]) -> ToolMessage:
     turn, began = context(runtime), time.monotonic()
     started = ToolStarted(str(call["id"]), call["name"], dict(call["args"]))
     emit(runtime, started)
-    answer = _Result("stopped by the user", ok=False) if turn.stop.is_set() else _result(call, turn.tools)
+    stopped = turn.stop.is_set()
+    answer = _Result("stopped by the user", ok=False) if stopped else _result(call, turn.tools, question)
     text, ok = clean(answer.text), answer.ok
     if len(text) > RESULT_CHARS:
         text = f"{text[:RESULT_CHARS]}\n… ({len(text) - RESULT_CHARS:,} more characters were left out)"
@@ -55,7 +64,7 @@ class _Result:
     artifact: dict[str, Any] | None = None
 
 
-def _result(call: ToolCall, tools: Sequence[BaseTool]) -> _Result:
+def _result(call: ToolCall, tools: Sequence[BaseTool], question: str | None) -> _Result:
     tool = next((each for each in tools if each.name == call["name"]), None)
     if tool is None:
         known = ", ".join(each.name for each in tools) or "none"
@@ -64,6 +73,8 @@ def _result(call: ToolCall, tools: Sequence[BaseTool]) -> _Result:
         written = str(call["args"][MALFORMED])[:SHOWN_CHARS]
         said = f"The arguments of {tool.name} are not a JSON object: {written!r}. Correct them and call again."
         return _Result(said, ok=False)
+    if question is not None and (refused := refusal(tool, call["args"], question)):
+        return _Result(refused, ok=False)
     try:
         return _answered(tool.invoke({**call, "type": "tool_call"}))
     except Stopped:

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -339,6 +340,62 @@ def test_a_fallback_is_said_with_the_links_that_were_offered(serve: Serve) -> No
     assert "관련 문서를 찾지 못했다고" in said
     assert "부족한 것: 절차" in said
     assert "source-1-1" not in [each.key for each in at.button]
+
+
+def refused(serve: Serve) -> AppTest:
+    return answered(serve, lambda messages: json.dumps({**judgement(), "confidence": 0.2}))
+
+
+def test_when_no_document_fits_the_menu_stands_under_the_answer_and_leads_on(serve: Serve) -> None:
+    at = refused(serve)
+    assert "문서에서 찾지 못했습니다" in texts(at)
+    labels = [at.button(key=f"menu-1-{number}").label for number in range(3)]
+    assert [label.replace("\\", "")[:3] for label in labels] == ["문서:", "설정:", "도움말"]
+    at.button(key="menu-1-2").click().run()
+    assert not at.exception
+    assert "view" not in at.query_params, "a refresh does not open it again"
+    assert "tour-again" in [each.key for each in at.button]
+    at.button(key="menu-1-0").click().run()
+    assert at.query_params["view"] in ("documents", ["documents"])
+    assert not at.exception
+
+
+def test_an_answer_with_sources_has_no_menu(serve: Serve) -> None:
+    assert "menu-1-0" not in [each.key for each in answered(serve).button]
+
+
+def test_a_menu_of_ones_own_leads_out_and_runs_nothing(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    menu = [{"title": {"en": "Refunds"}, "url": "https://example.com"}, {"title": {"en": "X"}, "url": "javascript:a()"}]
+    (tmp_path / "menu.json").write_text(json.dumps(menu))
+    monkeypatch.setenv("GIEOK_MENU", str(tmp_path / "menu.json"))
+    settings.current.cache_clear()
+    at = refused(serve)
+    assert [each.proto.url for each in at.get("link_button")] == ["https://example.com"]
+    assert "X · javascript:a()" in texts(at).replace("\\", "")
+
+
+def test_an_address_opens_its_window(serve: Serve) -> None:
+    serve()
+    at = page(view="settings")
+    assert "view" not in at.query_params
+    assert "models-kind" in [each.key for each in at.get("button_group")]
+
+
+def test_a_source_that_was_shortened_is_marked_as_far_as_it_was_given(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIEOK_BUDGET_RETRIEVAL", "25")
+    settings.current.cache_clear()
+    serve(chat, judge)
+    page()
+    add(("환불.md", "# 환불\n\n" + "환불은 구매일로부터 7일 안에 신청합니다 " * 12))
+    at = say(page(), QUESTION)
+    at.button(key="source-1-1").click().run()
+    marked, _, rest = html(at, "gieok-source").partition("</mark>")
+    assert marked.startswith('<div class="gieok-source"><mark class="passage"><b>환불은</b> 구매일로부터')
+    assert "구매일로부터" in rest
 
 
 def test_before_a_search_the_trace_says_what_it_is_for(serve: Serve) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qsl
 
+from component.menu import WINDOWS
 from component.view import DOCUMENTS, PAGE
 from retrieval.fallback import MENU
 
@@ -13,4 +14,4 @@ def test_every_link_of_the_menu_is_a_page_of_the_app() -> None:
     links = [str(entry["url"]) for entry in json.loads(MENU.read_text("utf-8"))]
     assert all(link.startswith("?") for link in links)
     pages = [dict(parse_qsl(link[1:])) for link in links]
-    assert pages == [{PAGE: DOCUMENTS}, {}]
+    assert pages == [{PAGE: DOCUMENTS}, *({PAGE: name} for name in WINDOWS), {}]

@@ -32,8 +32,14 @@ def test_a_korean_word_is_found_without_its_particle() -> None:
     )
 
 
+def test_of_a_shortened_passage_what_was_given_is_marked() -> None:
+    assert in_section("First. Refunds take 7 days.", "Refunds take …", "refunds") == (
+        'First. <mark class="passage"><b>Refunds</b> take</mark> 7 days.'
+    )
+
+
 def test_a_text_that_is_not_in_the_section_is_not_marked_in_a_wrong_place() -> None:
-    assert in_section("Refunds take 7 days.", "Refunds take …", "refunds") == (
+    assert in_section("Refunds take 7 days.", "| Refunds | 7 |", "refunds") == (
         '<mark class="passage"><b>Refunds</b> take 7 days.</mark>'
     )
     assert in_section("Refunds take 7 days.", "", "refunds") == "Refunds take 7 days."

@@ -24,6 +24,7 @@ from retrieval import Library
 from settings import load
 from tests.graph.talk import calling
 from tests.retrieval.conftest import Words as WordVectors
+from tests.retrieval.test_loop import said
 
 
 def reply(messages: list[BaseMessage]) -> str:
@@ -169,3 +170,16 @@ def test_a_search_in_documents_shows_places_not_passages(screen: Callable[..., S
     assert "9월에 익습니다 [1]." in made.types("배는 언제 익어?")
     assert "[1] 과일.md › 배" in made.side.getvalue()
     assert "<passage" not in made.side.getvalue()
+
+
+def test_when_no_document_fits_the_terminal_says_where_else_to_look(screen: Callable[..., Screen]) -> None:
+    asked = calling("search_documents", query="배는 언제 익어?")
+    made = screen()
+    agent = made.terminal.agent
+    library = Library(agent.settings, agent.store, WordVectors())
+    library.add([("과일.md", "# 과일\n\n사과는 빨갛습니다.\n".encode())])
+    low = scripted.models([asked, "관련 문서를 찾지 못했습니다."], lambda _: said([1], confidence=0.1))
+    made.terminal.agent = replace(agent, library=library, models=lambda: low)
+    made.types("배는 언제 익어?")
+    assert "→ 문서: FAQ와 가이드 보기, 추가하기: python cli.py index PATH" in made.side.getvalue()
+    assert "?view" not in made.side.getvalue()

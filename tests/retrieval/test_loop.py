@@ -173,6 +173,47 @@ def test_nothing_ranked_is_not_ready_yet(language: str, text: str) -> None:
     assert (found.fallback.kind, found.fallback.text, found.passages) == ("not_ready", text, ())
 
 
+WHERE = "What does the FAQ say about it?"
+
+
+def test_a_kind_that_the_question_names_is_looked_through_first() -> None:
+    shelf = Shelf([hit(1)])
+    found = look_up(shelf, WHERE, models(said([1], sufficient=True)), "en")
+    assert shelf.asked == [("metadata", WHERE, Filters("faq"))]
+    assert (found.trace[0].tool, found.trace[0].arguments) == (
+        "search_by_metadata",
+        {"query": WHERE, "doc_type": "faq"},
+    )
+
+
+def test_what_that_kind_has_not_is_looked_for_everywhere() -> None:
+    shelf = Shelf([hit(1)], [hit(2)])
+    judge = models(said([1], action="search_again", query="better words"), said([1], sufficient=True))
+    assert look_up(shelf, WHERE, judge, "en").passages[0].passage.id == 2
+    assert shelf.asked[1] == ("all", "better words", Filters())
+
+
+def test_a_kind_without_any_passage_is_not_the_end() -> None:
+    shelf = Shelf([], [hit(2)])
+    found = look_up(shelf, WHERE, models(said([1], sufficient=True)), "en")
+    assert [each[0] for each in shelf.asked] == ["metadata", "all"]
+    assert [each.passage.id for each in found.passages] == [2]
+
+
+def test_when_neither_the_kind_nor_the_rest_comes_near_no_model_is_asked() -> None:
+    far = Hit(passage(1), 1.0, 0.78, 0.1, 0.05, 1, 1, 1)
+    shelf = Shelf([far], [far])
+    shelf.unrelated = 0.81
+    found = look_up(shelf, WHERE, models(), "en")
+    assert [step.reason for step in found.trace] == ["unrelated", "unrelated"]
+
+
+def test_fewer_calls_can_be_left() -> None:
+    judge = models(said([1], action="search_again", query="q"))
+    found = run(Shelf([hit(1)]), judge, calls=1)
+    assert (found.calls, found.sufficiency) == (1, "insufficient")
+
+
 def test_nothing_found_asks_no_model() -> None:
     found = run(Shelf([]), models())
     assert (found.sufficiency, found.calls, found.trace[0].reason) == ("empty", 1, "empty")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from langchain_core.messages import ToolMessage
 
@@ -9,6 +12,7 @@ from model.decide import instructions, parse, schema
 from model.scripted import ScriptedModel
 from retrieval import Library, LookUp, tool
 from retrieval.tool import NAME, fenced
+from tests.retrieval.conftest import Opened
 from tests.retrieval.test_loop import models, said
 
 HOSTILE = [
@@ -41,8 +45,18 @@ def test_without_a_passage_the_specified_sentence_and_the_menu_are_given(library
     library.add([("fruit.md", b"Pears are green.\n")])
     answer, _ = asked(library, said([1], sufficient=True, confidence=0.2), "Wie geht es?")
     assert "No related document was found." in str(answer.content)
-    assert "](?" in str(answer.content)
+    assert "- Documents: see and add FAQ and guides" in str(answer.content)
+    assert "](?" not in str(answer.content), "a place in the page is drawn by the page"
     assert "green" not in str(answer.content)
+
+
+def test_a_menu_of_ones_own_is_given_with_its_addresses(opened: Opened, tmp_path: Path) -> None:
+    menu = tmp_path / "menu.json"
+    menu.write_text(json.dumps([{"title": {"en": "Refunds"}, "url": "https://example.com/refund"}]))
+    library = opened(menu=menu)
+    library.add([("fruit.md", b"Pears are green.\n")])
+    answer, _ = asked(library, said([1], sufficient=True, confidence=0.2), "Wie geht es?")
+    assert "- [Refunds](https://example.com/refund)" in str(answer.content)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
