@@ -1,4 +1,4 @@
-"""What the model was given: one answer's prompt in full, all turns against full history, and the next prompt."""
+"""What the model was given: any answer's prompt in full, all turns against full history, and the next prompt."""
 
 from __future__ import annotations
 
@@ -9,39 +9,58 @@ from typing import Any
 import streamlit as st
 
 from component.catalogue import Words
+from component.exact import draw_exact
+from component.failure import draw_error
 from component.markdown import plain
 from component.prompt_bar import draw_prompt
 from component.view import View
-from graph.turns import CHUNK, next_due
-from store import Turn
+from errors import GieokError
+from graph.preview import preview
+from store import Session, Store, Turn
 
-MOST = 60
+MOST = 120
+"""Bars of the plot; of more turns, so many are drawn, evenly spread."""
+NEWEST = 20
 
 
 def draw_context(view: View, prefix: str = "") -> None:
     """The tab."""
-    words = view.words
-    turns = view.store.turns(view.session_id, limit=MOST) if view.session_id else []
-    turns = [turn for turn in turns if turn.report and turn.report.get("total_tokens")]
-    if not turns:
+    words, session = view.words, view.session
+    last = answered(view.store, session) if session else 0
+    if session is None or not last:
         st.caption(words("prompt.none"))
         return
-    numbers = [turn.number for turn in reversed(turns)]
-    chosen = st.selectbox(
-        words("context.turn"),
-        numbers,
-        format_func=lambda number: words("context.number", number=number),
-        key=f"{prefix}context-turn-{view.session_id}-{numbers[0]}",
-    )
-    turn = next(each for each in turns if each.number == chosen)
-    draw_prompt(words, turn.report)
-    _draw_items(words, turn.report or {})
-    _draw_left_out(words, turn.report or {})
-    _draw_cost(view, turn)
+    turn = _choose(view, session, last, prefix)
+    if turn is None or not (turn.report or {}).get("total_tokens"):
+        st.caption(words("context.unknown"))
+    else:
+        _draw_answer(view, turn, prefix)
     st.markdown(f"## {words('context.plot')}", anchors=False)
-    st.html(plot(words, turns))
+    st.html(plot(words, sizes(view.store, session.id, last)))
     st.markdown(f"## {words('context.next')}", anchors=False)
-    _draw_next(view)
+    _draw_next(view, session, prefix)
+
+
+def answered(store: Store, session: Session) -> int:
+    """The last turn whose prompt is known, among the newest ones; 0 when there is none."""
+    known = store.reports(session.id, range(max(1, session.turn_count - NEWEST + 1), session.turn_count + 1))
+    return max((number for number, report in known.items() if report.get("total_tokens")), default=0)
+
+
+def _choose(view: View, session: Session, last: int, prefix: str) -> Turn | None:
+    """The turn whose prompt is looked at, however far back; the last one to begin with."""
+    label, key = view.words("context.turn"), f"{prefix}context-turn-{session.id}-{last}"
+    number = st.number_input(label, 1, last, last, step=1, key=key, icon=":material/tag:")
+    return view.store.turn(session.id, int(number))
+
+
+def _draw_answer(view: View, turn: Turn, prefix: str) -> None:
+    words, report = view.words, turn.report or {}
+    draw_prompt(words, report)
+    _draw_items(words, report)
+    _draw_left_out(words, report)
+    _draw_cost(view, turn)
+    draw_exact(view, turn, prefix)
 
 
 def _draw_items(words: Words, report: dict[str, Any]) -> None:
@@ -78,13 +97,20 @@ def _draw_cost(view: View, turn: Turn) -> None:
     st.caption(plain(" · ".join(facts)))
 
 
-def plot(words: Words, turns: Sequence[Turn]) -> str:
-    """Per turn a bar of what was sent, before a paler one of the full history."""
-    sizes = [
-        (turn.number, int(turn.report["total_tokens"]), int(turn.report["full_tokens"]))
-        for turn in turns
-        if turn.report
+def sizes(store: Store, session_id: str, last: int) -> list[tuple[int, int, int]]:
+    """Of the turns up to ``last``: number, tokens sent, tokens of the full history; thinned when there are many."""
+    steps = min(last, MOST)
+    numbers = {1 + round(place * (last - 1) / max(1, steps - 1)) for place in range(steps)}
+    found = store.reports(session_id, numbers)
+    return [
+        (number, int(report["total_tokens"]), int(report["full_tokens"]))
+        for number, report in sorted(found.items())
+        if report.get("total_tokens")
     ]
+
+
+def plot(words: Words, sizes: Sequence[tuple[int, int, int]]) -> str:
+    """Per turn a bar of what was sent, before a paler one of the full history."""
     top = max(max(sent, full) for _, sent, full in sizes)
     bars = "".join(
         f'<i title="{number}: {sent:,} / {full:,}"><u style="height:{100 * full / top:.1f}%"></u>'
@@ -98,24 +124,24 @@ def plot(words: Words, turns: Sequence[Turn]) -> str:
     return f'{figure}<div class="gieok-ends">{ends}</div>{key}'
 
 
-def _draw_next(view: View) -> None:
-    """What the next prompt will hold, from the ledger and the transcript."""
-    words, session = view.words, view.session
-    if session is None:
-        return
-    count = session.turn_count
-    kept = [each for each in view.store.ledger.on_path(session.id, count) if each.status == "active"]
-    ahead = [each for each in view.store.ledger.summaries(session.id, limit=2) if each.status == "ready"]
-    due = next_due(count) == count + 1
-    first_raw = (kept[-1].turns[-1] if kept else 0) + 1
-    chunks = [f"{each.turns[0]}-{each.turns[-1]}" for each in kept]
-    if due or ahead:
-        chunks.append(f"{first_raw}-{first_raw + CHUNK - 1}")
-        first_raw += CHUNK
-    summaries = ", ".join(chunks) or words("context.nothing")
-    raw = (
-        f"{first_raw}-{count}"
-        if count > first_raw
-        else (str(count) if count == first_raw else words("context.nothing"))
-    )
-    st.caption(plain(words("context.next.text", summaries=summaries, raw=raw, turn=count + 1)))
+def _draw_next(view: View, session: Session, prefix: str) -> None:
+    """What the next prompt will hold; worked out only when it is opened."""
+    words, number = view.words, session.turn_count + 1
+    label = words("context.next.open", number=number)
+    with st.expander(label, key=f"{prefix}next-{session.id}-{number}", on_change="rerun") as box:
+        if not box.open:
+            return
+        if view.job is not None or view.status.state != "ready":
+            st.caption(words("context.next.later"))
+            return
+        try:
+            coming = preview(view.agent, session.id)
+        except GieokError as error:
+            draw_error(words, error)
+            return
+        draw_prompt(words, coming.report.plain())
+        _draw_items(words, coming.report.plain())
+        _draw_left_out(words, coming.report.plain())
+        if coming.making:
+            st.caption(words("context.next.making", turns=", ".join(coming.making)))
+        st.caption(words("context.next.more"))

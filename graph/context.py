@@ -23,6 +23,9 @@ FROZEN_TOKENS = 64
 """A block of what changes that is no longer than this stays with its turn while the turn is raw, so that the prompt's
 prefix stays unbroken; a longer one is given only with the current question."""
 
+VERSION_MARK = 4
+"""Letters that tell one version of a summary from another."""
+
 _MESSAGE_TOKENS = 4
 """What a chat template adds around each message, in tokens."""
 
@@ -87,7 +90,8 @@ def build(
     draft = _Draft(list(records), recent, current, language, system, count, changing)
     cut = _fit(draft, limits.prompt)
     given: dict[str, str] = {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
-    return Prompt(draft.messages(), _report(draft, turn, limits, exact, history_tokens, cut), given)
+    made = draft.messages()
+    return Prompt(made, _report(draft, turn, limits, exact, history_tokens, cut, digest(made)), given)
 
 
 def block(changing: Sequence[Changing], language: str) -> str:
@@ -109,10 +113,7 @@ class _Draft:
     changing: Sequence[Changing]
 
     def summaries(self) -> str:
-        if not self.records:
-            return ""
-        lines = "\n".join(f"[{label(record['turns'], self.language)}] {record['summary']}" for record in self.records)
-        return render("summaries", self.language, summaries=lines)
+        return summed(self.records, self.language)
 
     def messages(self) -> list[AnyMessage]:
         first = "\n\n".join(text for text in (self.system, self.summaries()) if text)
@@ -147,6 +148,14 @@ class _Draft:
         return sum(message_tokens(message, self.count) for message in self.messages())
 
 
+def summed(records: Sequence[SummaryRecord], language: str) -> str:
+    """The part with the chunk summaries, or an empty text."""
+    if not records:
+        return ""
+    lines = "\n".join(f"[{label(record['turns'], language)}] {record['summary']}" for record in records)
+    return render("summaries", language, summaries=lines)
+
+
 def label(turns: Sequence[int], language: str) -> str:
     """How a summary names its turns to the model (context-managing.md «Context 예시»)."""
     return f"{turns[0]}-{turns[-1]}턴" if language == "ko" else f"turns {turns[0]}-{turns[-1]}"
@@ -155,6 +164,19 @@ def label(turns: Sequence[int], language: str) -> str:
 def mark(text: str) -> str:
     """What a question keeps of a lasting part that stands before it: never its text, which may be erased elsewhere."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def version_mark(record: SummaryRecord) -> str:
+    """Tells the versions of one chunk's summary apart."""
+    return mark(record["summary"])[:VERSION_MARK]
+
+
+def digest(messages: Sequence[AnyMessage]) -> str:
+    """Of a whole prompt: roles, texts, tool calls."""
+    said = (
+        (each.type, str(each.text), str(each.tool_calls) if isinstance(each, AIMessage) else "") for each in messages
+    )
+    return mark(repr(list(said)))
 
 
 def given(message: AnyMessage, lasting: Sequence[Changing] = ()) -> AnyMessage:
@@ -226,16 +248,16 @@ def _fit(draft: _Draft, limit: int) -> list[LeftOut]:
 
 
 def _report(
-    draft: _Draft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[LeftOut]
+    draft: _Draft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[LeftOut], whole: str
 ) -> ContextReport:
     count = draft.count
     question, *rest = draft.current.messages
     summaries, recent = draft.summaries(), draft.size(draft.recent)
     parts = [
-        Part("system", count(draft.system) + _MESSAGE_TOKENS, limits.system),
-        Part("summaries", count(summaries) if summaries else 0, limits.summaries, _ranges(draft.records)),
+        Part("system", count(draft.system) + _MESSAGE_TOKENS, limits.system, mark=mark(draft.system)),
+        Part("summaries", count(summaries) if summaries else 0, limits.summaries, *_summed(draft.records)),
         Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
-        *(Part(each.name, count(each.text), each.budget, each.items) for each in draft.changing if each.text),
+        *(_changing(each, count) for each in draft.changing if each.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),
         *_current(rest, count, limits),
     ]
@@ -244,7 +266,14 @@ def _report(
     full = total - before + max(history_tokens, recent)
     dropped = [each for part in draft.changing for each in part.left_out]
     left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
-    return ContextReport(turn, tuple(parts), left_out, total, full, exact)
+    return ContextReport(turn, tuple(parts), left_out, total, full, exact, whole)
+
+
+def _changing(part: Changing, count: Callable[[str], int]) -> Part:
+    """A part that changes; the record has the passages of a search, and keeps lasting texts by their marks."""
+    size, there = count(part.text), part.lasting or part.name == "retrieval"
+    named, own = mark(part.text) if part.lasting else "", "" if there else part.text
+    return Part(part.name, size, part.budget, part.items, named, own)
 
 
 def _current(rest: Sequence[AnyMessage], count: Callable[[str], int], limits: Limits) -> list[Part]:
@@ -276,8 +305,9 @@ def _replaced(draft: _Draft) -> list[LeftOut]:
     return [*forgotten, LeftOut(_range([first, last]), "summarised")]
 
 
-def _ranges(records: Sequence[SummaryRecord]) -> tuple[str, ...]:
-    return tuple(_range(record["turns"]) for record in records)
+def _summed(records: Sequence[SummaryRecord]) -> tuple[tuple[str, ...], str]:
+    """The turn ranges of the summaries, and which versions they are."""
+    return tuple(_range(record["turns"]) for record in records), "".join(map(version_mark, records))
 
 
 def _range(turns: Sequence[int]) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 from langchain_core.tools import BaseTool
 
 from errors import GieokError, SessionUnknown, trace
-from graph.context import Changing
+from graph.context import Changing, mark
 from graph.engine import Engine
 from graph.report import LeftOut
 from graph.tool import memory_tools
@@ -88,6 +88,17 @@ def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple
         Changing("memory", memory, limits.budget_memory, lasting=True, left_out=cut),
         Changing("entities", entities, limits.budget_entities, lasting=True, left_out=cut_entities),
     )
+
+
+def keep(engine: Engine, session_id: str, given: Sequence[Changing], since: float) -> None:
+    """Keeps what a prompt is given of the memory that was read at ``since`` (Unix seconds), for ``graph.exact``."""
+    texts = {mark(each.text): each.text for each in given if each.text}
+    if engine.memory is None or not texts:
+        return
+    try:
+        engine.memory.give(engine.tenant, session_id, texts, since)
+    except GieokError as error:  # the prompt is sent all the same
+        log.warning("what the prompt is given of the memory was not kept: %s", error.code)
 
 
 def unfolded(found: MemoryView | None) -> int | None:

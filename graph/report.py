@@ -25,13 +25,16 @@ class Part:
     """One part of the prompt, in prompt order.
 
     ``tokens`` against ``budget`` (0: none is set); ``items``: what it holds, such as turn ranges («1-3», «4») or the
-    places of passages.
+    places of passages. For ``graph.exact``: ``mark`` names the text where it is kept apart (system prompt, memory,
+    entities; of the summaries the versions, one after the other); ``text`` is one that stands nowhere else (the time).
     """
 
     name: PartName
     tokens: int
     budget: int
     items: tuple[str, ...] = ()
+    mark: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class ContextReport:
     """Tokens by part of one prompt. ``exact``: counted by the model's own tokenizer, not estimated.
 
     ``total_tokens``: this prompt. ``full_tokens``: the same prompt with the whole history raw and no summaries.
+    ``digest``: of all messages, so that a prompt put together again can be told from another one.
     """
 
     turn: int
@@ -60,6 +64,7 @@ class ContextReport:
     total_tokens: int
     full_tokens: int
     exact: bool
+    digest: str = ""
 
     @property
     def saved_tokens(self) -> int:
@@ -71,4 +76,9 @@ class ContextReport:
 
     def plain(self) -> dict[str, Any]:
         """The report as plain data for storage and doors."""
-        return asdict(self)
+        plain = asdict(self)
+        for part in plain["parts"]:
+            for name in ("mark", "text"):
+                if not part[name]:
+                    del part[name]
+        return plain

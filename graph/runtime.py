@@ -27,7 +27,8 @@ from store.ledger import Ledger
 
 @dataclass
 class Notes:
-    """What one turn adds up: calls and tokens, tool steps, the last report, the first token's time."""
+    """What one turn adds up: calls and tokens, tool steps, the last report and its system prompt, the first token's
+    time."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -37,6 +38,7 @@ class Notes:
     usd: float | None = 0.0
     steps: list[tuple[ToolStarted, ToolFinished]] = field(default_factory=list)
     report: ContextReport | None = None
+    system: str = ""
     first_token: float | None = None
 
     def add(self, message: AIMessage, models: ModelSet) -> None:

@@ -25,7 +25,7 @@ from errors import (
     trace,
 )
 from graph import ahead, documents, memory, repair, title
-from graph.context import raw_tokens
+from graph.context import mark, raw_tokens
 from graph.engine import Engine, config
 from graph.event import Done, Event, Failed
 from graph.finish import failed, finished, turn_messages
@@ -173,8 +173,10 @@ class _Run:
         background, models, notes = self.engine.background, self.engine.models(), Notes()
         search = documents.search(self.engine, models, notes, self.session.language, self.stop, self.emit)
         remembering = memory.tools(self.engine, self.session, self.number)
+        looked = time.time()
         remembered = memory.before(self.engine, self.session, models, self.number)
         parts = memory.parts(remembered, self.engine, self.session.language)
+        memory.keep(self.engine, self.session.id, parts, looked)
         return TurnContext(
             models=models,
             settings=self.engine.settings,
@@ -219,6 +221,8 @@ class _Run:
             self.engine.checkpoints.prune(self.session.id)
             if self.engine.settings.ahead:
                 ahead.plan(self.engine, self.session.id, self.state or self.engine.state(self.session.id))
+            if self.context is not None and (system := self.context.notes.system):
+                self.engine.store.wordings.keep(mark(system), system)
             title.plan(self.engine, self.session.id, self.number)
             memory.after(self.engine, self.session.id, self.number)
         except GieokError as error:

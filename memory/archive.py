@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from memory.key import Scope
@@ -104,6 +104,36 @@ class Archive:
         with self._transaction() as connection:
             return list(connection.execute(_LEFT, {"of": tenant, "by": user, "before": before}).scalars())
 
+    # --- what prompts were given ----------------------------------------------------------------
+
+    def give(self, scope: Scope, texts: Mapping[str, str], since: float) -> None:
+        """Keep what a prompt is given of a memory, by its marks; not when anything was erased since it was read
+        (``since``, Unix seconds)."""
+        with self._transaction() as connection:
+            if (connection.execute(select(func.max(table.erased.c.created))).scalar() or 0.0) >= since:
+                return
+            for mark, text in texts.items():
+                statement = _insert(connection, table.given).values(scope=scope.tag, mark=mark, text=text)
+                connection.execute(statement.on_conflict_do_nothing())
+
+    def given(self, scope: Scope) -> dict[str, str]:
+        """What prompts were given of this memory, by mark."""
+        with self._transaction() as connection:
+            wanted = select(table.given.c.mark, table.given.c.text).where(table.given.c.scope == scope.tag)
+            return {row.mark: row.text for row in connection.execute(wanted)}
+
+    def copy_given(self, scope: Scope, copy: Scope) -> None:
+        """The same for the copy of a conversation."""
+        row = table.given.c
+        rows = select(literal(copy.tag), row.mark, row.text).where(row.scope == scope.tag)
+        with self._transaction() as connection:
+            connection.execute(insert(table.given).from_select(["scope", "mark", "text"], rows))
+
+    def drop_given(self, scope: Scope) -> None:
+        """Something of it was forgotten: past prompts are not shown with it any more."""
+        with self._transaction() as connection:
+            connection.execute(delete(table.given).where(table.given.c.scope == scope.tag))
+
     # --- what waits for Redis -------------------------------------------------------------------
 
     def queue(self, scope: Scope, user: str, kind: str, data: dict[str, Any]) -> None:
@@ -132,7 +162,7 @@ class Archive:
     def erase(self, scope: Scope) -> None:
         """Remove every trace of a memory, and note its digest."""
         with self._transaction() as connection:
-            for each in (table.session, table.version, table.queue):
+            for each in (table.session, table.version, table.queue, table.given):
                 connection.execute(delete(each).where(each.c.scope == scope.tag))
             mark = _insert(connection, table.erased).values(digest=_digest(scope.tag), created=time.time())
             connection.execute(mark.on_conflict_do_update(index_elements=["digest"], set_={"created": time.time()}))
@@ -141,6 +171,14 @@ class Archive:
         """Remove the versions of a memory; its state stays."""
         with self._transaction() as connection:
             connection.execute(delete(table.version).where(table.version.c.scope == scope.tag))
+
+    def erase_given(self, tenant: str, user: str) -> None:
+        """Remove what prompts were given of memories, all but those of other users: one of this user's was erased, and
+        had left something in others."""
+        row = table.session.c
+        others = select(row.scope).where(or_(row.tenant != tenant, row.user != user))
+        with self._transaction() as connection:
+            connection.execute(delete(table.given).where(table.given.c.scope.not_in(others)))
 
     def erased(self, tags: Iterable[str]) -> dict[str, float]:
         """Which of these tags were erased, and when."""

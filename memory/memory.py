@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -86,6 +86,7 @@ class Memory:
         self._archive = Archive(store)
         self._absent: dict[Scope, float] = {}
         self._known = Known()
+        self._given: dict[Scope, frozenset[str]] = {}
         self._call: Callable[[], None] = lambda: None
         self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
         self._upkeep = Upkeep(self._archive, self._redis, self._apply)
@@ -143,6 +144,21 @@ class Memory:
         rooms = (self._settings.budget_memory, self._settings.budget_entities)
         return view(state, base, count, *rooms, self._settings.memory_ttl * 3600)
 
+    def give(self, tenant: str, session: str, texts: Mapping[str, str], since: float) -> None:
+        """Keep what a prompt is given of this memory, by its marks, so that the prompt can be shown later.
+
+        ``since``: when it was read (Unix seconds). What is erased or forgotten goes with it.
+        """
+        scope = Scope(tenant, session)
+        if set(texts) <= self._given.get(scope, frozenset()):
+            return
+        self._archive.give(scope, texts, since)
+        self._given = {**(self._given if len(self._given) < 1000 else {}), scope: frozenset(texts)}
+
+    def given(self, tenant: str, session: str) -> dict[str, str]:
+        """What prompts were given of this memory, by mark."""
+        return self._archive.given(Scope(tenant, session))
+
     def note_turn(
         self, tenant: str, session: str, number: int, question: str, answer: str, *, tools: str = "", user: str = USER
     ) -> bool:
@@ -167,6 +183,7 @@ class Memory:
         False when it waits for Redis. Raises ``MemoryTooLarge``.
         """
         data = {"what": checked("statement", what, PIN_CHARS), "turn": turn, "at": time.time()}
+        self._drop_given(Scope(tenant, session))
         return self._write(Scope(tenant, session), user, "forget", data)
 
     def follow(
@@ -192,6 +209,7 @@ class Memory:
         Where it has fewer turns, ``follow`` takes the rest out.
         """
         scope, copy = Scope(tenant, session), Scope(tenant, made)
+        self._archive.copy_given(scope, copy)
         try:
             self._link.quick(lambda client: self._fork(client, scope, copy, user))
         except MemoryAway:
@@ -332,6 +350,7 @@ class Memory:
     def remove_entity(self, tenant: str, session: str, key: str, *, user: str = USER) -> MemoryView:
         """Drop one entity; it may come back when it is said again."""
         wanted = same_key(checked("key", key, KEY_CHARS))
+        self._drop_given(Scope(tenant, session))
         self._change(
             Scope(tenant, session),
             user,
@@ -373,7 +392,7 @@ class Memory:
         its turns up to that one do not come in again.
         """
         portable.erase(self._link, self._redis, self._archive, Scope(tenant, session))
-        self._absent = {}
+        self._absent, self._given = {}, {}
         if last:
             self._write(Scope(tenant, session), user, "skip", {"last": last})
 
@@ -390,7 +409,7 @@ class Memory:
             if (found := self._archive.load(scope))
         ]
         portable.erase_user(self._link, self._redis, self._archive, tenant, user)
-        self._absent, self._known = {}, Known()
+        self._absent, self._known, self._given = {}, Known(), {}
         for scope, state in kept:
             if scope.session and state.newest:
                 self._write(scope, user, "skip", {"last": state.newest})
@@ -424,6 +443,10 @@ class Memory:
         self._known = Known()
         self._upkeep.back(client)
         self._call()
+
+    def _drop_given(self, scope: Scope) -> None:
+        self._given = {}
+        self._archive.drop_given(scope)
 
     def _follow(
         self, client: Client, scope: Scope, turns: Callable[[int], Sequence[Turn]], last: int, user: str

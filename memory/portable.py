@@ -44,6 +44,7 @@ def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope) -> None
     left = _left_by(states)
     if not (user and scope.session and any(left.values())):
         return
+    archive.erase_given(scope.tenant, user)
     try:
         link.run(lambda client: withdraw(client, redis, archive, scope, user, left))
     except MemoryAway:

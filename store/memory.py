@@ -1,7 +1,8 @@
 """Tables of the memory's archive: what Redis holds outlives its time to live here (design §6).
 
 ``memory_session``: the newest state of each memory; ``memory_version``: every version with its source turns;
-``memory_queue``: what could not be written while Redis was away; ``memory_erased``: what must not come back (digests).
+``memory_queue``: what could not be written while Redis was away; ``memory_erased``: what must not come back (digests);
+``memory_given``: what prompts were given of a memory, each text once, so that an answer's prompt can be shown.
 """
 
 from __future__ import annotations
@@ -65,4 +66,12 @@ erased = Table(
     Column("created", Float, nullable=False),
 )
 
-TABLES = [session, version, queue, erased]
+given = Table(
+    "memory_given",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("mark", String(16), primary_key=True),
+    Column("text", ExactText, nullable=False),
+)
+
+TABLES = [session, version, queue, erased, given]

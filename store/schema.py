@@ -153,3 +153,11 @@ summary = Table(
     Column("created", Float, nullable=False),
     UniqueConstraint("session_id", "branch", "first_turn", "version"),
 )
+
+wording = Table(
+    "wording",
+    metadata,
+    Column("mark", String(16), primary_key=True),
+    Column("text", ExactText, nullable=False),
+)
+"""System prompts as they were sent, each once: a later release words them otherwise (``store.wording``)."""

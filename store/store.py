@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from store.path import TRUNK, branch_at, on_path, plain
 from store.record import Finished, Session, Turn, TurnStatus
 from store.search import Hit, search
 from store.tree import Tree
+from store.wording import Wordings
 from text.clean import clean
 from text.language import Language
 
@@ -58,7 +59,7 @@ _ENDED = update(schema.turn).where(_TURN)
 
 
 class Store:
-    """Sessions and turns in one database; ``ledger`` holds the summaries, ``tree`` the branches.
+    """Sessions and turns in one database; ``ledger`` holds summaries, ``tree`` branches, ``wordings`` system prompts.
 
     Turns are those of the session's path. Thread-safe; processes may share it.
     """
@@ -68,6 +69,7 @@ class Store:
         self._where = self._engine.url.render_as_string(hide_password=True)
         self.ledger = Ledger(self.transaction)
         self.tree = Tree(self.transaction)
+        self.wordings = Wordings(self.transaction)
 
     @property
     def engine(self) -> Any:
@@ -242,6 +244,15 @@ class Store:
         """The last ``limit`` turns before turn ``before`` (exclusive), oldest first."""
         number = schema.turn.c.number
         return self._turns(session_id, [] if before is None else [number < before], limit)[::-1]
+
+    def reports(self, session_id: str, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
+        """The context reports of those of these turns that have one, by turn."""
+        table = schema.turn
+        with self.transaction() as connection:
+            path = path_of(connection, session_id)
+            here = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
+            wanted = select(table.c.number, table.c.report).where(*here, table.c.number.in_(sorted(numbers)))
+            return {row.number: row.report for row in connection.execute(wanted) if row.report}
 
     def turns_between(self, session_id: str, first: int, last: int) -> list[Turn]:
         """Turns ``first`` to ``last``, both included, oldest first."""

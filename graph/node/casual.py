@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langgraph.runtime import Runtime
 
 from graph.casual import is_casual
-from graph.context import message_tokens
+from graph.context import digest, mark, message_tokens
 from graph.event import ContextBuilt
 from graph.node.llm import respond, stopped
 from graph.report import ContextReport, LeftOut, Part
@@ -24,13 +24,15 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
     if turn.stop.is_set():
         return {"messages": [stopped("")]}
     question, *_ = current(state["messages"])
-    prompt: list[AnyMessage] = [
-        SystemMessage(render("casual", state.get("language", "ko"))),
-        HumanMessage(str(question.text)),
-    ]
-    turn.notes.report = _report(prompt, state, turn)
+    prompt = casual_prompt(render("casual", state.get("language", "ko")), str(question.text))
+    turn.notes.report, turn.notes.system = _report(prompt, state, turn), str(prompt[0].text)
     emit(runtime, ContextBuilt(turn.notes.report))
     return {"messages": [respond(turn.models.casual, prompt, runtime)]}
+
+
+def casual_prompt(system: str, question: str) -> list[AnyMessage]:
+    """The whole prompt of a casual turn."""
+    return [SystemMessage(system), HumanMessage(question)]
 
 
 def wants_casual(state: ChatState) -> bool:
@@ -44,7 +46,9 @@ def wants_casual(state: ChatState) -> bool:
 def _report(prompt: list[AnyMessage], state: ChatState, turn: TurnContext) -> ContextReport:
     number, count, limits = turn_number(state), turn.models.count, turn.limits()
     system, question = (message_tokens(message, count) for message in prompt)
-    parts = (Part("system", system, limits.system), Part("question", question, limits.question, (str(number),)))
+    said = Part("system", system, limits.system, mark=mark(str(prompt[0].text)))
+    parts = (said, Part("question", question, limits.question, (str(number),)))
     earlier = (LeftOut(f"1-{number - 1}" if number > 2 else "1", "casual"),) if number > 1 else ()
     total = system + question
-    return ContextReport(number, parts, earlier, total, total + turn.history_tokens, turn.models.exact)
+    full = total + turn.history_tokens
+    return ContextReport(number, parts, earlier, total, full, turn.models.exact, digest(prompt))

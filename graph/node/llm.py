@@ -34,18 +34,20 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         found = turn.retrieve(messages)
     except Stopped:
         return {"messages": [stopped("")]}
-    prompt = _prompt(state, turn, found)
-    turn.notes.report = prompt.report
+    language = state.get("language", "ko")
+    system = system_prompt(language, turn.tools, calls=turn.models.decide is None)
+    prompt = _prompt(state, turn, system, found)
+    turn.notes.report, turn.notes.system = prompt.report, system
     emit(runtime, ContextBuilt(prompt.report))
     tools = turn.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
     try:
-        message = _decided(messages, tools, state.get("language", "ko"), turn)
+        message = _decided(messages, tools, language, turn)
     except Stopped:
         return {"messages": [stopped("")]}
     message = message or _answer(prompt.messages, tools, runtime)
     if message.tool_calls:
         return {"messages": [message]}
-    return {"messages": [*_frozen(messages, state.get("language", "ko"), prompt, turn), *_covered(state), message]}
+    return {"messages": [*_frozen(messages, language, prompt, turn), *_covered(state), message]}
 
 
 def stopped(text: str) -> AIMessage:
@@ -53,14 +55,13 @@ def stopped(text: str) -> AIMessage:
     return AIMessage(text, response_metadata={"stopped": True})
 
 
-def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> Prompt:
-    language = state.get("language", "ko")
+def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Changing]) -> Prompt:
     return build(
         state["messages"],
         state.get("summary_history") or [],
         turn_number(state),
-        language=language,
-        system=system_prompt(language, turn.tools, calls=turn.models.decide is None),
+        language=state.get("language", "ko"),
+        system=system,
         count=turn.models.count,
         exact=turn.models.exact,
         limits=turn.limits(),

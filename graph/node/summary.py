@@ -39,22 +39,22 @@ def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, A
         if record is None:
             break
         records.append(record)
-    leaving = _leaving(records, turn)
-    if leaving and turn.ledger:
-        turn.ledger.retire(state["session_id"], records[len(leaving)]["turns"][0])
-    return {"summary_history": records[len(leaving) :]} if chunks else {}
+    gone = leaving(records, turn)
+    if gone and turn.ledger:
+        turn.ledger.retire(state["session_id"], records[len(gone)]["turns"][0])
+    return {"summary_history": records[len(gone) :]} if chunks else {}
 
 
-def _leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
+def leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
     """The oldest records over budget, as far as long-term memory holds their turns (design §4).
 
     At twice the budget they go in any case.
     """
     budget, count = turn.settings.budget_summaries, turn.models.count
-    leaving = over_budget(records, budget, count)
+    oldest = over_budget(records, budget, count)
     if turn.unfolded is None:
-        return leaving
-    folded = [record for record in leaving if record["turns"][-1] < turn.unfolded]
+        return oldest
+    folded = [record for record in oldest if record["turns"][-1] < turn.unfolded]
     return max(folded, over_budget(records, 2 * budget, count), key=len)
 
 

@@ -18,6 +18,7 @@ from graph.agent import Agent
 from graph.compare import Variant, cost
 from graph.documents import begin, citations, look_ups, offered_links, query
 from graph.event import ContextBuilt, ToolFinished, ToolStarted
+from graph.exact import exact
 from graph.tool import TOOLS
 from graph.turns import question as asking
 from model import scripted
@@ -285,6 +286,18 @@ def test_a_fork_has_no_text_of_passages_either(reading: Reading, session: NewSes
     assert "[1] fruit.md › Pears" in str(earlier.text)
     assert "are green" not in str(earlier.text)
     assert citations(steps(agent, fork))[1]["text"].startswith("Pears are green")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_passages_of_a_past_prompt_are_shown(reading: Reading, session: NewSession, first: bool) -> None:
+    chat = ("In September [1].",) if first else (searching(), "In September [1].")
+    agent = reading(chat, (ENOUGH,), retrieval_first=first)
+    own = session(agent)
+    say(agent, own, QUESTION)
+    found = exact(agent, own, 1)
+    passages = next(part for part in found.parts if part.name == "retrieval")
+    assert "September" in passages.pieces[0].text
+    assert found.proven
 
 
 # --- the setting «retrieval_first» --------------------------------------------------------------------

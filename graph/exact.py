@@ -1,0 +1,189 @@
+"""The exact prompt of an answer that was given, put together again from the record (design §4).
+
+Questions, answers, tool results and every version of every summary are in the record. What stands nowhere else is kept
+under marks that the report names: system prompts (``store.wording``) and what was given of memory (``Memory.give``),
+which goes with the memory. A part that is not there any more is said to be missing; nothing is made up for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+from errors import TurnUnknown
+from graph.context import VERSION_MARK, Changing, Limits, build, digest, past, summed, version_mark
+from graph.engine import Engine
+from graph.node.casual import casual_prompt
+from graph.rebuild import messages_of
+from graph.report import PartName
+from graph.state import SummaryRecord
+from graph.turns import is_answer
+from store import Turn
+from text.language import Language
+
+Missing = Literal["old", "gone"]
+"""Why a part cannot be shown: the answer is from before such texts were kept, or its text is not there any more."""
+Speaker = Literal["", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text of a part: who says it (nobody for instructions), in which turn (0: none)."""
+
+    text: str
+    speaker: Speaker = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartText:
+    """A part as the model read it; ``missing`` says why there are no ``pieces``."""
+
+    name: PartName
+    pieces: tuple[Piece, ...] = ()
+    missing: Missing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """The parts in prompt order; ``proven``: together they are word for word what was sent."""
+
+    parts: tuple[PartText, ...]
+    proven: bool
+
+
+def exact(engine: Engine, session_id: str, number: int) -> Exact:
+    """The prompt that the answer of turn ``number`` was made from: of its last model call.
+
+    Raises ``TurnUnknown`` when there is no such turn, or none of its prompt is known.
+    """
+    turn, session = engine.store.turn(session_id, number), engine.store.session(session_id)
+    if turn is None or not turn.report:
+        raise TurnUnknown(session=session_id, turn=number)
+    found = _Record(engine, turn, session.language)
+    parts = tuple(found.part(each) for each in turn.report["parts"] if each["tokens"] > 0)
+    whole = not any(each.missing for each in parts)
+    return Exact(parts, whole and digest(found.messages()) == turn.report.get("digest"))
+
+
+class _Record:
+    """What the record has of one turn's prompt."""
+
+    def __init__(self, engine: Engine, turn: Turn, language: Language) -> None:
+        self._engine, self._turn, self._language = engine, turn, language
+        self._parts: dict[str, dict[str, Any]] = {each["name"]: each for each in (turn.report or {})["parts"]}
+        self._own = _before_the_answer(turn)
+        self._given: Mapping[str, str] | None = None
+
+    def part(self, part: Mapping[str, Any]) -> PartText:
+        """One part, as the report names it."""
+        name: PartName = part["name"]
+        if name == "recent":
+            return PartText(name, tuple(_piece(each, row.number) for row in self._recent() for each in _past(row)))
+        if name == "question":
+            return PartText(name, (Piece(str(self._own[0].text), "user", self._turn.number),))
+        if name == "current" or (name == "retrieval" and self._passages() is None):
+            found = [each for each in self._own[1:] if _is_search(each) == (name == "retrieval")]
+            return PartText(name, tuple(_piece(each, 0) for each in found))
+        text = self._text(name)
+        if text is not None:
+            return PartText(name, (Piece(text),))
+        return PartText(name, missing="gone" if part.get("mark") or name == "retrieval" else "old")
+
+    def messages(self) -> list[AnyMessage]:
+        """The whole prompt, by the function that made it then; of parts that are all there."""
+        system, question = self._text("system") or "", str(self._own[0].text)
+        if "recent" not in self._parts:
+            return casual_prompt(system, question)
+        changing = [
+            Changing(each["name"], self._text(each["name"]) or "", lasting=each["name"] in ("memory", "entities"))
+            for each in self._parts.values()
+            if each["name"] not in ("system", "summaries", "recent", "question", "current")
+            and not (each["name"] == "retrieval" and self._passages() is None)
+        ]
+        raw = [message for row in self._recent() for message in messages_of(row)]
+        return build(
+            [*raw, *self._own],
+            self._records() or [],
+            self._turn.number,
+            language=self._language,
+            system=system,
+            count=len,
+            exact=False,
+            limits=Limits(prompt=2**60),
+            changing=changing,
+        ).messages
+
+    def _text(self, name: str) -> str | None:
+        part = self._parts.get(name, {})
+        if name == "system":
+            return self._engine.store.wordings.text(part["mark"]) if part.get("mark") else None
+        if name == "summaries":
+            records = self._records()
+            return None if records is None else summed(records, self._language)
+        if name == "retrieval":
+            return self._passages()
+        if part.get("text"):
+            return str(part["text"])
+        return self._memory().get(part.get("mark", ""))
+
+    def _memory(self) -> Mapping[str, str]:
+        if self._given is None:
+            memory = self._engine.memory
+            self._given = memory.given(self._engine.tenant, self._turn.session_id) if memory else {}
+        return self._given
+
+    def _passages(self) -> str | None:
+        """What a search before the answer found; None when there was none."""
+        steps = (each for each in self._turn.steps if each.get("call") == "search-first")
+        return next((str(each["result"]) for each in steps), None)
+
+    def _recent(self) -> list[Turn]:
+        numbers = [int(each) for each in self._parts.get("recent", {}).get("items", ())]
+        rows = self._engine.store.turns_between(self._turn.session_id, numbers[0], numbers[-1]) if numbers else []
+        return [row for row in rows if row.number in numbers]
+
+    def _records(self) -> list[SummaryRecord] | None:
+        """The summaries in the versions that were sent; None when one of them cannot be told."""
+        part = self._parts.get("summaries", {})
+        items, marks = part.get("items", ()), str(part.get("mark", ""))
+        found = [
+            self._version(int(str(item).split("-")[0]), marks[place * VERSION_MARK : (place + 1) * VERSION_MARK])
+            for place, item in enumerate(items)
+        ]
+        return None if None in found else cast("list[SummaryRecord]", found)
+
+    def _version(self, first: int, mark: str) -> SummaryRecord | None:
+        versions = self._engine.store.ledger.versions(self._turn.session_id, first)
+        records = [cast(SummaryRecord, each.record) for each in versions if each.record]
+        if not mark:  # an older answer: certain where there was never another version
+            return records[0] if len(records) == 1 else None
+        return next((each for each in records if version_mark(each) == mark), None)
+
+
+def _before_the_answer(turn: Turn) -> list[AnyMessage]:
+    """The question of a turn and what its tools said."""
+    messages = messages_of(turn)
+    return messages[:-1] if is_answer(messages[-1]) else messages
+
+
+def _past(row: Turn) -> Sequence[AnyMessage]:
+    return [past(each) for each in messages_of(row)]
+
+
+def _is_search(message: AnyMessage) -> bool:
+    return isinstance(message, ToolMessage) and isinstance(message.artifact, dict) and "trace" in message.artifact
+
+
+def _piece(message: AnyMessage, number: int) -> Piece:
+    """A message as a reader takes it; of a question with the block that stays with it, as it is sent."""
+    if isinstance(message, HumanMessage):
+        frozen = str(message.additional_kwargs.get("block", ""))
+        return Piece("\n\n".join(each for each in (frozen, str(message.text)) if each), "user", number)
+    if isinstance(message, AIMessage):
+        calls = "\n".join(f"{call['name']}({call['args']})" for call in message.tool_calls)
+        return Piece("\n".join(each for each in (str(message.text), calls) if each) or "…", "assistant", number)
+    return Piece(str(message.text), "tool", number)

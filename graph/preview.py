@@ -1,0 +1,92 @@
+"""What the next prompt will hold, by the function that will make it: the state as it stands, under no question yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from langchain_core.messages import AnyMessage
+
+from graph import memory
+from graph.chunk import chunk_messages
+from graph.context import build
+from graph.documents import offered
+from graph.engine import Engine
+from graph.node.summary import MOST_DUE, leaving
+from graph.rebuild import fits, made
+from graph.report import ContextReport
+from graph.runtime import TurnContext
+from graph.state import ChatState, SummaryRecord
+from graph.system import system_prompt
+from graph.turns import closing, due_chunks, question
+from store import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """``report`` of the next prompt as far as it is known; ``making``: turns whose summary is still to be made.
+
+    Those count as long as they are meant to be. What tools will say, and passages that a search will find, come on top.
+    """
+
+    report: ContextReport
+    making: tuple[str, ...]
+
+
+def preview(engine: Engine, session_id: str) -> Preview:
+    """The next prompt of a session. Calls no model. Raises what resolving the models raises, and ``ContextTooLong``."""
+    session, models = engine.store.session(session_id), engine.models()
+    number, state = session.turn_count + 1, _state(engine, session)
+    messages = [*state["messages"], *closing(state["messages"], number - 1), question("", number, session_id)]
+    remembered = memory.before(engine, session, models, number)
+    turn = TurnContext(models, engine.settings, unfolded=memory.unfolded(remembered))
+    records, making = _due(engine, session, messages, list(state["summary_history"]))
+    tools = [*engine.tools, *memory.tools(engine, session, number), *offered(engine)]
+    prompt = build(
+        messages,
+        records[len(leaving(records, turn)) :],
+        number,
+        language=session.language,
+        system=system_prompt(session.language, tools, calls=models.decide is None),
+        count=models.count,
+        exact=models.exact,
+        limits=turn.limits(),
+        changing=(*memory.parts(remembered, engine, session.language), *engine.changing(session)),
+        history_tokens=session.history_tokens,
+    )
+    return Preview(prompt.report, making)
+
+
+def _state(engine: Engine, session: Session) -> ChatState:
+    """The state that the next turn starts from; nothing is written."""
+    state = engine.state(session.id)
+    return state if state and fits(state, session, session.turn_count) else made(engine, session, session.turn_count)
+
+
+def _due(
+    engine: Engine, session: Session, messages: list[AnyMessage], records: list[SummaryRecord]
+) -> tuple[list[SummaryRecord], tuple[str, ...]]:
+    """The records that the next turn will have, and which of them are not made yet."""
+    making = []
+    for chunk in islice(due_chunks(session.turn_count + 1, records), MOST_DUE):
+        ready = engine.store.ledger.ready(session.id, chunk, session.compression_rate)
+        if ready is None:
+            making.append(f"{chunk[0]}-{chunk[-1]}")
+        records.append(cast(SummaryRecord, ready.record) if ready else _meant(session, messages, chunk))
+    return records, tuple(making)
+
+
+def _meant(session: Session, messages: list[AnyMessage], chunk: list[int]) -> SummaryRecord:
+    """A stand-in for a summary: as much of the original as it may be long (``graph.source``)."""
+    original = "".join(str(each.text) for each in chunk_messages(messages, session.turn_count + 1, chunk))
+    length = int(len(original) * session.compression_rate)
+    return SummaryRecord(
+        thread_id=session.id,
+        turns=chunk,
+        turn_length=len(chunk),
+        original_chars=len(original),
+        summary_chars=length,
+        compression_rate=session.compression_rate,
+        summary=original[:length],
+    )

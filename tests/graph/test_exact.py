@@ -1,0 +1,218 @@
+"""The exact prompt of any answer: word for word what the model was sent, and never pretended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+from langchain_core.messages import AnyMessage
+
+from errors import TurnUnknown
+from graph.agent import Agent
+from graph.context import digest
+from graph.exact import Exact, exact
+from memory import Memory
+from store import Finished
+from tests.graph.conftest import OpenAgent
+from tests.graph.recalling import folding, noting, ready, settled, tell
+from tests.graph.talk import calling, done, prompts, question, say, talk, topic
+
+NewSession = Callable[[Agent], str]
+ERASURES: dict[str, Callable[[Agent, Memory, str], object]] = {
+    "erase": lambda agent, memory, session: memory.erase(agent.tenant, session),
+    "erase_user": lambda agent, memory, session: memory.erase_user(agent.tenant),
+    "forget": lambda agent, memory, session: memory.forget(agent.tenant, session, "item 1", turn=7),
+    "remove_entity": lambda agent, memory, session: memory.remove_entity(agent.tenant, session, "item 1"),
+    "delete": lambda agent, memory, session: agent.delete_session(session),
+}
+
+
+def text(found: Exact, name: str) -> str:
+    part = next(each for each in found.parts if each.name == name)
+    assert part.missing is None
+    return "\n".join(piece.text for piece in part.pieces)
+
+
+def missing(found: Exact) -> dict[str, str]:
+    return {each.name: each.missing for each in found.parts if each.missing}
+
+
+def check(agent: Agent, session: str, number: int, sent: int = -1) -> Exact:
+    """Every piece that is shown was sent, and together they are what was sent."""
+    found = exact(agent, session, number)
+    whole = "\n".join(str(each.text) for each in prompts(agent)[sent])
+    turn = agent.store.turn(session, number)
+    assert turn is not None
+    assert turn.report is not None
+    assert turn.report["digest"] == digest(cast("list[AnyMessage]", prompts(agent)[sent]))
+    assert [each.name for each in found.parts] == [part["name"] for part in turn.report["parts"] if part["tokens"]]
+    for part in found.parts:
+        for piece in part.pieces:
+            assert piece.text in whole or not piece.text or piece.speaker == "assistant"
+    assert found.proven
+    return found
+
+
+def test_every_answer_of_a_long_talk_shows_word_for_word_what_was_sent(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 12))
+    for number in range(1, 12):
+        check(one, own, number, number - 1)
+    found = exact(one, own, 11)
+    assert topic(10) in text(found, "recent")
+    assert topic(10) not in text(found, "summaries")
+    assert "[1-3턴]" in text(found, "summaries")
+    assert text(found, "question") == question(11)
+
+
+def test_the_summary_that_was_sent_is_shown_whatever_became_of_it_later(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 5))
+    one.edit_summary(own, 1, f"{topic(1)} 직접 고친 요약")
+    talk(one, own, [5])
+    one.choose_summary(own, 1, 1)
+    talk(one, own, [6])
+    assert ["직접 고친" in text(check(one, own, number, number - 1), "summaries") for number in (4, 5, 6)] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_tool_calls_and_results_are_shown(agent: OpenAgent, session: NewSession) -> None:
+    one = agent([calling("calculate", expression="15*24"), "360입니다."])
+    own = session(one)
+    done(say(one, own, "15 곱하기 24를 계산해 줄래?"))
+    found = check(one, own, 1)
+    assert "15*24" in text(found, "current")
+    assert "360" in text(found, "current")
+
+
+def test_a_casual_turn_shows_its_short_prompt(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, [1, 2])
+    done(say(one, own, "고마워!"))
+    assert [each.name for each in check(one, own, 3).parts] == ["system", "question"]
+
+
+def test_an_answer_on_another_branch_shows_its_own_past(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 4))
+    done(list(one.again(own, 2, question(7))))
+    talk(one, own, [8])
+    assert topic(7) in text(check(one, own, 3), "recent")
+    one.switch(own, 2, 0)
+    assert topic(2) in text(check(one, own, 3, 2), "recent")
+
+
+def test_a_fork_shows_the_prompts_of_its_turns(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 6))
+    assert exact(one, one.fork(own, 5), 5).proven
+
+
+def test_a_system_prompt_is_shown_as_it_was_sent_though_it_is_worded_otherwise_now(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, [1])
+    other = agent(memory=False)
+    done(say(other, own, question(2)))
+    first, second = exact(other, own, 1), exact(other, own, 2)
+    assert text(first, "system") == str(prompts(one)[0][0].text)
+    assert text(second, "system") == str(prompts(other)[0][0].text)
+
+
+def test_memory_is_shown_as_it_was_given(agent: OpenAgent) -> None:
+    one = ready(agent(noting, folding, memory=True))
+    own = one.store.create_session("en", 0.3).id
+    tell(one, own, range(1, 15))
+    texts = {text(check(one, own, number, number - 1), "memory") for number in range(8, 15)}
+    assert len(texts) > 1
+    assert all("$100" in each for each in texts)
+
+
+@pytest.mark.parametrize("how", ERASURES)
+def test_what_is_erased_of_the_memory_is_nowhere_in_what_is_kept_of_prompts(agent: OpenAgent, how: str) -> None:
+    one = ready(agent(noting, folding, memory=True))
+    assert one.memory is not None
+    own = one.store.create_session("en", 0.3).id
+    tell(one, own, range(1, 8))
+    assert "$100" in text(exact(one, own, 7), "memory")
+    ERASURES[how](one, one.memory, own)
+    assert one.memory.given(one.tenant, own) == {}
+    if how != "delete":
+        assert missing(exact(one, own, 7)) == {"memory": "gone", "entities": "gone"}
+        assert not exact(one, own, 7).proven
+
+
+def test_erasing_one_session_takes_what_it_left_out_of_the_prompts_of_others(agent: OpenAgent) -> None:
+    one = ready(agent(noting, folding, memory=True))
+    assert one.memory is not None
+    first, second = (one.store.create_session("en", 0.3).id for _ in range(2))
+    tell(one, first, range(1, 7))
+    done(say(one, second, "What does the first item cost?"))
+    settled(one)
+    assert "$100" in text(exact(one, second, 1), "memory")
+    one.delete_session(first)
+    assert one.memory.given(one.tenant, second) == {}
+    assert "memory" in missing(exact(one, second, 1))
+
+
+def test_what_is_read_before_an_erasure_is_not_kept_after_it(agent: OpenAgent) -> None:
+    one = ready(agent(noting, folding, memory=True))
+    assert one.memory is not None
+    own = one.store.create_session("en", 0.3).id
+    tell(one, own, range(1, 7))
+    one.memory.erase(one.tenant, own)
+    one.memory.give(one.tenant, own, {"mark": "what was read earlier"}, since=0.0)
+    assert one.memory.given(one.tenant, own) == {}
+
+
+def test_a_text_is_kept_once_however_often_it_is_given(agent: OpenAgent) -> None:
+    one = ready(agent(noting, folding, memory=True))
+    assert one.memory is not None
+    own = one.store.create_session("en", 0.3).id
+    tell(one, own, range(1, 11))
+    given = [each for number in range(1, 11) for each in _marks(one, own, number)]
+    assert set(one.memory.given(one.tenant, own)) == set(given)
+    assert len(given) > len(set(given))
+
+
+def _marks(agent: Agent, session: str, number: int) -> list[str]:
+    turn = agent.store.turn(session, number)
+    assert turn is not None
+    assert turn.report is not None
+    return [part["mark"] for part in turn.report["parts"] if part["name"] in ("memory", "entities")]
+
+
+def test_an_answer_from_before_texts_were_kept_says_so(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 6))
+    turn = one.store.turn(own, 5)
+    assert turn is not None
+    assert turn.report is not None
+    old = {name: value for name, value in turn.report.items() if name != "digest"}
+    old["parts"] = [{name: each[name] for name in ("name", "tokens", "budget", "items")} for each in old["parts"]]
+    assert turn.answer is not None
+    assert turn.messages is not None
+    one.store.finish_turn(own, 5, Finished("done", turn.answer, turn.messages, report=old))
+    found = exact(one, own, 5)
+    assert missing(found) == {"system": "old", "time": "old"}
+    assert "[1-3턴]" in text(found, "summaries")
+    assert not found.proven
+
+
+def test_a_turn_without_a_prompt_is_told(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    with pytest.raises(TurnUnknown):
+        exact(one, own, 1)

@@ -1,0 +1,117 @@
+"""What the next prompt will hold is what it then holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from graph.agent import Agent
+from graph.preview import Preview, preview
+from store import Store
+from store.portable import export, import_
+from tests.graph.conftest import OpenAgent
+from tests.graph.recalling import fact, folding, noting, ready, tell
+from tests.graph.talk import done, question, say, summary_calls, talk
+
+NewSession = Callable[[Agent], str]
+Held = dict[str, tuple[int, list[str]]]
+
+
+def held(parts: list[dict[str, object]]) -> Held:
+    """Tokens and items by part, the question's aside."""
+    return {
+        str(each["name"]): (int(str(each["tokens"])), list(each["items"]))  # type: ignore[call-overload]
+        for each in parts
+        if each["name"] != "question"
+    }
+
+
+def coming(agent: Agent, session: str) -> Held:
+    return held(preview(agent, session).report.plain()["parts"])
+
+
+def sent(agent: Agent, session: str, number: int) -> Held:
+    turn = agent.store.turn(session, number)
+    assert turn is not None
+    assert turn.report is not None
+    return held(turn.report["parts"])
+
+
+def test_it_is_what_the_next_prompt_holds(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, [1])
+    for number in range(2, 12):
+        assert one.background.idle(20)
+        expected = coming(one, own)
+        talk(one, own, [number])
+        assert sent(one, own, number) == expected, number
+
+
+def test_memory_and_entities_are_in_it(agent: OpenAgent) -> None:
+    one = ready(agent(noting, folding, memory=True, changing=lambda _: ()))
+    own = one.store.create_session("en", 0.3).id
+    tell(one, own, range(1, 8))
+    expected = coming(one, own)
+    assert {"memory", "entities"} <= set(expected)
+    done(say(one, own, fact(8)))
+    assert sent(one, own, 8) == expected
+
+
+def test_an_imported_chat_gets_as_many_summaries_as_one_turn_makes(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 33))
+    copy = imported(one.store, own)
+    seen = preview(one, copy)
+    assert len(seen.making) == 8
+    assert ranges(seen)[:2] == ["1-3", "4-6"]
+    done(say(one, copy, question(33)))
+    items = {name: items for name, (_, items) in sent(one, copy, 33).items()}
+    assert items == {part.name: list(part.items) for part in seen.report.parts if part.name != "question"}
+
+
+def test_after_a_summary_failed_its_turns_are_due_again(agent: OpenAgent, session: NewSession) -> None:
+    one = agent(utility=lambda messages: "")
+    own = session(one)
+    talk(one, own, range(1, 6))
+    assert preview(one, own).making == ("1-3",)
+    talk(one, own, [6])
+    assert preview(one, own).making == ("1-3", "4-6")
+
+
+def test_it_calls_no_model_and_writes_nothing(agent: OpenAgent, session: NewSession) -> None:
+    one = agent(ahead=False)
+    own = session(one)
+    talk(one, own, range(1, 4))
+    before = (one.store.session(own), one.state(own), one.store.ledger.summaries(own), summary_calls(one))
+    assert preview(one, own).making == ("1-3",)
+    assert (one.store.session(own), one.state(own), one.store.ledger.summaries(own), summary_calls(one)) == before
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_a_summary_that_is_still_to_be_made_counts_at_its_length(
+    agent: OpenAgent, session: NewSession, rate: float
+) -> None:
+    one = agent(ahead=False)
+    own = session(one)
+    talk(one, own, range(1, 4))
+    one.store.set_rate(own, rate)
+    expected, _ = coming(one, own)["summaries"]
+    talk(one, own, [4])
+    actual, _ = sent(one, own, 4)["summaries"]
+    assert abs(actual - expected) < 0.4 * actual
+
+
+def imported(store: Store, session: str) -> str:
+    """A copy without summaries, as an import from elsewhere."""
+    data = json.loads(export(store, session))
+    data["summaries"] = []
+    (made,) = import_(store, json.dumps(data).encode(), 10_000_000, len).sessions
+    return made
+
+
+def ranges(seen: Preview) -> list[str]:
+    return [item for part in seen.report.parts if part.name == "summaries" for item in part.items]
