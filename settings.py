@@ -139,6 +139,12 @@ class Settings(BaseSettings):
         False, description="Give the model its long-term memory only when it asks for it by tool."
     )
     user_memory: bool = Field(True, description="Start new sessions from what earlier sessions of the user left.")
+    tenant: str = Field(
+        "local",
+        min_length=1,
+        max_length=100,
+        description="Name of this installation in Redis: two on one Redis, each with a database of its own, need two.",
+    )
     retrieval: bool = Field(True, description="Answers from documents: the tool search_documents.")
     retrieval_first: bool = Field(
         False, description="Search the documents before every answer instead of letting the model decide."

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from errors import BadImport, SessionUnknown, StoreUnavailable
-from graph.engine import TENANT
 from memory import USER, Memory
 from settings import Settings
 from store import Store
@@ -32,7 +31,7 @@ def opened(settings: Settings) -> Iterator[tuple[Memory, Store]]:
 def cleanup(settings: Settings) -> dict[str, int]:
     """Erases memories of sessions that are gone, and leftovers; counts of ``orphans``, ``leftovers``, ``digests``."""
     with opened(settings) as (memory, store):
-        return memory.cleanup(lambda _tenant, session: _exists(store, session))
+        return memory.cleanup(settings.tenant, lambda session: _exists(store, session))
 
 
 def export(settings: Settings, file: Path) -> int:
@@ -41,7 +40,7 @@ def export(settings: Settings, file: Path) -> int:
     Raises ``StoreUnavailable`` when the file cannot be written.
     """
     with opened(settings) as (memory, _):
-        data = memory.export(TENANT, USER)
+        data = memory.export(settings.tenant, USER)
     try:
         file.touch(mode=0o600)
         file.write_text(json.dumps(data, ensure_ascii=False, indent=1), "utf-8")
@@ -59,13 +58,13 @@ def import_(settings: Settings, file: Path) -> int:
     if not isinstance(data, dict):
         raise BadImport(reason="it holds no object")
     with opened(settings) as (memory, _):
-        return memory.import_(TENANT, data, USER)
+        return memory.import_(settings.tenant, data, USER)
 
 
 def erase(settings: Settings) -> int:
     """Erases all memory of the user, everywhere; returns how many memories."""
     with opened(settings) as (memory, _):
-        return memory.erase_user(TENANT, USER)
+        return memory.erase_user(settings.tenant, USER)
 
 
 def _exists(store: Store, session: str) -> bool:

@@ -147,6 +147,7 @@ def open_agent(settings: Settings, models: Callable[[], ModelSet] | None = None)
         models=resolve,
         background=Background(yields=lambda: resolve.known is not None and resolve.known.alone),
         memory=Memory.open(settings, store) if settings.memory else None,
+        tenant=settings.tenant,
         library=_library(settings, store),
     )
     trash.plan(agent, agent.delete_session)

@@ -25,9 +25,6 @@ from store.checkpoint import Checkpoints
 from store.database import translated
 from store.lock import SessionLock
 
-TENANT = "local"
-"""The tenant of doors that know only one."""
-
 
 @dataclass(frozen=True)
 class Engine:
@@ -35,8 +32,8 @@ class Engine:
 
     ``models`` resolves the models on first use and may take long or raise; ``changing`` gives what is placed just
     before the question. ``yields``: whether side work pauses while a turn with these models runs; None: as the side
-    worker has it. ``memory`` is None when the settings turn it off; ``tenant`` and ``user`` say whose it is;
-    ``library`` (the documents) is None when the setting ``retrieval`` is off.
+    worker has it. ``memory`` is None when the settings turn it off; ``tenant`` (the setting) and ``user`` say whose it
+    is; ``library`` (the documents) is None when the setting ``retrieval`` is off.
     """
 
     settings: Settings
@@ -50,7 +47,7 @@ class Engine:
     tools: Sequence[BaseTool] = TOOLS
     yields: Callable[[], bool] | None = None
     memory: Memory | None = None
-    tenant: str = TENANT
+    tenant: str = "local"
     user: str = USER
     library: Library | None = None
 

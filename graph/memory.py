@@ -18,7 +18,7 @@ from graph.engine import Engine
 from graph.report import LeftOut
 from graph.tool import memory_tools
 from graph.tool.reach import Reach
-from memory import Due, MemoryView, Turn
+from memory import Due, MemoryView, Patience, Turn
 from memory.state import fitted
 from model.modelset import ModelSet
 from model.stream import Stopped
@@ -38,19 +38,24 @@ SETTLE_SECONDS = 2.0
 # --- before the answer --------------------------------------------------------------------------
 
 
-def before(engine: Engine, session: Session, models: ModelSet, number: int) -> MemoryView | None:
-    """What memory holds before turn ``number``; None where the settings turn it off. Never raises."""
+def before(
+    engine: Engine, session: Session, models: ModelSet, number: int, patience: Patience | None = None
+) -> MemoryView | None:
+    """What memory holds before turn ``number``; None where the settings turn it off. Never raises.
+
+    ``patience``: how long this turn waits for Redis, in all that it asks of it.
+    """
     if engine.memory is None:
         return None
     try:
-        return view(engine, session, models, number)
+        return view(engine, session, models, number, patience or Patience())
     except Exception as error:  # a turn does without its memory rather than fail
         log.error("memory could not be read: %s", trace(error))
         return MemoryView(away=True)
 
 
-def view(engine: Engine, session: Session, models: ModelSet, number: int) -> MemoryView:
-    """The session's memory before turn ``number``, in line with the path that its conversation is on."""
+def view(engine: Engine, session: Session, models: ModelSet, number: int, patience: Patience) -> MemoryView:
+    """The session's memory before turn ``number``, in line with the path that its conversation is on; else away."""
     assert engine.memory is not None
     titles = max(models.count(render(name, session.language, **{name: ""})) for name in ("memory", "entities"))
 
@@ -62,12 +67,13 @@ def view(engine: Engine, session: Session, models: ModelSet, number: int) -> Mem
             session.language,
             user=engine.user,
             count=lambda text: models.count(text) + titles,
+            patience=patience,
         )
 
     found = seen()
     if found.away or _in_line(engine, session.id, found, number - 1):
         return found
-    return seen() if follow(engine, session.id, number - 1) else found
+    return seen() if follow(engine, session.id, number - 1, patience) else MemoryView(away=True)
 
 
 def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple[Changing, ...]:
@@ -102,18 +108,24 @@ def keep(engine: Engine, session_id: str, given: Sequence[Changing], since: floa
 
 
 def unfolded(found: MemoryView | None) -> int | None:
-    """The first turn that waits for the memory: its summary must not leave the context yet. None when no turn does."""
-    return min(found.waiting, default=None) if found is not None else None
+    """The first turn that waits for the memory: its summary must not leave the context yet. None when no turn does.
+
+    While memory is away nobody knows which turns it holds, nor is it given: none may leave.
+    """
+    if found is None:
+        return None
+    return 1 if found.away else min(found.waiting, default=None)
 
 
-def tools(engine: Engine, session: Session, number: int) -> list[BaseTool]:
+def tools(engine: Engine, session: Session, number: int, patience: Patience | None = None) -> list[BaseTool]:
     """``recall_memory``, ``remember`` and ``forget`` for turn ``number``."""
     if engine.memory is None:
         return []
-    return memory_tools(Reach(engine.memory, engine.tenant, session.id, number, session.language, engine.user))
+    reach = Reach(engine.memory, engine.tenant, session.id, number, session.language, engine.user, patience)
+    return memory_tools(reach)
 
 
-def follow(engine: Engine, session_id: str, last: int) -> bool:
+def follow(engine: Engine, session_id: str, last: int, patience: Patience | None = None) -> bool:
     """Bring the memory in line with the path up to turn ``last``: it was edited, switched, forked, imported or cut off.
 
     False while Redis is away.
@@ -125,7 +137,7 @@ def follow(engine: Engine, session_id: str, last: int) -> bool:
         rows = engine.store.turns_between(session_id, first, last)
         return [noted(row) for row in rows if row.status != "running"]
 
-    return engine.memory.follow(engine.tenant, session_id, turns, last, user=engine.user)
+    return engine.memory.follow(engine.tenant, session_id, turns, last, user=engine.user, patience=patience)
 
 
 def _in_line(engine: Engine, session_id: str, found: MemoryView, last: int) -> bool:
@@ -140,8 +152,8 @@ def _in_line(engine: Engine, session_id: str, found: MemoryView, last: int) -> b
 # --- after the answer ---------------------------------------------------------------------------
 
 
-def after(engine: Engine, session_id: str, number: int) -> None:
-    """Notes the finished turn and plans what is due; in the user's path, so it waits 300 ms for Redis at most."""
+def after(engine: Engine, session_id: str, number: int, patience: Patience | None = None) -> None:
+    """Notes the finished turn and plans what is due; in the user's path, so it waits no longer than the turn may."""
     if engine.memory is None:
         return
     try:
@@ -149,7 +161,14 @@ def after(engine: Engine, session_id: str, number: int) -> None:
         if row is not None:
             said = noted(row)
             engine.memory.note_turn(
-                engine.tenant, session_id, number, said.question, said.answer, tools=said.tools, user=engine.user
+                engine.tenant,
+                session_id,
+                number,
+                said.question,
+                said.answer,
+                tools=said.tools,
+                user=engine.user,
+                patience=patience,
             )
         engine.background.submit(key(session_id), partial(_fold_session, engine, session_id))
     except Exception as error:  # the answer is there: the next turn makes up for what was missed
@@ -189,7 +208,7 @@ def _fold_all(engine: Engine, stop: threading.Event) -> None:
     assert engine.memory is not None
     if engine.memory.wait(SETTLE_SECONDS):
         engine.memory.settle(SETTLE_SECONDS)  # the archive lists what waits
-        _fold(engine, engine.memory.due_all(), stop)
+        _fold(engine, engine.memory.due_all(engine.tenant), stop)
 
 
 def _fold(engine: Engine, due: Sequence[Due], stop: threading.Event) -> None:

@@ -31,6 +31,7 @@ from graph.event import Done, Event, Failed
 from graph.finish import failed, finished, turn_messages
 from graph.runtime import Notes, TurnContext
 from graph.state import ChatState
+from memory import Patience
 from store import Session, Turn
 from store.database import translated
 from text.clean import clean
@@ -139,6 +140,7 @@ class _Run:
     began: float = field(default_factory=time.monotonic)
     state: ChatState | None = None
     context: TurnContext | None = None
+    patience: Patience = field(default_factory=Patience)
 
     def drive(self, text: str | None) -> Ended:
         """Runs the graph and returns how the turn ended; ``text`` is None for the same turn again."""
@@ -172,9 +174,9 @@ class _Run:
     def _context(self) -> TurnContext:
         background, models, notes = self.engine.background, self.engine.models(), Notes()
         search = documents.search(self.engine, models, notes, self.session.language, self.stop, self.emit)
-        remembering = memory.tools(self.engine, self.session, self.number)
+        remembering = memory.tools(self.engine, self.session, self.number, self.patience)
         looked = time.time()
-        remembered = memory.before(self.engine, self.session, models, self.number)
+        remembered = memory.before(self.engine, self.session, models, self.number, self.patience)
         parts = memory.parts(remembered, self.engine, self.session.language)
         memory.keep(self.engine, self.session.id, parts, looked)
         return TurnContext(
@@ -224,7 +226,7 @@ class _Run:
             if self.context is not None and (system := self.context.notes.system):
                 self.engine.store.wordings.keep(mark(system), system)
             title.plan(self.engine, self.session.id, self.number)
-            memory.after(self.engine, self.session.id, self.number)
+            memory.after(self.engine, self.session.id, self.number, self.patience)
         except GieokError as error:
             log.warning("after turn %d: %s", self.number, error.code)
 

@@ -3,8 +3,9 @@
 ``Memory`` is the door; everything else here is behind it.
 """
 
+from memory.link import Patience
 from memory.memory import USER, Due, FoldReport, Memory
 from memory.state import Entity, Rejection, Turn, Version
 from memory.view import MemoryView
 
-__all__ = ["USER", "Due", "Entity", "FoldReport", "Memory", "MemoryView", "Rejection", "Turn", "Version"]
+__all__ = ["USER", "Due", "Entity", "FoldReport", "Memory", "MemoryView", "Patience", "Rejection", "Turn", "Version"]

@@ -34,6 +34,11 @@ class Scope:
         return [self.key(part) for part in PARTS]
 
 
+def pattern(tenant: str | None = None) -> str:
+    """What the ``meta`` keys of a tenant's memories match in ``SCAN``; of all tenants by default."""
+    return f"chat:{{{'' if tenant is None else f'{encoded(tenant)}:'}*}}:meta"
+
+
 def encoded(text: str) -> str:
     """The text without colons, braces, ``@``, ``~``, white space or line breaks; other letters stay readable.
 

@@ -1,8 +1,9 @@
 """The way to Redis, and what is known about whether it can be used now.
 
-Nothing in a user's path waits for Redis: a call there gets ``USER_SECONDS`` at most, whatever hangs (name look-up,
-handshake, a stopped server), and after a failure every call is refused at once until a thread of the link's own has
-reached Redis again (issue «Redis down»).
+Nothing in a user's path waits long for Redis: all calls of a turn together get ``USER_SECONDS`` (``Patience``),
+whatever hangs (name look-up, handshake, a stopped server), and after a failure every call is refused at once until a
+thread of the link's own has reached Redis again (issue «Redis down»). Only waiting for Redis counts, not what the
+database takes meanwhile.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from redis import RedisError
-from redis.exceptions import RedisClusterException
+from redis import RedisError, UnixDomainSocketConnection
+from redis.exceptions import ClusterError, ReadOnlyError, RedisClusterException, ResponseError
+from redis.exceptions import TimeoutError as Slow
 
 from errors import GieokError, MemoryAway, trace
 from memory import address
@@ -26,8 +31,6 @@ from memory.address import Address, Client
 from memory.server import Server
 
 USER_SECONDS = 0.25
-_ANSWER_SECONDS = 0.14
-"""Longest wait for one answer over a Unix socket: a user's call has two at most."""
 PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
 """Seconds between tries to reach Redis again; the last one repeats."""
 
@@ -35,7 +38,49 @@ _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _FAILURES = (RedisError, RedisClusterException, OSError)
 STARTING = "it is being started"
-_UNDERSTOOD = ("WRONGTYPE", "ERR ", "NOPERM")  # an answer: the server is there
+SLOW = f"no answer within {USER_SECONDS:g} s"
+
+
+@dataclass
+class Patience:
+    """How long somebody still waits for Redis, in seconds; one for all calls of a turn."""
+
+    left: float = USER_SECONDS
+
+
+class _Waiting(threading.local):
+    until = 0.0
+
+
+_waiting = _Waiting()
+"""When this thread stops waiting for Redis, on the monotonic clock."""
+
+
+class _Prompt(UnixDomainSocketConnection):
+    """Sends and reads until ``_waiting.until``: over a Unix socket nothing else can hang, so no thread is needed."""
+
+    def send_packed_command(self, *args: Any, **named: Any) -> Any:
+        self._hurry()
+        return super().send_packed_command(*args, **named)  # type: ignore[no-untyped-call]
+
+    def read_response(self, *args: Any, **named: Any) -> Any:
+        self._hurry()
+        return super().read_response(*args, **named)
+
+    def _hurry(self) -> None:
+        socket: Any = self._sock
+        if socket is not None:
+            socket.settimeout(max(0.001, _waiting.until - time.monotonic()))
+
+
+class _Quick:
+    """The client as a waiting user gets it: each command takes what it waits from the patience."""
+
+    def __init__(self, link: Link, behind: Client, patience: Patience) -> None:
+        self._link, self.behind, self._patience = link, behind, patience
+
+    def __getattr__(self, command: str) -> Callable[..., Any]:
+        return partial(self._link.within, self._patience, getattr(self.behind, command))
 
 
 class Link:
@@ -50,7 +95,7 @@ class Link:
         self.where = self._address.shown if self._address else str(folder)
         self._back = back
         self._client: Client = None
-        self._prompt: Client = None  # over a Unix socket: connecting cannot hang, so no other thread is needed
+        self._prompt: Client = None  # over a Unix socket
         self._reason: str | None = STARTING
         self._change = threading.Condition()
         self._closed = threading.Event()
@@ -68,21 +113,31 @@ class Link:
         with self._change:
             return self._change.wait_for(lambda: self._reason is None, seconds)
 
-    def quick(self, work: Callable[[Client], _T]) -> _T:
-        """Do ``work`` for a waiting user: within ``USER_SECONDS``, or ``MemoryAway``.
+    def quick(self, work: Callable[[Client], _T], patience: Patience | None = None) -> _T:
+        """Do ``work`` for a waiting user, who waits for Redis as long as the patience lasts; then ``MemoryAway``.
 
-        Work that was too late may still take effect.
+        A command that was too late may still take effect.
         """
         if self._reason is not None:
             raise self._gone(self._reason)
-        if self._prompt is not None:
-            return self._do(work, self._prompt)
+        return self._do(work, _Quick(self, self._prompt or self._client, patience or Patience()))
+
+    def within(self, patience: Patience, command: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """One command of a waiting user's; ``MemoryAway`` when the patience is over."""
+        if patience.left <= 0:
+            raise self._gone(SLOW)
+        began = time.monotonic()
         try:
-            return self._hands.submit(self.run, work).result(USER_SECONDS)
-        except TooLate:
-            raise self._lost(f"no answer within {USER_SECONDS:g} s") from None
+            if self._prompt is not None:
+                _waiting.until = began + patience.left
+                return command(*args, **named)
+            return self._hands.submit(command, *args, **named).result(patience.left)
+        except (TooLate, Slow):
+            raise self._lost(SLOW) from None
         except RuntimeError as error:  # the link was closed meanwhile
             raise self._gone("it is closed") from error
+        finally:
+            patience.left -= time.monotonic() - began
 
     def run(self, work: Callable[[Client], _T]) -> _T:
         """Do ``work`` in the background: as long as the sockets allow, or ``MemoryAway``."""
@@ -105,7 +160,7 @@ class Link:
             return work(client)
         except _FAILURES as error:
             reason = f"{type(error).__name__}: {error}"
-            raise (self._gone if str(error).startswith(_UNDERSTOOD) else self._lost)(reason) from error
+            raise (self._gone if answered(error) else self._lost)(reason) from error
 
     def _gone(self, reason: str) -> MemoryAway:
         return MemoryAway(where=self.where, reason=reason)
@@ -157,7 +212,9 @@ class Link:
         where = self._address or Address("plain", f"unix://{self._embedded()}")
         made = address.client(where)
         made.ping()
-        self._prompt = address.client(where, _ANSWER_SECONDS) if where.url.startswith("unix:") else None
+        if where.url.startswith("unix:"):
+            self._prompt = address.client(where)
+            self._prompt.connection_pool.connection_class = _Prompt
         return address.clustered(where, made) or made
 
     def _embedded(self) -> str:
@@ -169,3 +226,8 @@ class Link:
             if client is not None:
                 with contextlib.suppress(*_FAILURES):
                     client.close()
+
+
+def answered(error: Exception) -> bool:
+    """Whether this is a refusal of a server that is there, such as WRONGTYPE, and the same one is still to be asked."""
+    return isinstance(error, ResponseError) and not isinstance(error, ClusterError | ReadOnlyError)

@@ -1,8 +1,9 @@
 """The door to long-term memory: one value with plain arguments, shared by all sessions of a process (design §6).
 
-Calls of a user's path (``context``, ``note_turn``, ``remember``, ``forget``) never wait more than 300 ms for Redis and
-never fail because it is away: reading degrades to a view with ``away``, writing waits in the database and reaches Redis
-when it is back. ``fold`` belongs in the background. Calls of the panel raise ``MemoryAway``.
+Calls of a user's path (``context``, ``note_turn``, ``remember``, ``forget``, ``follow``, ``recall``) wait 250 ms for
+Redis at most, all calls of a turn together where they are given one ``Patience``, and never fail because it is away:
+reading degrades to a view with ``away``, writing waits in the database and reaches Redis when it is back. ``fold``
+belongs in the background. Calls of the panel raise ``MemoryAway``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
 from memory.known import Known
-from memory.link import STARTING, Link
+from memory.link import STARTING, Link, Patience
 from memory.state import (
     KEY_CHARS,
     MOST_PINS,
@@ -89,7 +90,7 @@ class Memory:
         self._given: dict[Scope, frozenset[str]] = {}
         self._call: Callable[[], None] = lambda: None
         self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
-        self._upkeep = Upkeep(self._archive, self._redis, self._apply)
+        self._upkeep = Upkeep(self._archive, self._redis, settings.tenant, self._apply)
         self._link = Link(settings.redis_url, settings.data_dir / "memory", self._back)
         self._upkeep.start(self._link)
 
@@ -130,7 +131,14 @@ class Memory:
     # --- a user's path --------------------------------------------------------------------------
 
     def context(
-        self, tenant: str, session: str, language: str = "ko", *, user: str = USER, count: Count = estimate
+        self,
+        tenant: str,
+        session: str,
+        language: str = "ko",
+        *,
+        user: str = USER,
+        count: Count = estimate,
+        patience: Patience | None = None,
     ) -> MemoryView:
         """What the context gets: memory and entities within their budgets, in tokens by ``count``.
 
@@ -138,7 +146,7 @@ class Memory:
         """
         scope = Scope(tenant, session)
         try:
-            state, base = self._link.quick(lambda client: self._with_base(client, scope, user))
+            state, base = self._link.quick(lambda client: self._with_base(client, scope, user), patience)
         except MemoryAway as error:
             return MemoryView(away=True, reason=str(error.values.get("reason", "")))
         rooms = (self._settings.budget_memory, self._settings.budget_entities)
@@ -160,7 +168,16 @@ class Memory:
         return self._archive.given(Scope(tenant, session))
 
     def note_turn(
-        self, tenant: str, session: str, number: int, question: str, answer: str, *, tools: str = "", user: str = USER
+        self,
+        tenant: str,
+        session: str,
+        number: int,
+        question: str,
+        answer: str,
+        *,
+        tools: str = "",
+        user: str = USER,
+        patience: Patience | None = None,
     ) -> bool:
         """Take in a finished turn, once, however often it is noted; False when it waits for Redis.
 
@@ -168,26 +185,45 @@ class Memory:
         and state blocks do not belong in any argument.
         """
         turn = fitted(Turn(number, question, answer, tools))
-        return self._write(Scope(tenant, session), user, "turn", asdict(turn))
+        return self._write(Scope(tenant, session), user, "turn", asdict(turn), patience)
 
-    def remember(self, tenant: str, session: str, key: str, value: str, *, turn: int, user: str = USER) -> bool:
+    def remember(
+        self,
+        tenant: str,
+        session: str,
+        key: str,
+        value: str,
+        *,
+        turn: int,
+        user: str = USER,
+        patience: Patience | None = None,
+    ) -> bool:
         """Keep a value under a key; the same key is overwritten. False when it waits for Redis.
 
         Raises ``MemoryTooLarge``.
         """
-        return self._write(Scope(tenant, session), user, "remember", asdict(entity(key, value, turn)))
+        return self._write(Scope(tenant, session), user, "remember", asdict(entity(key, value, turn)), patience)
 
-    def forget(self, tenant: str, session: str, what: str, *, turn: int, user: str = USER) -> bool:
+    def forget(
+        self, tenant: str, session: str, what: str, *, turn: int, user: str = USER, patience: Patience | None = None
+    ) -> bool:
         """Drop an entity by its key, and statements that say this; turns so far do not bring it back.
 
         False when it waits for Redis. Raises ``MemoryTooLarge``.
         """
         data = {"what": checked("statement", what, PIN_CHARS), "turn": turn, "at": time.time()}
         self._drop_given(Scope(tenant, session))
-        return self._write(Scope(tenant, session), user, "forget", data)
+        return self._write(Scope(tenant, session), user, "forget", data, patience)
 
     def follow(
-        self, tenant: str, session: str, turns: Callable[[int], Sequence[Turn]], last: int, *, user: str = USER
+        self,
+        tenant: str,
+        session: str,
+        turns: Callable[[int], Sequence[Turn]],
+        last: int,
+        *,
+        user: str = USER,
+        patience: Patience | None = None,
     ) -> bool:
         """Bring the memory in line with the path of a conversation that may have been edited, switched or imported.
 
@@ -197,7 +233,7 @@ class Memory:
         """
         scope = Scope(tenant, session)
         try:
-            self._link.quick(lambda client: self._follow(client, scope, turns, last, user))
+            self._link.quick(lambda client: self._follow(client, scope, turns, last, user), patience)
         except MemoryAway:
             return False
         self._upkeep.changed(scope)
@@ -218,11 +254,20 @@ class Memory:
         self._upkeep.changed(copy)
         return True
 
-    def recall(self, tenant: str, session: str, query: str, *, user: str = USER, limit: int = 8) -> list[str]:
+    def recall(
+        self,
+        tenant: str,
+        session: str,
+        query: str,
+        *,
+        user: str = USER,
+        limit: int = 8,
+        patience: Patience | None = None,
+    ) -> list[str]:
         """What memory knows about something, best first: its own sentences, entities, earlier versions and turns."""
         scope = Scope(tenant, session)
         try:
-            state, base = self._link.quick(lambda client: self._with_base(client, scope, user))
+            state, base = self._link.quick(lambda client: self._with_base(client, scope, user), patience)
         except MemoryAway:
             kept = self._archive.load(scope)
             state, base = (kept[0] if kept else State()), None
@@ -239,10 +284,10 @@ class Memory:
             return []
         return found + (self._left_over(tenant, session, user) if self._settings.user_memory else [])
 
-    def due_all(self) -> list[Due]:
-        """Everything that should be folded, for a start of the app."""
+    def due_all(self, tenant: str) -> list[Due]:
+        """Everything of a tenant that should be folded, for a start of the app."""
         found = []
-        for scope, user, _, waiting, _ in self._archive.scopes():
+        for scope, user, _, waiting, _ in self._archive.scopes(tenant):
             if scope.session and waiting:
                 found += [each for each in self.due(scope.tenant, scope.session, user=user) if each not in found]
         return found
@@ -432,9 +477,9 @@ class Memory:
         self._absent = {}
         return portable.import_(self._link, self._redis, self._archive, tenant, user, data)
 
-    def cleanup(self, known: Callable[[str, str], bool]) -> dict[str, int]:
-        """Erase memories of sessions that do not exist any more (``known(tenant, session)``), and other leftovers."""
-        return portable.cleanup(self._link, self._redis, self._archive, known)
+    def cleanup(self, tenant: str, known: Callable[[str], bool]) -> dict[str, int]:
+        """Erase a tenant's memories of sessions that do not exist any more (``known(session)``), and leftovers."""
+        return portable.cleanup(self._link, self._redis, self._archive, tenant, known)
 
     # --- inside ---------------------------------------------------------------------------------
 
@@ -516,11 +561,13 @@ class Memory:
         base = base if base.revision else self._state(client, owner)
         return state, None if base.apart else base
 
-    def _write(self, scope: Scope, user: str, kind: str, data: dict[str, Any]) -> bool:
+    def _write(
+        self, scope: Scope, user: str, kind: str, data: dict[str, Any], patience: Patience | None = None
+    ) -> bool:
         """To Redis, or to the queue when it is away."""
         each = Queued(0, scope, user, kind, data)
         try:
-            self._link.quick(lambda client: self._apply(client, each))
+            self._link.quick(lambda client: self._apply(client, each), patience)
         except MemoryAway:
             self._archive.queue(scope, user, kind, data)
             return False
@@ -588,9 +635,8 @@ class Memory:
         """The archive as Redis has it, as far as it can be reached."""
         try:
             self._link.quick(lambda client: client.ping())  # one that hangs is found out while somebody waits
-            for scope in self._link.run(self._redis.scopes):
-                if scope.tenant == tenant:
-                    self._link.run(lambda client, scope=scope: self._upkeep.save(client, scope))  # type: ignore[misc]
+            for scope in self._link.run(lambda client: self._redis.scopes(client, tenant)):
+                self._link.run(lambda client, scope=scope: self._upkeep.save(client, scope))  # type: ignore[misc]
         except MemoryAway:
             return
 

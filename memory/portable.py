@@ -114,18 +114,20 @@ def import_(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: 
     return len(fresh)
 
 
-def cleanup(link: Link, redis: RedisStore, archive: Archive, known: Callable[[str, str], bool]) -> dict[str, int]:
+def cleanup(
+    link: Link, redis: RedisStore, archive: Archive, tenant: str, known: Callable[[str], bool]
+) -> dict[str, int]:
     """Erase what belongs to no session any more, renew what lost its time to live, drop old digests and leftovers."""
     orphans = [
         scope
-        for scope, _, _, _, updated in archive.scopes()
-        if scope.session and updated < time.time() - ORPHAN_SECONDS and not known(scope.tenant, scope.session)
+        for scope, _, _, _, updated in archive.scopes(tenant)
+        if scope.session and updated < time.time() - ORPHAN_SECONDS and not known(scope.session)
     ]
     for scope in orphans:
         erase(link, redis, archive, scope)
     digests = archive.forget_erased(time.time() - DIGEST_SECONDS)
     try:
-        leftovers = link.run(redis.sweep)
+        leftovers = link.run(lambda client: redis.sweep(client, tenant))
     except MemoryAway:
         leftovers = 0
     return {"orphans": len(orphans), "leftovers": leftovers, "digests": digests}

@@ -15,9 +15,10 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol, TypeVar
 
 from redis.cluster import RedisCluster
+from redis.exceptions import ResponseError
 
 from memory.address import Client
-from memory.key import PARTS, Scope
+from memory.key import PARTS, Scope, pattern
 from memory.state import Entity, Rejection, State, Turn, Version, note
 
 KEPT_VERSIONS = 20
@@ -36,10 +37,15 @@ _READ = (
     _RENEW
     + """
 renew(ARGV[1])
-local meta = redis.call('HMGET', KEYS[5], 'revision', 'token', 'data')
-local versions = ARGV[2] == '1' and redis.call('LRANGE', KEYS[4], 0, -1) or {}
-return {redis.call('LRANGE', KEYS[1], 0, -1), redis.call('GET', KEYS[2]) or '', redis.call('GET', KEYS[3]) or '',
-        versions, meta[1] or '0', meta[2] or '0', meta[3] or ''}
+local found = {}
+for at = 0, #KEYS - 1, 5 do
+  local meta = redis.call('HMGET', KEYS[at + 5], 'revision', 'token', 'data')
+  local versions = ARGV[2] == '1' and redis.call('LRANGE', KEYS[at + 4], 0, -1) or {}
+  found[#found + 1] = {
+    redis.call('LRANGE', KEYS[at + 1], 0, -1), redis.call('GET', KEYS[at + 2]) or '',
+    redis.call('GET', KEYS[at + 3]) or '', versions, meta[1] or '0', meta[2] or '0', meta[3] or ''}
+end
+return found
 """
 )
 _WRITE = (
@@ -111,12 +117,10 @@ class RedisStore:
 
     def read_two(self, client: Client, one: Scope, other: Scope) -> tuple[State, State]:
         """Two states, in one round trip where both are on one server."""
-        if isinstance(client, RedisCluster):
+        if isinstance(getattr(client, "behind", client), RedisCluster):
             return self.read(client, one), self.read(client, other)
-        with client.pipeline(transaction=False) as pipeline:
-            for scope in (one, other):
-                pipeline.eval(_READ, len(scope.keys), *scope.keys, self._ttl, "0")
-            first, second = pipeline.execute()
+        keys = [*one.keys, *other.keys]
+        first, second = client.eval(_READ, len(keys), *keys, self._ttl, "0")
         return _state(first)[0], _state(second)[0]
 
     def read_all(self, client: Client, scope: Scope) -> tuple[State, tuple[Version, ...]]:
@@ -139,14 +143,14 @@ class RedisStore:
         version: Callable[[State, State], Version | None] = lambda before, after: None,
         *,
         token: int | None = None,
-        undo: bool = False,
+        undo: int = 0,
         known: State | None = None,
         read: Callable[[Client, Scope], State] | None = None,
     ) -> State:
         """Replace the state by ``new(state)``, atomically.
 
-        ``version``, of the states before and after, is added to the versions in the same step, or with ``undo`` the
-        newest one taken off. Both may be called again when the memory changed meanwhile; when ``new`` returns the
+        ``version``, of the states before and after, is added to the versions in the same step; ``undo``: how many of
+        the newest are taken off. Both may be called again when the memory changed meanwhile; when ``new`` returns the
         state as it is, nothing is written. ``known``: the state as it was last seen; ``read``: how to
         see it anew, by default as it is in Redis. Raises ``Stale``, ``Conflict``.
         """
@@ -188,18 +192,17 @@ class RedisStore:
 
     def erase_if_older(self, client: Client, tag: str, at: float) -> None:
         """Remove a memory that existed at this time (Unix seconds), by its tag."""
-        data = json.loads(client.hget(f"chat:{{{tag}}}:meta", "data") or b"{}")
-        if data.get("created", 0.0) <= at:
+        if _words(client, tag).get("created", 0.0) <= at:
             client.delete(*(f"chat:{{{tag}}}:{part}" for part in (*PARTS, "lock")))
 
     def drop_versions(self, client: Client, scope: Scope) -> None:
         """Remove the versions; the state stays."""
         client.delete(scope.key("versions"))
 
-    def sweep(self, client: Client) -> int:
-        """Remove leftovers without a state, and give a time to live to keys that have none; how many."""
+    def sweep(self, client: Client, tenant: str) -> int:
+        """Remove a tenant's leftovers without a state, and give a time to live to keys that have none; how many."""
         count = 0
-        for tag in self.tags(client):
+        for tag in self.tags(client, tenant):
             meta = f"chat:{{{tag}}}:meta"
             if not client.hexists(meta, "revision"):
                 count += int(client.delete(meta))
@@ -214,16 +217,16 @@ class RedisStore:
         left = int(client.pttl(scope.key("meta")))
         return left / 1000 if left >= 0 else None
 
-    def tags(self, client: Client) -> list[str]:
-        """The tags of all memories in Redis."""
-        found = client.scan_iter(match="chat:{*}:meta", count=1000)
+    def tags(self, client: Client, tenant: str | None = None) -> list[str]:
+        """The tags of all memories in Redis, or of a tenant's: others may keep theirs on the same server."""
+        found = client.scan_iter(match=pattern(tenant), count=1000)
         return [key.decode("utf-8", "surrogatepass")[6:-6] for key in found]
 
-    def scopes(self, client: Client) -> list[Scope]:
-        """All memories in Redis, by their own words; leftovers without any are not among them."""
+    def scopes(self, client: Client, tenant: str) -> list[Scope]:
+        """A tenant's memories in Redis, by their own words; leftovers without any are not among them."""
         found = []
-        for tag in self.tags(client):
-            data = json.loads(client.hget(f"chat:{{{tag}}}:meta", "data") or b"{}")
+        for tag in self.tags(client, tenant):
+            data = _words(client, tag)
             if data.get("session") or data.get("user"):
                 session = data.get("session", "")
                 found.append(Scope(data.get("tenant", ""), session, "" if session else data.get("user", "")))
@@ -233,7 +236,7 @@ class RedisStore:
         self, client: Client, scope: Scope, versions: bool, ttl: int | None = None
     ) -> tuple[State, tuple[Version, ...]]:
         lasts = self._ttl if ttl is None else ttl
-        return _state(client.eval(_READ, len(scope.keys), *scope.keys, lasts, "1" if versions else "0"))
+        return _state(client.eval(_READ, len(scope.keys), *scope.keys, lasts, "1" if versions else "0")[0])
 
     def _write(
         self,
@@ -243,16 +246,25 @@ class RedisStore:
         after: State,
         versions: Sequence[Version],
         token: int | None,
-        undo: bool = False,
+        undo: int = 0,
     ) -> int:
         operations = _operations(before, after, versions)
-        operations += [("RPOP", _VERSIONS, "1")] if undo else []
+        operations += [("RPOP", _VERSIONS, str(int(undo)))] if undo else []
         flat = [part for operation in operations for part in operation]
         head = [str(before.revision), "" if token is None else str(token), self._ttl]
         revision = int(client.eval(_WRITE, len(scope.keys), *scope.keys, *head, *flat))
         if revision == -2:
             raise Stale
         return revision
+
+
+def _words(client: Client, tag: str) -> dict[str, Any]:
+    """What a memory says of itself; nothing when it cannot be read: one broken key keeps nobody from the others."""
+    try:
+        found = json.loads(client.hget(f"chat:{{{tag}}}:meta", "data") or b"{}")
+    except (ValueError, ResponseError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _state(answer: list[Any]) -> tuple[State, tuple[Version, ...]]:

@@ -22,10 +22,15 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Saves changed memories to the archive. ``apply`` writes something queued to Redis."""
+    """Saves changed memories to the archive. ``apply`` writes something queued to Redis.
 
-    def __init__(self, archive: Archive, redis: RedisStore, apply: Callable[[Client, Queued], None]) -> None:
-        self._archive, self._redis, self._apply = archive, redis, apply
+    ``tenant``: whose memories are looked through; those of others on the same Redis are none of this database's.
+    """
+
+    def __init__(
+        self, archive: Archive, redis: RedisStore, tenant: str, apply: Callable[[Client, Queued], None]
+    ) -> None:
+        self._archive, self._redis, self._tenant, self._apply = archive, redis, tenant, apply
         self._change = threading.Condition()
         self._changed: dict[Scope, None] = {}
         self._look = False
@@ -117,7 +122,7 @@ class Upkeep:
     def _sweep(self) -> None:
         assert self._link is not None
         try:
-            for scope in self._link.run(self._redis.scopes):
+            for scope in self._link.run(lambda client: self._redis.scopes(client, self._tenant)):
                 self._save(scope)
         except GieokError as error:
             _log.info("memories were not looked through: %s", type(error).__name__)

@@ -14,7 +14,6 @@ from typer.testing import CliRunner, Result
 import cli
 import settings
 from door import memory
-from graph.engine import TENANT
 from store import Store
 
 
@@ -100,7 +99,7 @@ def remembering(folder: Path) -> str:
     """A conversation with a value in memory, in the data folder of the settings; its id."""
     with memory.opened(settings.load(data_dir=folder)) as (kept, store):
         session = store.create_session("en", 0.3).id
-        kept.remember(TENANT, session, "budget", "$900", turn=1)
+        kept.remember("local", session, "budget", "$900", turn=1)
         kept.settle(10)
     return session
 
@@ -112,10 +111,10 @@ def test_memory_is_exported_erased_and_imported(tmp_path: Path) -> None:
     assert called("memory", "erase", "--lang", "en").exit_code == 1  # nobody said yes
     assert "1개를 모두 지웠습니다" in called("memory", "erase", "--yes", "--lang", "ko").output
     with memory.opened(settings.current()) as (kept, _):
-        assert kept.context(TENANT, session).entities == ()
+        assert kept.context("local", session).entities == ()
     assert "1 memories taken in" in called("memory", "import", str(file), "--lang", "en").output
     with memory.opened(settings.current()) as (kept, _):
-        assert kept.context(TENANT, session).entity_text == "budget: $900"
+        assert kept.context("local", session).entity_text == "budget: $900"
 
 
 def test_memory_cleanup_says_what_it_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

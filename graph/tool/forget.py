@@ -27,7 +27,9 @@ def forget(reach: Reach) -> BaseTool:
     def made(what: str) -> str:
         """Drop a value or a statement from memory because the user asks for it."""
         try:
-            gone = reach.memory.forget(reach.tenant, reach.session, what, turn=reach.turn, user=reach.user)
+            gone = reach.memory.forget(
+                reach.tenant, reach.session, what, turn=reach.turn, user=reach.user, patience=reach.patience
+            )
         except MemoryTooLarge as error:
             raise ToolException(str(error)) from error
         return f"Forgotten: {what}." if gone else f"{what} will be forgotten as soon as the memory is back."

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memory import USER, Memory
+from memory import USER, Memory, Patience
 from text.language import Language
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The memory of one session of a tenant and user, during turn ``turn``."""
+    """The memory of one session of a tenant and user, during turn ``turn``; ``patience``: what that waits for Redis."""
 
     memory: Memory
     tenant: str
@@ -20,6 +20,7 @@ class Reach:
     turn: int
     language: Language = "ko"
     user: str = USER
+    patience: Patience | None = None
 
 
 def cue(*patterns: str) -> Callable[[str], bool]:

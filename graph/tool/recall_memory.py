@@ -25,7 +25,7 @@ def recall_memory(reach: Reach) -> BaseTool:
     @tool("recall_memory", args_schema=RecallArguments)
     def made(query: str) -> str:
         """Look up what was said earlier, also in earlier conversations."""
-        found = reach.memory.recall(reach.tenant, reach.session, query, user=reach.user)
+        found = reach.memory.recall(reach.tenant, reach.session, query, user=reach.user, patience=reach.patience)
         if not found:
             return f"Nothing about {query!r} is in memory."
         return render("memory_recalled", reach.language, lines="\n".join(f"- {line}" for line in found))

@@ -26,7 +26,9 @@ def remember(reach: Reach) -> BaseTool:
     def made(key: str, value: str) -> str:
         """Keep a value that the user wants remembered; the same key is overwritten."""
         try:
-            kept = reach.memory.remember(reach.tenant, reach.session, key, value, turn=reach.turn, user=reach.user)
+            kept = reach.memory.remember(
+                reach.tenant, reach.session, key, value, turn=reach.turn, user=reach.user, patience=reach.patience
+            )
         except MemoryTooLarge as error:
             raise ToolException(str(error)) from error
         return f"Kept in memory: {key} = {value}." + ("" if kept else " It can be recalled once the memory is back.")

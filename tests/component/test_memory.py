@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from model import resolve
 from model.modelset import ModelSet
 from model.scripted import models as scripted
 from store import Finished
+from tests.graph.talk import done
 from tests.memory.conftest import free_port, valkey
 from tests.memory.models import faithful, saying
 from tests.test_app import APP, texts
@@ -267,16 +267,37 @@ def test_erasing_everything_reaches_every_chat() -> None:
     assert memory().export("local")["memories"] == []
 
 
-def test_another_tenant_of_the_same_redis_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = remembered()
-    mine = resource.agent()
-    theirs = replace(mine, tenant="other")
-    monkeypatch.setattr(resource, "agent", lambda: theirs)
-    for at in (page(session), page()):
-        assert "$500" not in said(at).split("장기 기억")[-1]
-        assert "item 5" not in html(at)
-    click(click(page(session), "memory-erase-all"), "memory-erase-all-go")
-    assert "$500" in memory().context("local", session).text
+def test_another_installation_on_the_same_redis_sees_nothing_and_erases_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def use(tenant: str) -> None:
+        """From now on the page is that of this installation."""
+        monkeypatch.setenv("GIEOK_TENANT", tenant)
+        monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / tenant))
+        settings.current.cache_clear()
+        st.cache_resource.clear()
+
+    port = free_port()
+    with valkey(tmp_path, port):
+        monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
+        use("one")
+        session = remembered()
+        memory().settle(10)
+        use("two")
+        memory().settle(10)
+        own = resource.agent().store.create_session("en", 0.3).id
+        done(list(resource.agent().run(own, "My item 9 costs $9.")))
+        at = page()
+        assert "M1" not in said(at)
+        assert "item 5" not in said(at)
+        at = page(own)
+        assert "item 5" not in said(at)
+        assert "1턴은 아직 기억에 없고" in said(at)
+        at = click(click(at, "memory-erase-all"), "memory-erase-all-go")
+        assert "모든 기억을 지웠습니다." in said(at)
+        use("one")
+        assert "User said: My item 5 costs $500." in said(page(session))
+        assert "User said: My item 5 costs $500." in said(page())
 
 
 def test_what_is_remembered_is_text_and_never_markup() -> None:

@@ -17,6 +17,7 @@ from model.scripted import ScriptedModel
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import calling, done, only, plain, prompts, say, summarised
+from tests.memory.conftest import free_port
 
 EN = "[Long-term memory"
 
@@ -242,6 +243,18 @@ def test_the_oldest_summaries_leave_for_a_memory_that_holds_their_turns(agent: O
     assert first > 1
     for number in range(1, first):
         assert f"item {number} costs ${number}00." in asked(prompts(bot)[-1])[0]
+
+
+def test_no_summary_leaves_while_nobody_knows_which_turns_memory_holds(agent: OpenAgent) -> None:
+    """It goes at the end of the budget where memory has its turns, and at twice the budget in any case."""
+    away = f"redis://127.0.0.1:{free_port()}/0"
+    firsts = []
+    for memory in (False, True):
+        bot = agent(noting, folding, memory=memory, redis_url=away, budget_summaries=20)
+        own = new(bot)
+        tell(bot, own, range(1, 11))
+        firsts.append(summarised_turns(prompts(bot)[-1])[0][0])
+    assert firsts == [7, 1]
 
 
 def summarised_turns(prompt: list[BaseMessage]) -> list[tuple[int, int]]:

@@ -101,7 +101,8 @@ def opened(tcp: str, tmp_path: Path) -> Iterator[Opened]:
     made: list[tuple[Memory, Store]] = []
 
     def open_(wait: bool = True, **values: object) -> Memory:
-        chosen = settings.load(_env_file=None, data_dir=tmp_path / "data", **{"redis_url": tcp, **values})
+        given = {"redis_url": tcp, "tenant": "acme", "data_dir": tmp_path / "data", **values}
+        chosen = settings.load(_env_file=None, **given)
         store = Store(chosen.database)
         memory = Memory.open(chosen, store)
         made.append((memory, store))

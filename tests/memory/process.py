@@ -56,7 +56,7 @@ def note(url: str, folder: Path, session: str, numbers: list[int]) -> None:
 
 
 def _open(url: str, folder: Path) -> Memory:
-    chosen = settings.load(_env_file=None, data_dir=folder, redis_url=url)
+    chosen = settings.load(_env_file=None, data_dir=folder, redis_url=url, tenant="acme")
     memory = Memory.open(chosen, Store(chosen.database))
     assert memory.wait(10)
     return memory

@@ -107,7 +107,7 @@ def test_reading_and_changing_work_on_every_node(link: Link) -> None:
     for scope in scopes:
         state = link.quick(lambda client, scope=scope: STORE.read(client, scope))  # type: ignore[misc]
         assert [(each.number, each.question) for each in state.short] == [(n, scope.session) for n in (1, 2, 3)]
-    assert set(scopes) <= set(link.run(STORE.scopes))
+    assert set(scopes) <= set(link.run(lambda client: STORE.scopes(client, "acme")))
 
 
 def test_lock_and_erasing_work_in_a_cluster(link: Link) -> None:

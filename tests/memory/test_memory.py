@@ -314,7 +314,7 @@ def test_cleaning_up_erases_memories_of_sessions_that_are_gone(memory: Memory, m
     talk(memory, 1)
     talk(memory, 2, session="s2")
     memory.settle(10)
-    assert memory.cleanup(lambda tenant, session: session == "s2")["orphans"] == 1
+    assert memory.cleanup("acme", lambda session: session == "s2")["orphans"] == 1
     assert memory.context("acme", "s1").short == ()
     assert len(memory.context("acme", "s2").short) == 1
 
