@@ -176,7 +176,9 @@ def _figures(done: Sequence[Outcome]) -> dict[str, object]:
 
 
 def _kind(done: Sequence[Outcome]) -> dict[str, object]:
-    names = ("right", "found", "refused", "again", "section")
+    """The shares of ``Outcome``; what has no answer in the documents cannot be right."""
+    right = ("right", "found") if done[0].kind != "none" else ()
+    names = (*right, "refused", "again", "section")
     shares = {f"{name}_share": _share(getattr(each, name) for each in done) for name in names}
     return {**shares, "calls_mean": round(statistics.fmean(each.calls for each in done), 2)}
 
