@@ -261,6 +261,14 @@ class DocumentEncrypted(DocumentError):
     hint = "Save it without a password and add that."
 
 
+class DocumentNotEmbedded(DocumentError):
+    """The embedding model works, but refuses a passage of this document."""
+
+    code = "document_not_embedded"
+    message = "{name!r} cannot be embedded by {model}: {reason}."
+    hint = "Divide its long tables and lines, or choose an embedding model that reads more at once."
+
+
 class DocumentTooLarge(DocumentError):
     code = "document_too_large"
     message = "{name!r} has {size:,} bytes; the limit is {limit:,}."

@@ -74,12 +74,12 @@ def _ours(size: int, queries: int) -> dict[str, Any]:
     asked = vectors[:: max(size // queries, 1)][:queries]
     with TemporaryDirectory() as folder:
         began = time.process_time()
-        FaissIndex(Path(folder)).replace(1, ids, vectors)
+        FaissIndex(Path(folder)).replace("1", ids, vectors)
         built = time.process_time() - began
         exact = _exact(vectors, asked)
         del vectors
         before, began = _rss(), time.perf_counter()
-        searcher = FaissIndex(Path(folder)).open(1)
+        searcher = FaissIndex(Path(folder)).open("1")
         opened = time.perf_counter() - began
         memory = _rss() - before
         found = [searcher.search(each, K, None)[0] for each in asked[:5]]
@@ -108,7 +108,7 @@ def _ours(size: int, queries: int) -> dict[str, Any]:
 def _change(folder: Path, searcher: Any, vector: Vectors, size: int) -> float:
     """Processor seconds to remove one passage, add another and publish that."""
     began = time.process_time()
-    changed: Prepared | None = FaissIndex(folder).change(searcher, 2, np.asarray([3]), np.asarray([size + 1]), vector)
+    changed: Prepared | None = FaissIndex(folder).change(searcher, "2", np.asarray([3]), np.asarray([size + 1]), vector)
     assert changed is not None
     return time.process_time() - began
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from errors import DocumentBroken, DocumentError, DocumentTooLarge, GieokError
+from errors import DocumentBroken, DocumentError, DocumentNotEmbedded, DocumentTooLarge, EmbeddingFailed, GieokError
 from retrieval.document import DocType
-from retrieval.embed import Embedder
+from retrieval.embed import Embedder, Vectors
 from retrieval.load import SUFFIXES, label, load
 from retrieval.row import Known, Rows, digest, embedded_text
 from retrieval.split import Piece, split
@@ -26,6 +26,7 @@ from text.language import detect
 PASSAGES, SECONDS = 2000, 60.0
 """What is published at once, at most: passages, and the time since the last publishing."""
 _FAQ = ("faq", "faqs", "자주묻는질문")
+_PROBE = "Hello."
 UPLOAD = "upload:"
 """How the source of an upload begins; its file is not kept."""
 Upload = tuple[str, bytes]
@@ -113,7 +114,7 @@ class Intake:
     _embedded: int = 0
 
     def run(self, sources: Sequence[Source], asked: DocType | None) -> Added:
-        """Takes all files in; a bad one fails alone. What is done when ``stop`` is set stays."""
+        """Takes all files in; a bad one fails alone. What is done when ``stop`` is set, or the model fails, stays."""
         start, known, cancelled = time.monotonic(), self.rows.known(), False
         try:
             for number, source in enumerate(sources, 1):
@@ -123,6 +124,9 @@ class Intake:
         except Cancelled:
             self._flush()
             cancelled = True
+        except EmbeddingFailed:
+            self._flush()
+            raise
         added, changed, unchanged = (tuple(self._names[kind]) for kind in ("added", "changed", "unchanged"))
         return Added(
             added=added,
@@ -136,21 +140,25 @@ class Intake:
         )
 
     def _one(self, source: Source, asked: DocType | None, known: dict[str, Known], at: Progress) -> None:
-        self.progress(at)
+        """A document that is there keeps its name and the type that somebody chose; when its file can no longer be
+        read it stays as it was."""
         before = known.get(source.key)
-        asked = asked or (before[2] if before else None)  # what somebody chose for this file stays
+        if before:
+            source, asked = replace(source, name=before.name), asked or before.asked_type
+        at = replace(at, name=source.name)
+        self.progress(at)
         try:
             data = source.read()
-            hash_ = hashlib.sha256(data).hexdigest()
-            if before and before[1:] == (hash_, asked, "ready"):
+            if before and (before.hash, before.asked_type, before.state) == (_hash(data), asked, "ready"):
                 self._names["unchanged"].append(source.name)
                 return
             staged = stage(source, data, asked, self.limit)
+            self._embed(staged, at)
         except DocumentError as error:
             self._failed.append((source.name, error))
-            self._ready.append(failure(source, asked, error))
+            if not (before and before.state == "ready"):
+                self._ready.append(failure(source, asked, error))
             return
-        self._embed(staged, at)
         self._ready.append(staged)
         self._names["changed" if before else "added"].append(source.name)
         self._passages += len(staged.pieces)
@@ -167,9 +175,18 @@ class Intake:
             self.pause()
             self._check()
             some = todo[start : start + self.embedder.batch]
-            self.rows.keep_vectors(some, self.embedder.passages([texts[each] for each in some]), self.embedder.name)
+            made = self._vectors(staged.source.name, [texts[each] for each in some])
+            self.rows.keep_vectors(some, made, self.embedder.name)
             self._embedded += len(some)
         self.progress(replace(at, passage=total, passages=total))
+
+    def _vectors(self, name: str, texts: Sequence[str]) -> Vectors:
+        """Where the model works and refuses just these texts, it is the document's fault and the rest go on."""
+        try:
+            return self.embedder.passages(texts)
+        except EmbeddingFailed as error:
+            self.embedder.passages([_PROBE])
+            raise DocumentNotEmbedded(name=name, **error.values) from error
 
     def _flush(self) -> None:
         if self._ready:
@@ -185,13 +202,16 @@ class Intake:
 def stage(source: Source, data: bytes, asked: DocType | None, limit: int) -> Staged:
     """Loads and splits a file; its type is as asked, else by front matter, else by path. Raises ``DocumentError``."""
     loaded = load(source.name, data, limit)
-    front = str(loaded.front.get("doc_type") or loaded.front.get("type") or "").lower()
+    front = (loaded.front.get("doc_type") or loaded.front.get("type") or "").lower()
     said: DocType | None = "faq" if front == "faq" else "guide" if front == "guide" else None
     pieces = tuple(split(loaded.text, markdown=loaded.markdown, title=loaded.title))
     language = detect(f"{loaded.title}\n{loaded.text}")
-    hash_ = hashlib.sha256(data).hexdigest()
     doc_type = asked or said or by_path(source.source)
-    return Staged(source, asked, doc_type, loaded.title, language, hash_, len(data), pieces)
+    return Staged(source, asked, doc_type, loaded.title, language, _hash(data), len(data), pieces)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def failure(source: Source, asked: DocType | None, error: GieokError) -> Staged:
@@ -218,14 +238,16 @@ def sources(given: Iterable[Path | Upload], limit: int) -> Iterator[Source]:
 
 
 def _files(path: Path, limit: int) -> Iterator[Source]:
+    """A file by its name; those below a folder by the last folders above them, as far as the given one."""
     whole = path.expanduser().absolute()
     if not whole.is_dir():
         yield _file(whole, label(whole.name), limit)
         return
     for file in sorted(whole.rglob("*")):
-        inner = file.relative_to(whole)
-        if file.suffix.lower() in SUFFIXES and file.is_file() and not any(part.startswith(".") for part in inner.parts):
-            yield _file(file, "/".join((*map(label, inner.parts[-3:-1]), label(file.name))), limit)
+        inner = file.relative_to(whole).parts
+        if file.suffix.lower() in SUFFIXES and file.is_file() and not any(part.startswith(".") for part in inner):
+            above = (whole.name, *inner[:-1])[-2:]
+            yield _file(file, "/".join((*map(label, above), label(file.name))), limit)
 
 
 def _file(path: Path, name: str, limit: int) -> Source:

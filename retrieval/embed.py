@@ -85,6 +85,7 @@ class Hosted:
         from langchain_openai import OpenAIEmbeddings
 
         self.name = model
+        self._dimension = 0
         self._client = OpenAIEmbeddings(
             model=model,
             openai_api_base=settings.openai_base_url,
@@ -94,9 +95,12 @@ class Hosted:
             request_timeout=settings.model_timeout,
         )
 
-    @cached_property
+    @property
     def dimension(self) -> int:
-        return int(self.query("size").shape[0])
+        """As the last vectors had it; the server is asked only when it has made none yet."""
+        if not self._dimension:
+            self.query("size")
+        return self._dimension
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         from openai import OpenAIError
@@ -104,7 +108,9 @@ class Hosted:
         try:
             made = np.asarray(self._client.embed_documents([clean(text) or " " for text in texts]), np.float32)
         except (OpenAIError, ValueError) as error:
-            raise EmbeddingFailed(model=self.name, reason=str(error).splitlines()[0][:200]) from error
+            said = str(error).strip().splitlines() or [type(error).__name__]
+            raise EmbeddingFailed(model=self.name, reason=said[0][:200]) from error
+        self._dimension = made.shape[1]
         made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9)
         return made
 

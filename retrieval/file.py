@@ -6,14 +6,14 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from errors import GieokError, LibraryCorrupt
 from store.database import translated
 
 _STEP = 1 << 20
-_REVISION = re.compile(r"-(\d+)\.\w+(?:\.sum|\.part)?$")
+_REVISION = re.compile(r"-(\d+(?:-\w+)?)\.\w+(?:\.sum|\.part)?$")
 
 
 @contextmanager
@@ -49,12 +49,13 @@ def checked(path: Path) -> Iterator[None]:
         raise LibraryCorrupt(path=str(path), reason=str(error).strip().splitlines()[-1][:200]) from error
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Removes the files of older revisions; the one before ``keep`` stays for who is just opening it."""
-    for path in folder.glob("*-*"):
+def prune(folder: Path, keep: str) -> None:
+    """Removes the files of all other revisions, each before its checksum: who is just opening one finds it gone."""
+    for path in sorted(folder.glob("*-*")):
         found = _REVISION.search(path.name)
-        if found and int(found.group(1)) < keep - 1:
-            path.unlink(missing_ok=True)
+        if found and found.group(1) != keep:
+            with suppress(OSError):  # a system that keeps open files: the next one removes it
+                path.unlink()
 
 
 def _checksum(path: Path) -> int:

@@ -78,8 +78,8 @@ class Library:
         """Takes files in: paths, folders, or uploads as (name, bytes); an upload replaces one of the same name.
 
         Unchanged files are skipped by their hash. In a folder, documents whose file is gone are removed. A file with a
-        fault is listed with its error and the rest go on. ``stop`` ends it after the passage being embedded; what is
-        done stays. Raises ``LibraryBusy``, and what the class says.
+        fault is listed with its error and the rest go on; what was read of it before stays. ``stop`` ends it after the
+        passage being embedded; what is done stays. Raises ``LibraryBusy``, and what the class says.
         """
         with self._working():
             return self._add(list(files), doc_type, progress, _Either(stop, self._closed))
@@ -109,11 +109,8 @@ class Library:
 
     def remove(self, *documents: int) -> None:
         """Removes documents with their passages. Raises ``DocumentUnknown``, changing nothing."""
-        if not documents:
-            return
-        for document in documents:
-            self.document(document)
-        self._shelf.publish(removed=documents)
+        if documents:
+            self._shelf.publish(removed=[each.id for each in self._chosen(documents)])
 
     def reindex(
         self,
@@ -121,9 +118,11 @@ class Library:
         progress: Callable[[Progress], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> Added:
-        """Reads the files of these documents again; uploads, whose files are not kept, stay as they are."""
-        known = [self.document(each) for each in documents]
-        files = [Path(each.source) for each in known if not each.source.startswith(UPLOAD)]
+        """Reads the files of these documents again; uploads, whose files are not kept, stay as they are.
+
+        So does a document whose file is gone or broken; that is listed as failed.
+        """
+        files = [Path(each.source) for each in self._chosen(documents) if not each.source.startswith(UPLOAD)]
         return self.add(files, progress=progress, stop=stop)
 
     def set_type(self, document: int, doc_type: DocType) -> None:
@@ -183,10 +182,7 @@ class Library:
 
     def document(self, id_: int) -> Document:
         """One document, or ``DocumentUnknown``."""
-        found = next((document for document in self._rows.documents() if document.id == id_), None)
-        if found is None:
-            raise DocumentUnknown(document=id_)
-        return found
+        return self._chosen([id_])[0]
 
     def passage(self, id_: int) -> Passage:
         """One passage, or ``PassageUnknown`` when its document has changed since."""
@@ -267,6 +263,14 @@ class Library:
         return Status(
             len(documents), failed, count, state.model or self._embedder.name, installed(), state.revision, why
         )
+
+    def _chosen(self, ids: Sequence[int]) -> list[Document]:
+        """The documents of these ids, or ``DocumentUnknown``."""
+        found = {document.id: document for document in self._rows.documents(ids)}
+        for id_ in ids:
+            if id_ not in found:
+                raise DocumentUnknown(document=id_)
+        return [found[id_] for id_ in dict.fromkeys(ids)]
 
     def _searched(self, query: str, search: Callable[[View], list[Hit]]) -> list[Hit]:
         """Searches the revision that counts, and the next one when a writer was faster than the reading of its rows."""

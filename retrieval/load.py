@@ -13,7 +13,7 @@ import unicodedata
 import warnings
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -28,6 +28,7 @@ from errors import (
     DocumentMislabelled,
     DocumentTooLarge,
 )
+from retrieval.split import HEADING_CHARS
 from text.clean import clean
 
 NAME_CHARS = 120
@@ -47,19 +48,20 @@ _KINDS = {
     ".tsv": "CSV",
 }
 SUFFIXES = tuple(_KINDS)
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _QUESTION = ("question", "q", "질문", "문의", "제목", "title")
 _ANSWER = ("answer", "a", "답변", "답", "내용", "content")
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as text. ``markdown``: whether marks in it mean something; ``front``: its YAML front matter."""
+    """A file as text. ``markdown``: whether marks in it mean something; ``front``: what its YAML front matter says."""
 
     name: str
     title: str
     text: str
     markdown: bool
-    front: dict[str, Any]
+    front: dict[str, str]
 
 
 def load(name: str, data: bytes, limit: int) -> Loaded:
@@ -73,7 +75,7 @@ def load(name: str, data: bytes, limit: int) -> Loaded:
     if not data.strip():
         raise DocumentEmpty(name=shown)
     found = _content(data)
-    if found != kind and (found in ("PDF", "Word", "zip", "old Office") or kind in ("PDF", "Word")):
+    if found != kind and (found != "text" or kind in ("PDF", "Word")):
         _refuse(shown, kind, found, data)
     try:
         loaded = _READERS[kind](shown, data, limit)
@@ -83,7 +85,7 @@ def load(name: str, data: bytes, limit: int) -> Loaded:
         raise DocumentBroken(name=shown, reason=_reason(error)) from error
     if not re.search(r"\w", loaded.text):
         raise DocumentEmpty(name=shown)
-    return loaded
+    return replace(loaded, title=" ".join(loaded.title.split())[:HEADING_CHARS] or _stem(shown))
 
 
 def label(name: str) -> str:
@@ -141,25 +143,29 @@ def _stem(name: str) -> str:
 
 def _markdown(name: str, data: bytes, _limit: int) -> Loaded:
     text, front = _front(_decoded(name, data))
-    heading = re.search(r"^# +(.+?)[ #]*$", text, re.MULTILINE)
-    title = str(front.get("title") or (heading.group(1) if heading else _stem(name)))
-    return Loaded(name, title.strip(), text, True, front)
+    heading = re.search(r"^# +(.+?)[ #]*$", _FENCED.sub("", text), re.MULTILINE)
+    return Loaded(name, front.get("title") or (heading.group(1) if heading else ""), text, True, front)
 
 
-def _front(text: str) -> tuple[str, dict[str, Any]]:
-    """The text without its YAML front matter, and that."""
+def _front(text: str) -> tuple[str, dict[str, str]]:
+    """The text without its YAML front matter, and the values in that which are one plain text.
+
+    Every value is read as text, and what aliases and merges would make of it is not: a few lines of them are gigabytes.
+    """
     found = re.match(rf"---[ \t]*\n(.{{0,{FRONT_CHARS}}}?)\n---[ \t]*(?:\n|\Z)", text, re.DOTALL)
     if not found:
         return text, {}
     try:
-        front = yaml.safe_load(found.group(1))
+        front = yaml.BaseLoader(found.group(1)).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError):
         return text, {}
-    return (text[found.end() :], front) if isinstance(front, dict) else (text, {})
+    if not isinstance(front, dict):
+        return text, {}
+    return text[found.end() :], {key: value for key, value in front.items() if isinstance(value, str)}
 
 
 def _text(name: str, data: bytes, _limit: int) -> Loaded:
-    return Loaded(name, _stem(name), _decoded(name, data), False, {})
+    return Loaded(name, "", _decoded(name, data), False, {})
 
 
 def _html(name: str, data: bytes, _limit: int) -> Loaded:
@@ -180,7 +186,7 @@ def _from_html(name: str, page: Any) -> Loaded:
 
     heading = page.find("h1")
     title = page.title.get_text(" ", strip=True) if page.title else ""
-    title = title or (heading.get_text(" ", strip=True) if heading else "") or _stem(name)
+    title = title or (heading.get_text(" ", strip=True) if heading else "")
     for part in page(["script", "style", "noscript", "template", "nav", "footer", "form", "iframe", "head"]):
         part.decompose()
     body = page.find("main") or page.find("article") or page.body or page
@@ -210,7 +216,7 @@ def _pdf(name: str, data: bytes, _limit: int) -> Loaded:
     pages = [_unwrapped(clean(page.extract_text())) for page in reader.pages]
     about = reader.metadata.title if reader.metadata else None
     text = "\n\n".join(f"## p. {number}\n\n{page}" for number, page in enumerate(pages, 1) if page)
-    return Loaded(name, clean(about or "").strip() or _stem(name), text, True, {})
+    return Loaded(name, clean(about or ""), text, True, {})
 
 
 def _opens(reader: Any) -> bool:
@@ -242,20 +248,23 @@ def _csv(name: str, data: bytes, _limit: int) -> Loaded:
     columns = [column or "" for column in rows.fieldnames or ()]
     asked, answered = _column(columns, _QUESTION), _column(columns, _ANSWER)
     parts = [_row(row, columns, asked, answered) for row in rows]
-    return Loaded(name, _stem(name), "\n\n".join(part for part in parts if part), True, {})
+    return Loaded(name, "", "\n\n".join(part for part in parts if part), True, {})
 
 
 def _column(columns: list[str], names: tuple[str, ...]) -> str | None:
-    return next((column for column in columns if column.strip().lower() in names), None)
+    """The column of the first of these names that is there."""
+    found = {column.strip().lower(): column for column in reversed(columns)}
+    return next((found[name] for name in names if name in found), None)
 
 
 def _row(row: dict[str | None, Any], columns: list[str], asked: str | None, answered: str | None) -> str:
-    """A row as a section: its question, or its first cell, is the heading."""
+    """A row as a section: its question, or its first cell, is the heading. Columns beside the answer stand below it."""
     heading = " ".join(str(row.get(asked or columns[0]) or "").split()).lstrip("# ")
-    if asked and answered:
-        body = str(row.get(answered) or "").strip()
-    else:
-        body = "  \n".join(f"{column}: {str(row[column]).strip()}" for column in columns if row.get(column))
+    answer = str(row.get(answered) or "").strip() if asked and answered else ""
+    named = [column for column in columns if not (asked and answered) or column not in (asked, answered)]
+    cells = [f"{column}: {str(row[column]).strip()}" for column in named if row.get(column)]
+    rest = "  \n".join([*cells, *(cell.strip() for cell in row.get(None) or () if cell.strip())])
+    body = "\n\n".join(part for part in (answer, rest) if part)
     return f"## {heading or '–'}\n\n{body}" if body else ""
 
 

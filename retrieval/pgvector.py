@@ -51,13 +51,13 @@ class PgVector:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def open(self, revision: int) -> Searcher:
+    def open(self, revision: str) -> Searcher:
         with self._store.transaction() as connection:
             if connection.execute(text("SELECT to_regclass(:name)"), {"name": TABLE}).scalar() is None:
                 raise FileNotFoundError(TABLE)
         return _PgSearcher(self._store)
 
-    def change(self, old: Searcher, revision: int, removed: Ids, ids: Ids, vectors: Vectors) -> Prepared | None:
+    def change(self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors) -> Prepared | None:
         def commit(connection: Connection) -> None:
             for start in range(0, len(removed), _MANY):
                 gone = [int(each) for each in removed[start : start + _MANY]]
@@ -66,7 +66,7 @@ class PgVector:
 
         return Prepared(old, commit)
 
-    def replace(self, revision: int, ids: Ids, vectors: Vectors) -> Prepared:
+    def replace(self, revision: str, ids: Ids, vectors: Vectors) -> Prepared:
         def commit(connection: Connection) -> None:
             dimension = int(vectors.shape[1])
             connection.execute(text(f"DROP TABLE IF EXISTS {TABLE}"))
@@ -77,7 +77,7 @@ class PgVector:
 
         return Prepared(_PgSearcher(self._store), commit)
 
-    def prune(self, revision: int) -> None:
+    def prune(self, revision: str) -> None:
         """Nothing is left over."""
 
 

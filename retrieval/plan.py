@@ -25,12 +25,12 @@ class Plan:
         self._rows: list[dict[str, Any]] = []
         known = rows.known()
         latest = {each.source.key: each for each in staged}  # the same file twice: the later one
-        old = [known[key][0] for key in latest if key in known]
+        old = [known[key].id for key in latest if key in known]
         self._replaced = [*old, *removed]
         with store.transaction() as connection:
             before = rows.of_document(connection, self._replaced)
         for each in latest.values():
-            mine = known[each.source.key][0] if each.source.key in known else None
+            mine = known[each.source.key].id if each.source.key in known else None
             self._add(each, mine, [(id_, hash_) for id_, document, hash_ in before if document == mine])
         kept = {row["id"] for row in self._rows}
         self.gone = [id_ for id_, _, _ in before if id_ not in kept]

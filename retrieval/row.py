@@ -46,8 +46,15 @@ class Slot:
     has_steps: bool
 
 
-Known = tuple[int, str, DocType | None, str]
-"""Id, hash, asked type and state of a document."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a file that is in the library. ``hash``: of its bytes, when it was last read."""
+
+    id: int
+    name: str
+    hash: str
+    asked_type: DocType | None
+    state: str
 
 
 def embedded_text(title: str, path: Sequence[str], text: str) -> str:
@@ -84,11 +91,12 @@ class Rows:
 
     # --- documents ------------------------------------------------------------------------------
 
-    def documents(self) -> list[Document]:
-        """All, by name."""
+    def documents(self, ids: Sequence[int] | None = None) -> list[Document]:
+        """All by name, or those of these ids that exist, in any order."""
+        wanted = select(table.document).order_by(table.document.c.name, table.document.c.id)
+        parts = [wanted] if ids is None else [wanted.where(some) for some in _in(table.document.c.id, ids)]
         with self._store.transaction() as connection:
-            rows = connection.execute(select(table.document).order_by(table.document.c.name, table.document.c.id))
-            return [_document(row) for row in rows]
+            return [_document(row) for part in parts for row in connection.execute(part)]
 
     def set_type(self, document: int, doc_type: DocType) -> None:
         with self._store.transaction() as connection:
@@ -98,11 +106,11 @@ class Rows:
             connection.execute(update(table.passage).where(of).values(doc_type=doc_type))
 
     def known(self) -> dict[str, Known]:
-        """Id, hash, asked type and state of every document by its key."""
+        """What is known of every document, by its key."""
         c = table.document.c
         with self._store.transaction() as connection:
-            rows = connection.execute(select(c.key, c.id, c.hash, c.asked_type, c.state))
-            return {row.key: (row.id, row.hash, row.asked_type, row.state) for row in rows}
+            rows = connection.execute(select(c.key, c.id, c.name, c.hash, c.asked_type, c.state))
+            return {key: Known(*values) for key, *values in rows}
 
     @staticmethod
     def put_document(connection: Connection, values: dict[str, Any]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.document import DocType, Filters, Hit
+from retrieval.document import Filters, Hit
 from retrieval.embed import Embedder, Vectors
 from retrieval.fuse import CANDIDATES, fuse, ranks
 from retrieval.index import Ids, Searcher
@@ -33,13 +33,22 @@ class View:
     lexical: Lexical
     slots: tuple[Slot, ...]
     ids: Ids
+    _masks: dict[tuple[str, object], NDArray[np.bool_]] = field(default_factory=dict)
 
     def allowed(self, filters: Filters) -> NDArray[np.bool_] | None:
-        """Which slots a search may find; None: all."""
-        if filters == Filters():
-            return None
-        documents = None if filters.documents is None else frozenset(filters.documents)
-        return np.asarray([_fits(slot, filters, documents) for slot in self.slots], bool)
+        """Which slots a search may find; None: all. Slots are looked through once for each value of a filter."""
+        wanted = {name: getattr(filters, name) for name in ("doc_type", "has_steps", "language")}
+        masks = [self._mask(name, value) for name, value in wanted.items() if value is not None]
+        if filters.documents is not None:
+            documents = frozenset(filters.documents)
+            masks.append(np.asarray([slot.document_id in documents for slot in self.slots], bool))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def _mask(self, name: str, value: object) -> NDArray[np.bool_]:
+        mask = self._masks.get((name, value))
+        if mask is None:
+            mask = self._masks[name, value] = np.asarray([getattr(slot, name) == value for slot in self.slots], bool)
+        return mask
 
 
 @dataclass(frozen=True)
@@ -49,14 +58,13 @@ class _Candidates:
     at: NDArray[np.int64]
     cosine: Vectors
     bm25: Vectors
-    bound: float
     dense: NDArray[np.bool_]
     lexical: NDArray[np.bool_]
 
 
 def search(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
     """The ``k`` best passages, best first. Raises ``Stale``."""
-    return _hits(view, rows, query, [(_candidates(view, rows, embedder, query, filters), k)])
+    return _all_hits(view, rows, embedder, query, [(filters, k)])
 
 
 def search_all(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters | None = None) -> list[Hit]:
@@ -64,49 +72,55 @@ def search_all(view: View, rows: Rows, embedder: Embedder, query: str, filters: 
     plain = filters or Filters()
     if plain.doc_type:
         return search(view, rows, embedder, query, plain, FAQ + GUIDE)
-    kinds: tuple[tuple[DocType, int], ...] = (("faq", FAQ), ("guide", GUIDE))
+    return _all_hits(
+        view, rows, embedder, query, [(replace(plain, doc_type="faq"), FAQ), (replace(plain, doc_type="guide"), GUIDE)]
+    )
+
+
+def _all_hits(
+    view: View, rows: Rows, embedder: Embedder, query: str, wanted: Sequence[tuple[Filters, int]]
+) -> list[Hit]:
+    """The best of each filter up to its quota."""
+    vector, (scores, bound) = embedder.query(query), view.lexical.scores(query)
     parts = []
-    for kind, quota in kinds:
-        only = Filters(kind, plain.has_steps, plain.language, plain.documents)
-        parts.append((_candidates(view, rows, embedder, query, only), quota))
-    return _hits(view, rows, query, parts)
+    for filters, quota in wanted:
+        parts.append((_candidates(view, rows, embedder.name, vector, scores, view.allowed(filters)), quota))
+    return _hits(view, rows, query, bound, parts)
 
 
-def _candidates(view: View, rows: Rows, embedder: Embedder, query: str, filters: Filters) -> _Candidates:
-    allowed = view.allowed(filters)
-    vector = embedder.query(query)
+def _candidates(
+    view: View, rows: Rows, model: str, vector: Vectors, scores: Vectors, allowed: NDArray[np.bool_] | None
+) -> _Candidates:
     found, cosines = view.searcher.search(vector, CANDIDATES, None if allowed is None else view.ids[allowed])
-    mine = np.isin(found, view.ids)  # another machine may have changed the index since
-    found, cosines = found[mine], cosines[mine]
-    scores, bound = view.lexical.scores(query)
-    eligible = scores if allowed is None else np.where(allowed, scores, 0)
-    count = min(CANDIDATES, len(eligible))
-    best = np.argpartition(-eligible, count - 1)[:count] if count else np.empty(0, np.int64)
-    best = best[eligible[best] > 0]
     dense = np.searchsorted(view.ids, found)
+    mine = view.ids[np.minimum(dense, len(view.ids) - 1)] == found  # another machine may have changed the index since
+    dense, cosines = dense[mine], cosines[mine]
+    best = np.flatnonzero(scores > 0 if allowed is None else allowed & (scores > 0))
+    if len(best) > CANDIDATES:
+        best = best[np.argpartition(-scores[best], CANDIDATES - 1)[:CANDIDATES]]
     at = np.union1d(dense, best)
-    cosine = _cosines(view, rows, embedder, vector, at, dict(zip(dense.tolist(), cosines.tolist(), strict=True)))
-    return _Candidates(at, cosine, scores[at], bound, np.isin(at, dense), np.isin(at, best))
+    cosine = _cosines(view, rows, model, vector, at, dict(zip(dense.tolist(), cosines.tolist(), strict=True)))
+    return _Candidates(at, cosine, scores[at], np.isin(at, dense), np.isin(at, best))
 
 
 def _cosines(
-    view: View, rows: Rows, embedder: Embedder, vector: Vectors, at: NDArray[np.int64], known: dict[int, float]
+    view: View, rows: Rows, model: str, vector: Vectors, at: NDArray[np.int64], known: dict[int, float]
 ) -> Vectors:
     """The cosine of every candidate; those that only words found are looked up."""
     unknown = [int(each) for each in at if int(each) not in known]
     if unknown:
         hashes = [view.slots[each].hash for each in unknown]
-        vectors = rows.vectors(hashes, embedder.name, len(vector))
+        vectors = rows.vectors(hashes, model, len(vector))
         known |= dict(zip(unknown, (vectors @ vector).tolist(), strict=True))
     return np.asarray([known[int(each)] for each in at], np.float32)
 
 
-def _hits(view: View, rows: Rows, query: str, parts: Sequence[tuple[_Candidates, int]]) -> list[Hit]:
+def _hits(view: View, rows: Rows, query: str, bound: float, parts: Sequence[tuple[_Candidates, int]]) -> list[Hit]:
     """The candidates of all parts on one scale, the quota of each part first, then the best of the rest."""
     names = ("at", "cosine", "bm25", "dense", "lexical")
     at, cosine, bm25, dense, lexical = (np.concatenate([getattr(part, name) for part, _ in parts]) for name in names)
     asked = detect(query)
-    cover = bm25 / parts[0][0].bound
+    cover = bm25 / bound
     score = fuse(cosine, cover, np.asarray([view.slots[each].language != asked for each in at], bool))
     order = np.argsort(-score, kind="stable")
     owner = np.repeat(np.arange(len(parts)), [len(part.at) for part, _ in parts])
@@ -141,12 +155,3 @@ def _quota(order: NDArray[np.int64], owner: NDArray[np.int64], quotas: Sequence[
             later.append(each)
     chosen = set(first + later[: sum(quotas) - len(first)])
     return [int(each) for each in order if int(each) in chosen]
-
-
-def _fits(slot: Slot, filters: Filters, documents: frozenset[int] | None) -> bool:
-    return (
-        filters.doc_type in (None, slot.doc_type)
-        and filters.has_steps in (None, slot.has_steps)
-        and filters.language in (None, slot.language)
-        and (documents is None or slot.document_id in documents)
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from errors import LibraryBusy, LibraryCorrupt, LibraryModelChanged, SessionBusy
+from errors import LibraryBusy, LibraryModelChanged, SessionBusy
 from retrieval.change import Staged
 from retrieval.embed import Embedder, Vectors
 from retrieval.index import Ids, Index, Prepared, Searcher
@@ -70,23 +71,31 @@ class Shelf:
     def publish(self, staged: Sequence[Staged] = (), removed: Sequence[int] = (), *, whole: bool = False) -> None:
         """The next revision: documents in and out. ``whole``: the index is made from all vectors, not changed.
 
-        Index files are written first; then one transaction changes the rows and raises the revision.
+        Index files are written first; then one transaction changes the rows and raises the revision. When nothing
+        comes in, no model is asked: what was made with another one can still be removed or retyped.
         """
         with self.changing():
-            old, revision = self.rows.state(), 0
+            old = self.rows.state()
             plan = Plan(self.rows, self._store, staged, removed, old.next_id)
-            revision, slots = old.revision + 1, tuple(plan.slots)
-            lexical = self._lexical(slots, plan.texts)
-            lexical.save(self._lexical_path(revision))
-            prepared = self._prepare(None if whole else self._usable(old), plan, revision)
-            new = State(revision, plan.next_id, self._embedder.name, self._embedder.dimension)
+            slots, new = tuple(plan.slots), self._next(old, plan.next_id, embeds=bool(staged) or whole)
+            name, lexical = _name(new, slots), self._lexical(slots, plan.texts)
+            lexical.save(self._lexical_path(name))
+            usable = None if whole or new.model != old.model else self._usable(old)
+            prepared = self._prepare(usable, plan, new, name)
             with self._store.transaction() as connection:
                 plan.commit(connection)
                 prepared.commit(connection)
                 self.rows.set_state(connection, old, new)
-            self._view = View(revision, prepared.searcher, lexical, slots, _ids(slots))
-            self._index.prune(revision)
+            mine = new.model == self._embedder.name
+            self._view = View(new.revision, prepared.searcher, lexical, slots, _ids(slots)) if mine else None
+            self._index.prune(name)
             self.rows.drop_vectors(time.time() - UNUSED_SECONDS)
+
+    def _next(self, old: State, next_id: int, *, embeds: bool) -> State:
+        model, dimension = old.model, old.dimension
+        if not old.revision or (embeds and model != self._embedder.name):
+            model, dimension = self._embedder.name, self._embedder.dimension
+        return State(old.revision + 1, next_id, model, dimension)
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -115,13 +124,11 @@ class Shelf:
         if not state.revision:
             none = np.empty(0, np.int64)
             return View(0, _Nothing(), Lexical(none, None, installed()), (), none)
-        searcher = self._index.open(state.revision)
-        lexical = Lexical.load(self._lexical_path(state.revision))
         slots = tuple(self.rows.slots())
         if self.rows.state().revision != state.revision:
             raise FileNotFoundError
-        if not np.array_equal(lexical.ids, _ids(slots)):
-            raise LibraryCorrupt(path=str(self._folder), reason="it is of other passages than the database")
+        name = _name(state, slots)
+        searcher, lexical = self._index.open(name), Lexical.load(self._lexical_path(name))
         if lexical.cut != installed():
             lexical = self._lexical(slots, {})
         return View(state.revision, searcher, lexical, slots, _ids(slots))
@@ -130,43 +137,46 @@ class Shelf:
         """This machine has no files of the revision: makes them from the rows."""
         with self.changing():
             now, slots = self.rows.state(), tuple(self.rows.slots())
+            name = _name(now, slots)
             _log.info("making the files of revision %d from the rows", now.revision)
             try:
-                self._index.open(now.revision)
+                self._index.open(name)
             except FileNotFoundError:
-                prepared = self._index.replace(now.revision, *self._vectors(slots))
+                prepared = self._index.replace(name, *self._vectors(slots, now))
                 with self._store.transaction() as connection:
                     prepared.commit(connection)
-            self._lexical(slots, {}).save(self._lexical_path(now.revision))
+            self._lexical(slots, {}).save(self._lexical_path(name))
 
     def _usable(self, state: State) -> Searcher | None:
         """The index that counts, to change it; None when it must be made from all vectors."""
-        if not state.revision or state.model != self._embedder.name:
+        if not state.revision:
             return None
         if self._view is not None and self._view.revision == state.revision:
             return self._view.searcher
         try:
-            return self._index.open(state.revision)
+            return self._index.open(_name(state, self.rows.slots()))
         except FileNotFoundError:
             return None
 
-    def _prepare(self, old: Searcher | None, plan: Plan, revision: int) -> Prepared:
+    def _prepare(self, old: Searcher | None, plan: Plan, new: State, name: str) -> Prepared:
         if old is not None:
             gone = np.asarray(plan.gone, np.int64)
-            changed = self._index.change(old, revision, gone, *self._vectors(plan.new, plan.texts))
+            changed = self._index.change(old, name, gone, *self._vectors(plan.new, new, plan.texts))
             if changed is not None:
                 return changed
-        return self._index.replace(revision, *self._vectors(plan.slots, plan.texts))
+        return self._index.replace(name, *self._vectors(plan.slots, new, plan.texts))
 
-    def _vectors(self, slots: Sequence[Slot], texts: dict[str, str] | None = None) -> tuple[Ids, Vectors]:
-        """Ids and vectors of these passages; one that is missing is made."""
-        hashes, model = [slot.hash for slot in slots], self._embedder.name
-        missing = self.rows.missing(hashes, model)
+    def _vectors(self, slots: Sequence[Slot], of: State, texts: dict[str, str] | None = None) -> tuple[Ids, Vectors]:
+        """Ids and vectors of these passages; one that is missing is made. Raises ``LibraryModelChanged``."""
+        hashes = [slot.hash for slot in slots]
+        missing = self.rows.missing(hashes, of.model)
+        if missing and of.model != self._embedder.name:
+            raise LibraryModelChanged(old=of.model, new=self._embedder.name)
         if missing:
             for hash_, text in {**self.rows.texts(), **(texts or {})}.items():
                 if hash_ in missing:
-                    self.rows.keep_vectors([hash_], self._embedder.passages([text]), model)
-        return _ids(slots), self.rows.vectors(hashes, model, self._embedder.dimension)
+                    self.rows.keep_vectors([hash_], self._embedder.passages([text]), of.model)
+        return _ids(slots), self.rows.vectors(hashes, of.model, of.dimension)
 
     def _lexical(self, slots: Sequence[Slot], texts: dict[str, str]) -> Lexical:
         """BM25 over these passages; the words of those that were there before are remembered."""
@@ -178,8 +188,8 @@ class Shelf:
         self._words = {slot.hash: known[slot.hash] for slot in slots}
         return Lexical.make([slot.id for slot in slots], [self._words[slot.hash] for slot in slots], cut)
 
-    def _lexical_path(self, revision: int) -> Path:
-        return self._folder / f"lexical-{revision}.npz"
+    def _lexical_path(self, name: str) -> Path:
+        return self._folder / f"lexical-{name}.npz"
 
 
 class _Nothing:
@@ -187,6 +197,12 @@ class _Nothing:
 
     def search(self, vector: Vectors, k: int, allowed: Ids | None) -> tuple[Ids, Vectors]:
         return np.empty(0, np.int64), np.empty(0, np.float32)
+
+
+def _name(state: State, slots: Sequence[Slot]) -> str:
+    """The revision as its files have it: its number, and a mark of the passages that it holds."""
+    held = hashlib.sha256("\n".join(f"{slot.id} {slot.hash}" for slot in slots).encode())
+    return f"{state.revision}-{held.hexdigest()[:12]}"
 
 
 def _ids(slots: Sequence[Slot]) -> Ids:

@@ -45,6 +45,8 @@ _ABBREVIATION = frozenset(
         "dec",
     ]
 )
+NEAR = 60
+"""How many characters before and after a full stop tell whether it ends a sentence."""
 _CLOSING = "\"'”’)\\]」』》"
 _END = re.compile(rf"(?:[.!?。！？…]+|[ㅋㅎㅠㅜ]{{2,}}[.!?~]*)[{_CLOSING}]*(?=\s|$)|(?<=[다요죠까])[.!?]+(?=[가-힣])")
 _LAST_WORD = re.compile(r"(\S+)$")
@@ -70,7 +72,8 @@ def _ends(line: str, start: int, mark: re.Match[str]) -> bool:
     """Whether this full stop ends a sentence: not after an abbreviation, an initial or a list marker, or in a date."""
     if mark.group() != ".":
         return True
-    before, after = line[start : mark.start()], line[mark.end() :].lstrip()
+    before = line[max(start, mark.start() - NEAR) : mark.start()]
+    after = line[mark.end() : mark.end() + NEAR].lstrip()
     word = _LAST_WORD.search(before)
     last = word.group(1).lstrip("(\"'“‘").lower() if word else ""
     if last in _ABBREVIATION or _MARKER.match(before):

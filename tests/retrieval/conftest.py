@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import settings
+from errors import EmbeddingFailed
 from retrieval import Library
 from retrieval.embed import Vectors
 from store import Store
@@ -28,9 +29,13 @@ class Words:
         self.name = name
         self.made: list[str] = []
         self.before: Callable[[], None] = lambda: None
+        self.refuses: Callable[[str], bool] = lambda _: False
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         self.before()
+        for text in texts:
+            if self.refuses(text):
+                raise EmbeddingFailed(model=self.name, reason=text.splitlines()[-1].lower())
         self.made += texts
         return np.stack([self.query(text) for text in texts])
 

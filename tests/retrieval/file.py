@@ -18,8 +18,8 @@ _RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
-def pdf(*pages: str, password: str = "") -> bytes:
-    """A PDF with one line of text per page."""
+def pdf(*pages: str, password: str | None = None, cipher: str = "RC4-128") -> bytes:
+    """A PDF with one line of text per page. ``password``: to open it; an empty one still protects it from changes."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
     kids = []
     for text in pages:
@@ -38,12 +38,12 @@ def pdf(*pages: str, password: str = "") -> bytes:
     trailer = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF"
     end = f"xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}"
     whole = made + end.encode()
-    return _locked(whole, password) if password else whole
+    return whole if password is None else _locked(whole, password, cipher)
 
 
-def _locked(data: bytes, password: str) -> bytes:
+def _locked(data: bytes, password: str, cipher: str) -> bytes:
     writer, out = pypdf.PdfWriter(clone_from=io.BytesIO(data)), io.BytesIO()
-    writer.encrypt(password, algorithm="RC4-128")
+    writer.encrypt(password, owner_password="owner", algorithm=cipher)
     writer.write(out)
     return out.getvalue()
 

@@ -21,9 +21,12 @@ def test_one_pass_says_what_it_did(library: Library, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text("Apples.")
     done = list(batch.index(library, [tmp_path / "docs", tmp_path / "gone.md"], "faq", polite=False))
-    assert [each.added for each in done] == [("a.md",)]
+    assert [each.added for each in done] == [("docs/a.md",)]
     assert [(name, error.code) for name, error in done[0].failed] == [("gone.md", "document_broken")]
-    assert {document.name: document.doc_type for document in library.documents()} == {"a.md": "faq", "gone.md": "faq"}
+    assert {document.name: document.doc_type for document in library.documents()} == {
+        "docs/a.md": "faq",
+        "gone.md": "faq",
+    }
 
 
 def test_watching_follows_changes_until_it_is_stopped(
@@ -34,11 +37,11 @@ def test_watching_follows_changes_until_it_is_stopped(
     folder.mkdir()
     (folder / "a.md").write_text("Apples.")
     passes = batch.index(library, [folder], stop=stop, watch=True, polite=False)
-    assert next(passes).added == ("a.md",)
+    assert next(passes).added == ("docs/a.md",)
     threading.Timer(0.1, lambda: (folder / "b.md").write_text("Pears.")).start()
-    assert next(passes).added == ("b.md",)
+    assert next(passes).added == ("docs/b.md",)
     threading.Timer(0.1, lambda: (folder / "a.md").unlink()).start()
-    assert next(passes).removed == ("a.md",)
+    assert next(passes).removed == ("docs/a.md",)
     threading.Timer(0.1, stop.set).start()
     began = time.monotonic()
     assert list(passes) == []
@@ -51,7 +54,7 @@ def test_a_first_run_indexes_the_products_own_documents_once(library: Library) -
     assert not done.failed
     assert batch.first_run(library) is None
     best = library.search_all("How do I change the compression rate?")[0].passage
-    assert best.label == "en/summaries.md › How do I change the compression rate?"
+    assert best.label == "faq/en/summaries.md › How do I change the compression rate?"
 
 
 def test_a_first_run_that_was_cut_off_goes_on(library: Library, opened: Opened, words: Words) -> None:
@@ -78,14 +81,15 @@ def test_an_update_of_the_product_is_followed(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = tmp_path / "faq"
-    own.mkdir()
-    (own / "a.md").write_text("Apples.")
+    (own / "en").mkdir(parents=True)
+    (own / "en/a.md").write_text("Apples.")
     monkeypatch.setattr(batch, "OWN", (own,))
     batch.first_run(library)
-    (own / "a.md").write_text("Pears.")
+    (own / "en/a.md").write_text("Pears.")
     done = batch.first_run(library)
     assert done is not None
-    assert done.changed == ("a.md",)
+    assert done.changed == ("faq/en/a.md",)
+    assert library.search("pears")[0].passage.label == "faq/en/a.md"
 
 
 def test_a_library_with_documents_has_no_first_run(library: Library) -> None:
@@ -96,15 +100,19 @@ def test_a_library_with_documents_has_no_first_run(library: Library) -> None:
 
 def test_the_products_own_documents_are_whole_in_both_languages() -> None:
     staged = [stage(source, source.read(), None, 10**7) for source in sources(DOCS, 10**7)]
+    assert len({each.source.name for each in staged}) == len(staged), "a citation names one file"
     by_language = {
-        language: [each for each in staged if each.source.name.startswith(language)] for language in ("ko", "en")
+        language: [each for each in staged if f"/{language}/" in each.source.name] for language in ("ko", "en")
     }
     for language, each in by_language.items():
         assert {document.language for document in each} == {language}
         entries = [piece for document in each if document.doc_type == "faq" for piece in document.pieces]
         assert len(entries) >= 20
         assert sum(document.doc_type == "guide" for document in each) >= 8
-    names = [sorted(each.source.name[3:] for each in documents) for documents in by_language.values()]
+    names = [
+        sorted(each.source.name.replace(f"/{language}/", "/") for each in documents)
+        for language, documents in by_language.items()
+    ]
     assert names[0] == names[1]
 
 

@@ -48,11 +48,11 @@ class Kept:
         self.searcher: Searcher | None = None
 
     def replace(self, these: Ids, vectors: Vectors) -> None:
-        self._commit(self.index.replace(self.revision + 1, these, vectors))
+        self._commit(self.index.replace(str(self.revision + 1), these, vectors))
 
     def change(self, removed: Ids, these: Ids, vectors: Vectors) -> bool:
         assert self.searcher is not None
-        prepared = self.index.change(self.searcher, self.revision + 1, removed, these, vectors)
+        prepared = self.index.change(self.searcher, str(self.revision + 1), removed, these, vectors)
         if prepared is not None:
             self._commit(prepared)
         return prepared is not None
@@ -65,7 +65,7 @@ class Kept:
     def found(self, vector: Vectors, k: int = 3, allowed: Ids | None = None) -> list[int]:
         """By a searcher that was opened anew; the one at hand must say the same."""
         assert self.searcher is not None
-        fresh = self.index.open(self.revision).search(vector, k, allowed)[0].tolist()
+        fresh = self.index.open(str(self.revision)).search(vector, k, allowed)[0].tolist()
         assert self.searcher.search(vector, k, allowed)[0].tolist() == fresh
         return [int(each) for each in fresh]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 
 from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryModelChanged, PassageUnknown
 from retrieval import Filters, Library, Progress
-from tests.retrieval.conftest import Opened, Words
+from retrieval.embed import Vectors
+from tests.process import end, start
+from tests.retrieval.conftest import Opened, Words, libraries
 
 FAQ = """# Apples
 
@@ -54,11 +58,11 @@ def wants(library: Library) -> str | None:
 
 def test_a_folder_is_found_by_what_it_says(library: Library, folder: Path) -> None:
     done = library.add([folder])
-    assert done.added == ("faq/fruit.md", "kitchen.md")
+    assert done.added == ("docs/faq/fruit.md", "docs/kitchen.md")
     assert (done.passages, done.failed) == (3, ())
     best = library.search_all("how can I peel apples")[0]
     assert (best.passage.label, best.passage.doc_type, best.passage.has_steps) == (
-        "faq/fruit.md › How do I peel an apple?",
+        "docs/faq/fruit.md › How do I peel an apple?",
         "faq",
         True,
     )
@@ -69,7 +73,7 @@ def test_what_did_not_change_is_neither_read_nor_embedded_again(library: Library
     library.add([folder])
     embedded, revision = len(words.made), library.status.revision
     done = library.add([folder])
-    assert done.unchanged == ("faq/fruit.md", "kitchen.md")
+    assert done.unchanged == ("docs/faq/fruit.md", "docs/kitchen.md")
     assert (len(words.made), library.status.revision) == (embedded, revision)
 
 
@@ -80,7 +84,7 @@ def test_of_a_changed_file_only_the_changed_passages_are_embedded_and_the_others
     apple = library.search("peel an apple")[0].passage
     words.made.clear()
     (folder / "faq/fruit.md").write_text(FAQ.replace("Pears are green.", "Pears are yellow."))
-    assert library.add([folder]).changed == ("faq/fruit.md",)
+    assert library.add([folder]).changed == ("docs/faq/fruit.md",)
     assert [text.splitlines()[-1] for text in words.made] == ["Pears are yellow."]
     assert library.passage(apple.id) == apple
     assert library.search("pears yellow")[0].passage.text == "Pears are yellow."
@@ -90,8 +94,8 @@ def test_a_removed_file_is_no_longer_found(library: Library, folder: Path) -> No
     library.add([folder])
     bread = library.search("bread flour")[0].passage
     (folder / "kitchen.md").unlink()
-    assert library.add([folder]).removed == ("kitchen.md",)
-    assert all(hit.passage.name != "kitchen.md" for hit in library.search("bread flour"))
+    assert library.add([folder]).removed == ("docs/kitchen.md",)
+    assert all(hit.passage.name != "docs/kitchen.md" for hit in library.search("bread flour"))
     with pytest.raises(PassageUnknown):
         library.passage(bread.id)
 
@@ -101,7 +105,7 @@ def test_an_upload_replaces_one_of_the_same_name_and_is_not_taken_for_a_missing_
 ) -> None:
     library.add([("note.txt", b"Lemons are sour.")])
     library.add([("note.txt", b"Lemons are yellow."), folder])
-    assert [document.name for document in library.documents()] == ["faq/fruit.md", "kitchen.md", "note.txt"]
+    assert [document.name for document in library.documents()] == ["docs/faq/fruit.md", "docs/kitchen.md", "note.txt"]
     assert library.search("lemons")[0].passage.text == "Lemons are yellow."
 
 
@@ -118,12 +122,57 @@ def test_a_bad_file_fails_alone_and_is_listed_with_its_reason(library: Library) 
     assert library.status.failed == 2
 
 
+def test_a_file_that_cannot_be_read_any_more_leaves_the_document_as_it_was(
+    library: Library, folder: Path, tmp_path: Path
+) -> None:
+    library.add([folder, ("note.md", b"Lemons are sour.")])
+    every, before = [each.id for each in library.documents()], content(library)
+    folder.rename(tmp_path / "away")
+    done = library.reindex(*every)
+    assert [(name, error.code) for name, error in done.failed] == [
+        ("docs/faq/fruit.md", "document_broken"),
+        ("docs/kitchen.md", "document_broken"),
+    ]
+    assert library.add([("note.md", b"\x00\x00\x00")]).failed
+    assert content(library) == before
+    (tmp_path / "away").rename(folder)
+    assert library.reindex(*every).unchanged == ("docs/faq/fruit.md", "docs/kitchen.md")
+
+
+def test_a_document_keeps_its_name_when_its_file_is_read_again(library: Library, folder: Path) -> None:
+    library.add([folder])
+    (folder / "faq/fruit.md").write_text(FAQ.replace("Pears are green", "Pears are yellow"))
+    fruit = library.search("pears", Filters("faq"))[0].passage
+    assert library.reindex(fruit.document_id).changed == ("docs/faq/fruit.md",)
+    (found,) = library.search("pears yellow", Filters("faq"), k=1)
+    assert (found.passage.text, found.passage.label) == ("Pears are yellow.", fruit.label)
+
+
+def test_a_document_that_the_model_refuses_fails_alone(library: Library, words: Words) -> None:
+    words.refuses = lambda text: "poison" in text
+    done = library.add([("a.md", b"Apples."), ("b.md", b"# B\n\nWater.\n\n## C\n\nA poison."), ("c.md", b"Pears.")])
+    assert done.added == ("a.md", "c.md")
+    assert [(name, error.code) for name, error in done.failed] == [("b.md", "document_not_embedded")]
+    assert "a poison" in str(done.failed[0][1])
+    assert [each.name for each in library.documents() if each.state == "failed"] == ["b.md"]
+    words.refuses = lambda _: False
+    assert library.add([("b.md", b"# B\n\nWater.\n\n## C\n\nA poison.")]).changed == ("b.md",)
+
+
+def test_what_was_ready_before_the_model_went_away_can_be_found(library: Library, words: Words) -> None:
+    words.refuses = lambda text: len(words.made) > 0
+    with pytest.raises(EmbeddingFailed):
+        library.add([("a.md", b"Apples."), ("b.md", b"Pears."), ("c.md", b"Plums.")])
+    assert [(each.name, each.state) for each in library.documents()] == [("a.md", "ready")]
+    assert library.search("apples")[0].passage.name == "a.md"
+
+
 def test_filters_hold_for_every_hit(library: Library, folder: Path) -> None:
     library.add([folder])
     assert {hit.passage.doc_type for hit in library.search("apple bread", Filters("faq"))} == {"faq"}
     assert [hit.passage.has_steps for hit in library.search("apple bread", Filters(has_steps=True))] == [True]
     assert library.search("apple", Filters(language="ko")) == []
-    kitchen = next(each.id for each in library.documents() if each.name == "kitchen.md")
+    kitchen = next(each.id for each in library.documents() if each.name == "docs/kitchen.md")
     assert {hit.passage.document_id for hit in library.search("apple", Filters(documents=(kitchen,)))} == {kitchen}
 
 
@@ -144,10 +193,10 @@ def test_the_type_can_be_changed_without_embedding_and_stays_when_the_file_is_re
     library: Library, folder: Path, words: Words
 ) -> None:
     library.add([folder])
-    kitchen = next(each for each in library.documents() if each.name == "kitchen.md")
+    kitchen = next(each for each in library.documents() if each.name == "docs/kitchen.md")
     words.made.clear()
     library.set_type(kitchen.id, "faq")
-    assert library.search("bread", Filters("faq"))[0].passage.name == "kitchen.md"
+    assert library.search("bread", Filters("faq"))[0].passage.name == "docs/kitchen.md"
     (folder / "kitchen.md").write_text(GUIDE + "\nAnd salt.\n")
     library.add([folder])
     assert library.document(kitchen.id).doc_type == "faq"
@@ -173,8 +222,8 @@ def test_removing_what_is_not_there_changes_nothing(library: Library, folder: Pa
 def test_progress_counts_files_and_passages(library: Library, folder: Path) -> None:
     said: list[Progress] = []
     library.add([folder], progress=said.append)
-    assert said[0] == Progress("faq/fruit.md", 1, 2)
-    assert said[-1] == Progress("kitchen.md", 2, 2, 1, 1)
+    assert said[0] == Progress("docs/faq/fruit.md", 1, 2)
+    assert said[-1] == Progress("docs/kitchen.md", 2, 2, 1, 1)
 
 
 def test_a_cancelled_addition_keeps_what_was_embedded_and_goes_on_later(
@@ -187,7 +236,7 @@ def test_a_cancelled_addition_keeps_what_was_embedded_and_goes_on_later(
     assert (done.cancelled, done.added) == (True, ())
     assert len(words.made) == 1
     words.before = lambda: None
-    assert library.add([folder]).added == ("faq/fruit.md", "kitchen.md")
+    assert library.add([folder]).added == ("docs/faq/fruit.md", "docs/kitchen.md")
     assert len(words.made) == 3
 
 
@@ -204,9 +253,9 @@ def test_embedding_waits_while_an_answer_is_made(library: Library, folder: Path,
 def test_a_second_library_sees_what_the_first_changed(opened: Opened, folder: Path) -> None:
     one, two = opened(), opened()
     one.add([folder])
-    assert two.search("bread")[0].passage.name == "kitchen.md"
-    two.remove(next(each.id for each in two.documents() if each.name == "kitchen.md"))
-    assert all(hit.passage.name != "kitchen.md" for hit in one.search("bread"))
+    assert two.search("bread")[0].passage.name == "docs/kitchen.md"
+    two.remove(next(each.id for each in two.documents() if each.name == "docs/kitchen.md"))
+    assert all(hit.passage.name != "docs/kitchen.md" for hit in one.search("bread"))
 
 
 class Killed(BaseException):
@@ -234,9 +283,48 @@ def test_a_crash_in_mid_build_leaves_the_old_index_working(
             library.add([folder])
     for each in (library, opened()):
         assert content(each) == before
-        assert each.search("bread flour")[0].passage.name == "kitchen.md"
-    assert opened().add([folder]).changed == ("kitchen.md",)
+        assert each.search("bread flour")[0].passage.name == "docs/kitchen.md"
+    assert opened().add([folder]).changed == ("docs/kitchen.md",)
     assert library.search("rice water")[0].passage.text == "Rice needs water."
+
+
+def _killed(path: Path, place: str) -> None:
+    def die(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.MonkeyPatch.context() as patch, libraries(path) as open_:
+        patch.setattr(place, die)
+        open_().add([path / "docs"])
+
+
+@pytest.mark.parametrize("place", ["retrieval.index.faiss.write_index", "retrieval.row.Rows.set_state"])
+def test_a_kill_in_mid_build_leaves_the_old_index_working(
+    opened: Opened, folder: Path, tmp_path: Path, place: str
+) -> None:
+    opened().add([folder])
+    before = content(opened())
+    (folder / "kitchen.md").write_text("# Kitchen\n\nRice needs water.\n")
+    assert end(start(_killed, tmp_path, place)) == -signal.SIGKILL
+    library = opened()
+    assert content(library) == before
+    assert library.search("bread flour")[0].passage.name == "docs/kitchen.md"
+    assert library.add([folder]).changed == ("docs/kitchen.md",)
+    assert library.search("rice water")[0].passage.text == "Rice needs water."
+
+
+def test_what_a_crash_left_is_not_taken_for_the_revision_of_another_machine(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = (opened(data=name, database_url=f"sqlite:///{tmp_path / 'shared.db'}") for name in ("one", "two"))
+    with monkeypatch.context() as patch:
+        patch.setattr("retrieval.row.Rows.set_state", raising)
+        with pytest.raises(Killed):
+            one.add([("a.md", b"Apples are red.")])
+    two.add([("b.md", b"Bread needs flour.")])
+    (hit,) = one.search("bread flour")
+    assert (hit.passage.name, hit.lexical_rank) == ("b.md", 1)
+    assert hit.cosine == pytest.approx(two.search("bread flour")[0].cosine)
+    assert [each.lexical_rank for each in one.search("apples red")] == [None]
 
 
 def index_files(tmp_path: Path) -> list[Path]:
@@ -246,7 +334,7 @@ def index_files(tmp_path: Path) -> list[Path]:
 def test_old_index_files_are_removed(library: Library, tmp_path: Path) -> None:
     for number in range(5):
         library.add([(f"{number}.md", b"Some text.")])
-    assert len(index_files(tmp_path)) == 4  # this revision and the one before it
+    assert len(index_files(tmp_path)) == 2
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"x" + data[1:], lambda _: b""])
@@ -265,7 +353,7 @@ def test_a_damaged_index_says_so_and_is_rebuilt_without_embedding(
     assert library.rebuild()
     assert wants(library) is None
     assert words.made == []
-    assert library.search("bread flour")[0].passage.name == "kitchen.md"
+    assert library.search("bread flour")[0].passage.name == "docs/kitchen.md"
 
 
 def test_missing_index_files_are_made_again_from_the_rows(
@@ -275,7 +363,7 @@ def test_missing_index_files_are_made_again_from_the_rows(
     for path in index_files(tmp_path):
         path.unlink()
     words.made.clear()
-    assert opened().search("bread flour")[0].passage.name == "kitchen.md"
+    assert opened().search("bread flour")[0].passage.name == "docs/kitchen.md"
     assert words.made == []
 
 
@@ -293,7 +381,37 @@ def test_another_model_means_a_rebuild_and_says_so(opened: Opened, folder: Path)
     assert not library.rebuild(stop=stop)
     assert library.rebuild()
     assert len(other.made) == 3
-    assert library.search("bread flour")[0].passage.name == "kitchen.md"
+    assert library.search("bread flour")[0].passage.name == "docs/kitchen.md"
+
+
+class Away(Words):
+    """A model whose server cannot be reached."""
+
+    def query(self, text: str) -> Vectors:
+        raise EmbeddingFailed(model=self.name, reason="it is off")
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return len(self.query("size"))
+
+
+@pytest.mark.parametrize("now", [Away("other words"), Away()], ids=["another model", "the same"])
+def test_documents_can_be_removed_and_retyped_without_a_model(opened: Opened, folder: Path, now: Words) -> None:
+    opened().add([folder, ("note.md", b"Lemons are sour.")])
+    library = opened(now)
+    ids = {each.name: each.id for each in library.documents()}
+    library.remove(ids["note.md"])
+    library.set_type(ids["docs/kitchen.md"], "faq")
+    if now.name == "words":
+        assert wants(library) is None
+    else:
+        with pytest.raises(LibraryModelChanged):
+            library.search("bread")
+    back = opened(Words())
+    assert {hit.passage.name for hit in back.search("bread flour", Filters("faq"))} == set(ids) - {"note.md"}
+    library.remove(ids["docs/kitchen.md"], ids["docs/faq/fruit.md"])
+    assert back.search("bread") == []
+    assert library.documents() == []
 
 
 def test_a_failing_embedder_is_told_and_the_library_stays(library: Library, folder: Path, words: Words) -> None:
@@ -327,8 +445,6 @@ STEP = st.tuples(
 def test_any_sequence_of_changes_equals_a_rebuild(
     steps: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    from tests.retrieval.conftest import libraries
-
     path = tmp_path_factory.mktemp("sequence")
     (path / "docs").mkdir()
     with libraries(path) as open_:
@@ -351,8 +467,6 @@ def test_any_sequence_of_changes_equals_a_rebuild(
 
 
 def _write(data: Path, folder: Path, rounds: int) -> None:
-    from tests.retrieval.conftest import libraries
-
     with libraries(data.parent) as open_:
         library = open_()
         for number in range(rounds):

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from errors import DocumentError
 from retrieval.change import Source, stage
 from retrieval.load import NAME_CHARS, SUFFIXES, label, load
-from retrieval.split import Piece, split
+from retrieval.split import HEADING_CHARS, Piece, split
 from tests.retrieval.file import pdf, word, zipped
 
 LIMIT = 1_000_000
+CIPHERS = ("RC4-128", "AES-128", "AES-256-R5", "AES-256")
+NOT_HTML = (".pdf", ".docx", ".csv", ".txt", ".md")
 
 
 def pieces(name: str, data: bytes) -> list[tuple[tuple[str, ...], str]]:
@@ -34,6 +36,43 @@ def test_markdown_keeps_its_headings_and_its_front_matter() -> None:
     data = b"---\ntitle: Returns\ndoc_type: faq\n---\n# Returns\n\nIntro.\n\n## How long?\n\n14 days.\n"
     assert load("a.md", data, LIMIT).title == "Returns"
     assert pieces("a.md", data) == [((), "Intro."), (("How long?",), "14 days.")]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "\n".join(
+            [
+                "a0: &a0 [x, x, x, x, x, x, x, x, x]",
+                *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)),
+                "title: *a11",
+                "doc_type: *a11",
+            ]
+        ),
+        "\n".join(
+            ["a0: &a0 {k: v}", *(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 12))]
+        ),
+        "title: [1, 2]",
+    ],
+    ids=["aliases", "merges", "list"],
+)
+def test_front_matter_that_grows_when_it_is_read_says_nothing(front: str) -> None:
+    data = f"---\n{front}\n---\n# Apples\n\nRed.\n".encode()
+    staged = stage(Source("a.md", "/a.md", lambda: data), data, None, LIMIT)
+    assert (staged.title, staged.doc_type, [piece.text for piece in staged.pieces]) == ("Apples", "guide", ["Red."])
+
+
+def test_a_title_is_as_written_and_no_longer_than_a_heading_may_be() -> None:
+    assert load("a.md", b"---\ntitle: 2024\n---\n# Apples\n", LIMIT).title == "2024"
+    assert len(load("a.md", b"# " + b"Apples " * 1000, LIMIT).title) <= HEADING_CHARS
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~"])
+def test_a_comment_in_code_is_no_title(fence: str) -> None:
+    code = f"{fence}sh\n# install it\n{fence}\n"
+    assert load("a.md", f"Intro.\n\n{code}".encode(), LIMIT).title == "a"
+    assert load("a.md", f"{code}\n# Apples\n".encode(), LIMIT).title == "Apples"
+    assert load("a.md", f"{fence}\n# not closed".encode(), LIMIT).title == "a"
 
 
 def test_html_loses_its_frame_and_keeps_headings_lists_and_tables() -> None:
@@ -56,6 +95,11 @@ def test_a_pdf_is_split_by_its_pages() -> None:
     ]
 
 
+@pytest.mark.parametrize("cipher", CIPHERS)
+def test_a_pdf_that_is_only_protected_from_changes_is_read(cipher: str) -> None:
+    assert pieces("a.pdf", pdf("Open to all.", password="", cipher=cipher)) == [(("p. 1",), "Open to all.")]
+
+
 def test_word_keeps_its_headings() -> None:
     data = word(("Heading 1", "Manual"), ("", "Intro."), ("Heading 2", "Start"), ("", "Press the button."))
     assert pieces("a.docx", data) == [((), "Intro."), (("Start",), "Press the button.")]
@@ -65,6 +109,19 @@ def test_a_table_of_questions_becomes_one_section_per_question() -> None:
     assert pieces("faq.csv", "질문,답변\n환불은?,14일 안에 됩니다.\n배송은?,이틀 걸립니다.\n".encode()) == [
         (("환불은?",), "14일 안에 됩니다."),
         (("배송은?",), "이틀 걸립니다."),
+    ]
+
+
+def test_columns_beside_question_and_answer_are_kept_below_the_answer() -> None:
+    assert pieces("faq.csv", "질문,답변,담당부서\n환불은?,14일 안에 됩니다.,고객지원\n".encode()) == [
+        (("환불은?",), "14일 안에 됩니다.\n\n담당부서: 고객지원"),
+    ]
+    assert pieces("shop.csv", b"title,content,price\nBolt,Of steel.,3\nNut,,2\n") == [
+        (("Bolt",), "Of steel.\n\nprice: 3"),
+        (("Nut",), "price: 2"),
+    ]
+    assert pieces("faq.csv", b"title,question,answer\nPay,How?,By card.,really\n") == [
+        (("How?",), "By card.\n\ntitle: Pay  \nreally"),
     ]
 
 
@@ -89,11 +146,11 @@ def test_korean_text_is_read_in_every_usual_encoding(encoding: str) -> None:
         ("a.md", b"---\ntitle: x\n---\n", "document_empty"),
         ("a.pdf", pdf(""), "document_empty"),
         ("a.pdf", b"%PDF-1.4 and nothing else", "document_broken"),
-        ("a.pdf", pdf("secret", password="x"), "document_encrypted"),
+        *(("a.pdf", pdf("secret", password="x", cipher=each), "document_encrypted") for each in CIPHERS),
         ("a.docx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "document_encrypted"),
         ("a.docx", b"PK\x03\x04word/document.xml", "document_broken"),
         ("a.docx", zipped({"other.txt": "x"}), "document_mislabelled"),
-        ("a.pdf", b"<html><body>Not found</body></html>", "document_mislabelled"),
+        *((f"a{each}", b"<html><body>Not found</body></html>", "document_mislabelled") for each in NOT_HTML),
         ("a.md", pdf("text"), "document_mislabelled"),
         ("a.docx", b"\xd0\xcf\x11\xe0old", "document_mislabelled"),
         ("a.txt", b"\x00\x01\x02" * 100, "document_broken"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import textwrap
+import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.split import PASSAGE, WHOLE, split, tokens
+from retrieval.split import HEADING_CHARS, PASSAGE, WHOLE, split, tokens
 
 
 def texts(text: str) -> list[str]:
@@ -66,6 +69,64 @@ def test_an_enormous_block_of_code_is_divided_between_lines_and_fenced_again() -
     assert len(found) > 2
     assert all(each.startswith("```python\n") and each.endswith("\n```") for each in found)
     assert [line for each in found for line in each.splitlines()[1:-1]] == lines
+
+
+LINE = " ".join(f'"key{number}":{number}' for number in range(4000))
+CODE = "\n".join(f"call_{number}(argument, another)" for number in range(70))
+TABLE = "| a | b |\n|---|---|\n" + "\n".join(f"| row number {number} | its value |" for number in range(40))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{LINE}\n```",
+        f"```json\n{LINE.replace(' ', '')}\n```",
+        f"    {LINE}",
+        f"| a |\n|---|\n| {LINE} |",
+        f"| {LINE} |\n|---|\n" + "| x |\n" * 50,
+        f"1. Step\n\n   ```\n   {LINE}\n   ```",
+        f"> {LINE}",
+        f"<div>{LINE}</div>",
+        f"# {LINE}",
+    ],
+    ids=["code", "no spaces", "indented", "row", "table head", "step", "quotation", "html", "heading"],
+)
+def test_no_line_is_too_long_for_a_passage_and_nothing_of_it_is_lost(text: str) -> None:
+    pieces = split(text, markdown=True)
+    assert all(tokens(piece.text) <= 2 * WHOLE for piece in pieces)
+    assert all(len(name) <= HEADING_CHARS for piece in pieces for name in piece.path)
+    kept = re.sub(r"```(json)?|[^0-9a-z]", "", "".join(piece.text for piece in pieces))
+    assert all(f"key{number}{number}" in kept for number in range(4000))
+
+
+def test_a_step_with_code_stays_in_one_passage() -> None:
+    step = "2. Run this:\n\n   ```sh\n" + textwrap.indent(CODE, "   ") + "\n   ```"
+    assert 2 * PASSAGE < tokens(step) < WHOLE
+    assert sum(step in each for each in texts(f"1. Open a terminal.\n{step}\n3. Wait.")) == 1
+
+
+@pytest.mark.parametrize("before", ["> ", "> > "])
+def test_a_table_in_a_quotation_keeps_its_rows(before: str) -> None:
+    quoted = textwrap.indent(TABLE, before)
+    assert PASSAGE < tokens(quoted) < WHOLE
+    assert sum(quoted in each for each in texts(f"Before.\n\n{quoted}\n\nAfter.")) == 1
+
+
+def test_what_is_too_long_is_taken_apart_and_its_code_and_tables_stay_whole() -> None:
+    code = f"```sh\n{CODE}\n```"
+    last = "- In the end:\n\n" + textwrap.indent(code, "  ")
+    step = "1. Run this:\n\n" + textwrap.indent(f"{code}\n\nThen this:\n\n{code}\n\n{last}", "   ")
+    found = texts(step + "\n\n" + textwrap.indent(f"{TABLE}\n\nAnd:\n\n" * 3, "> ", lambda _: True))
+    assert [each.count("```") for each in found if "call_" in each] == [2, 2, 2]
+    assert [code in each for each in found[:6] if "call_" in each] == [True, True, False]
+    assert last in found
+    assert sum(each.count(TABLE) for each in found) == 3
+
+
+def test_a_long_word_and_a_long_line_take_no_more_than_their_share_of_time() -> None:
+    began = time.process_time()
+    split("a" * 100_000 + " b. " + "One sentence. " * 10_000, markdown=True)
+    assert time.process_time() - began < 10
 
 
 def test_a_long_list_is_cut_between_its_items() -> None:
