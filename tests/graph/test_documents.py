@@ -566,8 +566,8 @@ def test_how_the_compression_rate_is_changed_is_answered_from_the_products_own_d
     """With the real files, the built-in embedding model and its search: the judge takes what came first, and the answer
     cites it, in both languages."""
     asked = {
-        "How do I change the compression rate?": "en/summaries.md › How do I change the compression rate?",
-        "압축률은 어떻게 바꿔?": "ko/summaries.md › 압축률은 어떻게 바꾸나요?",
+        "How do I change the compression rate?": "faq/en/summaries.md › How do I change the compression rate?",
+        "압축률은 어떻게 바꿔?": "faq/ko/summaries.md › 압축률은 어떻게 바꾸나요?",
     }
 
     def chat(messages: list[BaseMessage]) -> str | AIMessage:
@@ -602,7 +602,7 @@ def test_an_app_that_opens_indexes_the_products_own_documents_behind_itself(
     assert library.is_empty, "opening does not wait for it"
     held.set()
     _indexed()
-    assert [document.name for document in library.documents()] == ["pears.md", "plums.md"]
+    assert [document.name for document in library.documents()] == ["faq/pears.md", "faq/plums.md"]
 
 
 def test_an_app_that_closes_ends_it_and_the_next_one_goes_on(
