@@ -14,7 +14,7 @@ help:
 	@echo "make clean  remove the virtual environment and caches (sessions and weights stay)"
 
 run: install
-	@$(BIN) -m model.weights
+	@$(BIN) -m model.weights || echo "Without them the page opens all the same: fetch them there, or choose another model."
 	@$(BIN) cli.py run
 
 test: install-dev chromium check

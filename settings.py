@@ -165,7 +165,7 @@ class Settings(BaseSettings):
     message_limit: int = Field(200_000, ge=1, description="Longest message in characters.")
     budget_system: int = Field(1500, ge=1, description="Token budget of the system prompt with tool descriptions.")
     budget_summaries: int = Field(
-        6000,
+        12000,
         ge=1,
         description="Token budget of the chunk summaries; above it the oldest leave the context, not the ledger.",
     )

@@ -10,6 +10,7 @@ import streamlit as st
 from component import resource
 from component.copy import copy_button
 from component.markdown import plain
+from component.overflow import Item, draw_overflow
 from component.view import View, show, tell
 from errors import GieokError
 from store import Turn
@@ -18,8 +19,6 @@ from store.tree import Alternatives
 EDITING = "editing"
 NOTING = "noting"
 _THUMBS = ("down", "up")
-_CHOICES = ("edit", "fork")
-_ICONS = {"edit": "edit", "fork": "fork_right"}
 
 
 def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | None) -> None:
@@ -44,18 +43,11 @@ def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | No
         )
         if turn.answer:
             _draw_thumbs(turn)
-        key = f"more-{number}"
-        st.menu_button(
-            "",
-            _CHOICES,
-            key=key,
-            icon=":material/more_horiz:",
-            type="tertiary",
-            format_func=lambda name: f":material/{_ICONS[name]}: {words(f'turn.{name}')}",
-            on_click=_chosen,
-            args=(turn, key),
-            disabled=busy,
-        )
+        choices = {
+            "edit": Item(words("turn.edit"), "edit", partial(edit, turn)),
+            "fork": Item(words("turn.fork"), "fork_right", partial(_fork, turn)),
+        }
+        draw_overflow(f"more-{number}", choices, disabled=busy)
     _draw_note(view, turn)
 
 
@@ -114,15 +106,8 @@ def _switch(session: str, number: int, branch: int) -> None:
         tell(error)
 
 
-def _chosen(turn: Turn, key: str) -> None:
-    chosen = st.session_state.get(key)
-    if chosen == "edit":
-        edit(turn)
-    elif chosen == "fork":
-        try:
-            show(resource.agent().fork(turn.session_id, turn.number))
-        except GieokError as error:
-            tell(error)
+def _fork(turn: Turn) -> None:
+    show(resource.agent().fork(turn.session_id, turn.number))
 
 
 def _draw_thumbs(turn: Turn) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
 from component.adding import draw_fault, read_again
 from component.catalogue import Words
 from component.markdown import plain, short
+from component.overflow import Item, draw_overflow
 from component.session import moment
 from component.view import View, tell
 from errors import GieokError
@@ -113,29 +115,24 @@ def size(count: int) -> str:
 
 
 def _draw_menu(view: View, library: Library, document: Document) -> None:
-    words, key = view.words, f"document-menu-{document.id}"
-    other = "guide" if document.doc_type == "faq" else "faq"
-    choices = [other] if document.state == "ready" else []
-    choices += [] if document.source.startswith(UPLOAD) else ["reindex"]
-    st.menu_button(
-        "",
-        [*choices, "delete"],
-        key=key,
-        icon=":material/more_vert:",
-        type="tertiary",
-        format_func=lambda name: f":material/{_ICONS[name]}: {words(f'documents.do.{name}')}",
-        on_click=_chosen,
-        args=(library, document, key),
-    )
+    other: Literal["faq", "guide"] = "guide" if document.doc_type == "faq" else "faq"
+    ways: dict[str, Callable[[], object]] = {
+        other: partial(library.set_type, document.id, other),
+        "reindex": partial(read_again, library, [document.id], [document.name]),
+        "delete": partial(_ask, document),
+    }
+    without: set[str] = {other} if document.state != "ready" else set()
+    without |= {"reindex"} if document.source.startswith(UPLOAD) else set()
+    choices = {
+        name: Item(view.words(f"documents.do.{name}"), _ICONS[name], way)
+        for name, way in ways.items()
+        if name not in without
+    }
+    draw_overflow(f"document-menu-{document.id}", choices, upright=True)
 
 
-def _chosen(library: Library, document: Document, key: str) -> None:
-    chosen = st.session_state.get(key)
-    st.session_state[ASKED] = document.id if chosen == "delete" else None
-    if chosen == "reindex":
-        read_again(library, [document.id], [document.name])
-    elif chosen in ("faq", "guide"):
-        _change(partial(library.set_type, document.id, chosen))
+def _ask(document: Document) -> None:
+    st.session_state[ASKED] = document.id
 
 
 def _draw_delete(view: View, library: Library, document: Document) -> None:

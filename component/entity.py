@@ -9,13 +9,11 @@ import streamlit as st
 
 from component.catalogue import Words
 from component.markdown import plain, shown
+from component.overflow import Item, draw_overflow
 from component.owner import Owner, attempt, draw_said
 from component.view import View
 from memory import Entity, MemoryView
 from memory.state import MOST_ENTITIES
-
-_CHOICES = ("edit", "delete")
-_ICONS = {"edit": "edit", "delete": "delete"}
 
 
 def draw_entities(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
@@ -44,17 +42,11 @@ def _draw_row(words: Words, mine: Owner, each: Entity, row: str, cut: bool, pref
         cells = f"<dt>{escape(shown(each.key))}</dt><dd>{escape(shown(each.value))}</dd><dd>{escape(turn)}</dd>"
         st.html(f'<dl class="gieok-entity{" cut" if cut else ""}">{cells}</dl>', width="stretch")
         if mine.session:
-            key = f"entity-menu-{row}"
-            st.menu_button(
-                "",
-                _CHOICES,
-                key=key,
-                icon=":material/more_horiz:",
-                type="tertiary",
-                format_func=lambda name: f":material/{_ICONS[name]}: {words(f'memory.entity.{name}')}",
-                on_click=_chosen,
-                args=(mine, each, key, prefix),
-            )
+            choices = {
+                "edit": Item(words("memory.entity.edit"), "edit", partial(_change, mine, each, prefix)),
+                "delete": Item(words("memory.entity.delete"), "delete", partial(_drop, mine, each)),
+            }
+            draw_overflow(f"entity-menu-{row}", choices)
 
 
 def _changing(prefix: str, mine: Owner) -> str:
@@ -62,13 +54,13 @@ def _changing(prefix: str, mine: Owner) -> str:
     return f"{prefix}entity-changing-{mine.session}"
 
 
-def _chosen(mine: Owner, each: Entity, key: str, prefix: str) -> None:
-    if st.session_state.get(key) == "edit":
-        st.session_state[_changing(prefix, mine)] = each.key
-        st.session_state[_value(prefix, mine)] = shown(each.value)
-    elif st.session_state.get(key) == "delete":
-        gone = partial(mine.memory.remove_entity, mine.tenant, mine.session, each.key, user=mine.user)
-        attempt("entity", gone)
+def _change(mine: Owner, each: Entity, prefix: str) -> None:
+    st.session_state[_changing(prefix, mine)] = each.key
+    st.session_state[_value(prefix, mine)] = shown(each.value)
+
+
+def _drop(mine: Owner, each: Entity) -> None:
+    attempt("entity", partial(mine.memory.remove_entity, mine.tenant, mine.session, each.key, user=mine.user))
 
 
 def _value(prefix: str, mine: Owner) -> str:

@@ -13,6 +13,7 @@ import streamlit as st
 from component import resource
 from component.failure import draw_error
 from component.markdown import plain, short
+from component.overflow import Item, draw_overflow
 from component.view import View, show, tell
 from errors import GieokError
 from store import Session
@@ -20,36 +21,23 @@ from store import Session
 AWAY = "session-away"
 OPENED = "session-opened"
 IMPORTING = "session-import"
-_CHOICES = ("pin", "details", "delete")
-_ICONS = {"pin": "keep", "unpin": "keep_off", "details": "edit", "delete": "delete"}
 _UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]+')
 
 
 def draw_session_menu(view: View, session: Session) -> None:
     """The menu of the open conversation."""
     words = view.words
-
-    def named(choice: str) -> str:
-        name = "unpin" if choice == "pin" and session.pinned else choice
-        return f":material/{_ICONS[name]}: {words(f'session.{name}')}"
-
-    key = f"session-menu-{session.id}"
-    icon = ":material/more_vert:"
-    args = (view, session, key)
-    st.menu_button("", _CHOICES, key=key, icon=icon, type="tertiary", format_func=named, on_click=_chosen, args=args)
+    pin, icon = ("unpin", "keep_off") if session.pinned else ("pin", "keep")
+    choices = {
+        "pin": Item(words(f"session.{pin}"), icon, partial(view.store.pin_session, session.id, not session.pinned)),
+        "details": Item(words("session.details"), "edit", partial(_open, session)),
+        "delete": Item(words("session.delete"), "delete", partial(_delete, view, session)),
+    }
+    draw_overflow(f"session-menu-{session.id}", choices, upright=True)
 
 
-def _chosen(view: View, session: Session, key: str) -> None:
-    chosen = st.session_state.get(key)
-    try:
-        if chosen == "pin":
-            view.store.pin_session(session.id, not session.pinned)
-        elif chosen == "details":
-            st.session_state[OPENED] = session.id
-        elif chosen == "delete":
-            _delete(view, session)
-    except GieokError as error:
-        tell(error)
+def _open(session: Session) -> None:
+    st.session_state[OPENED] = session.id
 
 
 def _delete(view: View, session: Session) -> None:

@@ -21,7 +21,8 @@ def stage(name: str, holds: Hashable) -> Iterator[None]:
     st.session_state[f"stage-{name}"] = (holds, side)
     if side:
         st.empty()
-    with st.container(key=f"{name}-{side}"):
-        yield
+    region = st.container(key=f"{name}-{side}")
     if not side:
-        st.empty()
+        st.empty()  # now, not after what is drawn: until then the old region would stand beside the new one
+    with region:
+        yield

@@ -1,9 +1,12 @@
-"""Chunk summaries ahead of time: made in the background as soon as their third turn ends (design §5)."""
+"""Chunk summaries ahead of time: made in the background as soon as their third turn ends (design §5).
+
+One belongs to the branch whose turns it was made from, also when the conversation has gone another way meanwhile.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from errors import GieokError, SessionUnknown
 from graph.chunk import chunk_messages, ledger_fields
@@ -12,59 +15,69 @@ from graph.finish import plain_error
 from graph.state import ChatState
 from graph.summary import make
 from graph.turns import CHUNK, due_chunks
+from store import Session
+from store.path import branch_at
 
-Key = tuple[str, str, int, float]
-
-
-def key(session_id: str, first_turn: int, rate: float) -> Key:
-    """What names one summary among the side work."""
-    return ("summary", session_id, first_turn, rate)
+Key = tuple[str, str, int, float, int]
 
 
-def needed(session_id: str, rate: float) -> Callable[[object], bool]:
-    """Whether side work is a summary that the next turn of this session will take."""
-    return lambda job: isinstance(job, tuple) and job[:2] == ("summary", session_id) and job[3] == rate
+def key(session: Session, turns: Sequence[int], rate: float) -> Key:
+    """What names one summary among the side work: session, first turn, rate, and the branch that its turns end on."""
+    return ("summary", session.id, turns[0], rate, branch_at(session.path, turns[-1]))
+
+
+def needed(session: Session, turn: int) -> Callable[[object], bool]:
+    """Whether side work is a summary that turn ``turn`` of this session will take."""
+
+    def wanted(job: object) -> bool:
+        if not isinstance(job, tuple) or job[:2] != ("summary", session.id):
+            return False
+        chunk = [job[2] + step for step in range(CHUNK)]
+        return chunk[-1] < turn and job == key(session, chunk, session.compression_rate)
+
+    return wanted
 
 
 def plan(engine: Engine, session_id: str, state: ChatState) -> None:
     """Puts the summary that the next turn will need on the list of side work."""
     chunk = next(due_chunks(state["turn_count"] + 1, state.get("summary_history") or []), None)
-    if chunk is not None and chunk[-1] <= state["turn_count"]:
-        _submit(engine, session_id, chunk, engine.store.session(session_id).compression_rate, state)
+    if chunk is not None:
+        _submit(engine, engine.store.session(session_id), chunk, state)
 
 
-def _submit(engine: Engine, session_id: str, chunk: list[int], rate: float, state: ChatState) -> None:
+def _submit(engine: Engine, session: Session, chunk: list[int], state: ChatState) -> None:
     """One chunk after the other, as far as there are finished turns: an imported conversation has many."""
     if chunk[-1] <= state["turn_count"]:
-        engine.background.submit(key(session_id, chunk[0], rate), _work(engine, session_id, chunk, rate, state))
+        name = key(session, chunk, session.compression_rate)
+        engine.background.submit(name, _work(engine, session, chunk, state))
 
 
-def _work(
-    engine: Engine, session_id: str, chunk: list[int], rate: float, state: ChatState
-) -> Callable[[threading.Event], None]:
+def _work(engine: Engine, session: Session, chunk: list[int], state: ChatState) -> Callable[[threading.Event], None]:
+    """``session``: as it was when the turns of ``state`` ended."""
     messages = chunk_messages(state["messages"], state["turn_count"], chunk)
-    language = state.get("language", "ko")
+    language, rate, branch = state.get("language", "ko"), session.compression_rate, branch_at(session.path, chunk[-1])
 
     def work(stop: threading.Event) -> None:
         ledger = engine.store.ledger
-        if not _wanted(engine, session_id, rate) or ledger.ready(session_id, chunk, rate):
+        if not _wanted(engine, session, chunk) or ledger.ready(session.id, chunk, rate):
             return
         try:
             models = engine.models()
-            made = make(messages, chunk, thread_id=session_id, rate=rate, models=models, language=language, stop=stop)
-            ledger.add(session_id, chunk, rate, "ready", ahead=True, **ledger_fields(made))
-            _submit(engine, session_id, [number + CHUNK for number in chunk], rate, state)
+            made = make(messages, chunk, thread_id=session.id, rate=rate, models=models, language=language, stop=stop)
+            ledger.add(session.id, chunk, rate, "ready", branch=branch, ahead=True, **ledger_fields(made))
+            _submit(engine, session, [number + CHUNK for number in chunk], state)
         except SessionUnknown:  # deleted meanwhile
             return
         except GieokError as error:
-            ledger.fail(session_id, chunk, rate, plain_error(error), ahead=True)
+            ledger.fail(session.id, chunk, rate, plain_error(error), ahead=True, branch=branch)
 
     return work
 
 
-def _wanted(engine: Engine, session_id: str, rate: float) -> bool:
-    """Whether the session still exists and still wants this rate."""
+def _wanted(engine: Engine, before: Session, chunk: list[int]) -> bool:
+    """Whether the session still exists, wants this rate, and goes on from these turns."""
     try:
-        return engine.store.session(session_id).compression_rate == rate
+        now = engine.store.session(before.id)
     except SessionUnknown:
         return False
+    return key(now, chunk, now.compression_rate) == key(before, chunk, before.compression_rate)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.messages import AnyMessage
 
 from graph.summary import Made
@@ -14,7 +16,7 @@ def chunk_messages(messages: list[AnyMessage], last_turn: int, chunk: list[int])
     return [message for each in turns for message in each.messages]
 
 
-def ledger_fields(made: Made) -> dict[str, object]:
+def ledger_fields(made: Made) -> dict[str, Any]:
     """What the ledger notes beside turns, rate and status (design §3)."""
     return {
         "record": made.record,

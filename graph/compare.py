@@ -25,6 +25,7 @@ from graph.state import SummaryRecord
 from graph.summary import make
 from graph.system import system_prompt
 from graph.turns import covered, question
+from model import decide
 from model.modelset import ModelSet
 from model.price import usd
 from model.stream import stream
@@ -106,18 +107,19 @@ def _prompt(
     raw = engine.store.turns_between(session.id, covered(records) + 1, session.turn_count)
     messages = [message for turn in raw for message in messages_of(turn)]
     context = TurnContext(models, engine.settings)
-    remembered = memory.before(engine, session, models, number)
+    remembered, tools = memory.before(engine, session, models, number), _tools(engine, session, number)
     return build(
         [*messages, question(clean(text), number, session.id)],
         records,
         number,
         language=session.language,
-        system=system_prompt(session.language, _tools(engine, session, number), calls=models.decide is None),
+        system=system_prompt(session.language, tools, calls=models.decide is None),
         count=models.count,
         exact=models.exact,
         limits=context.limits(),
         changing=(*memory.parts(remembered, engine, session.language), *engine.changing(session)),
         history_tokens=session.history_tokens,
+        beside=decide.form_tokens(models, tools),
     )
 
 

@@ -52,7 +52,7 @@ class Limits:
 
     prompt: int
     system: int = 1500
-    summaries: int = 6000
+    summaries: int = 12_000
     recent: int = 1500
     question: int = 100
     retrieval: int = 1500
@@ -79,15 +79,17 @@ def build(
     limits: Limits,
     changing: Sequence[Changing] = (),
     history_tokens: int = 0,
+    beside: int = 0,
 ) -> Prompt:
     """The prompt of turn ``turn`` from the state's messages and summary records.
 
-    ``history_tokens``: raw tokens of all finished turns, for the comparison with full history.
+    ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``beside``: tokens that
+    go to the model beside the messages, the forms of its tools; they count as the system's part.
     Raises ``ContextTooLong`` when the current turn alone does not fit.
     """
     groups = [group for group in split(messages, turn) if group.number > covered(records)]
     current, recent = groups[-1], groups[:-1]
-    draft = _Draft(list(records), recent, current, language, system, count, changing)
+    draft = _Draft(list(records), recent, current, language, system, count, changing, beside)
     cut = _fit(draft, limits.prompt)
     given: dict[str, str] = {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
     made = draft.messages()
@@ -111,6 +113,7 @@ class _Draft:
     system: str
     count: Callable[[str], int]
     changing: Sequence[Changing]
+    beside: int = 0
 
     def summaries(self) -> str:
         return summed(self.records, self.language)
@@ -145,7 +148,7 @@ class _Draft:
         return sum(message_tokens(past(message), self.count) for turn in turns for message in turn.messages)
 
     def tokens(self) -> int:
-        return sum(message_tokens(message, self.count) for message in self.messages())
+        return self.beside + sum(message_tokens(message, self.count) for message in self.messages())
 
 
 def summed(records: Sequence[SummaryRecord], language: str) -> str:
@@ -254,7 +257,7 @@ def _report(
     question, *rest = draft.current.messages
     summaries, recent = draft.summaries(), draft.size(draft.recent)
     parts = [
-        Part("system", count(draft.system) + _MESSAGE_TOKENS, limits.system, mark=mark(draft.system)),
+        Part("system", count(draft.system) + _MESSAGE_TOKENS + draft.beside, limits.system, mark=mark(draft.system)),
         Part("summaries", count(summaries) if summaries else 0, limits.summaries, *_summed(draft.records)),
         Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
         *(_changing(each, count) for each in draft.changing if each.text),

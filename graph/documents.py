@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,11 @@ from retrieval.tool import LEANING_WORDS, NAME, result, tool
 from settings import Settings
 
 log = logging.getLogger(__name__)
+
+_DOCUMENTS = re.compile(
+    r"문서|가이드|설명서|매뉴얼|FAQ|도움말|\b(?:docs?|documents?|documentation|guides?|manual|handbook)\b",
+    re.IGNORECASE,
+)
 
 
 def quiet(engine: Engine) -> AbstractContextManager[None]:
@@ -111,7 +117,8 @@ class Search:
         self._calls += found.calls
         judged = sum(bool(step.prompt_tokens) for step in found.trace)
         if judged:
-            self._notes.add_tokens(found.prompt_tokens, 0, found.answer_tokens, models.exact, models, judged)
+            tokens = (found.prompt_tokens, 0, found.answer_tokens)
+            self._notes.add_tokens(*tokens, models.exact, models, judged, side=True)
         return self._numbered(found)
 
     def first(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
@@ -157,15 +164,20 @@ class Search:
 
 def grounded(made: BaseTool, library: Library) -> BaseTool:
     """The tool for a model that does not call tools itself (``model.decide``): a small one looks anything up, so its
-    search counts only where a passage comes near it."""
+    search counts only where a passage comes near the question or what was made of it, or where documents are asked
+    for by name."""
+    known = made.metadata or {}
+    own = known["ground"]
 
     def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
+        asked = own(arguments, question)
         try:
-            return arguments if library.related(str(arguments.get("query") or question)) else None
+            named = _DOCUMENTS.search(question) is not None
+            return asked if named or library.related(question, str(asked["query"])) else None
         except GieokError:  # the search itself will say what is wrong
-            return arguments
+            return dict(asked)
 
-    made.metadata = {**(made.metadata or {}), "ground": ground}
+    made.metadata = {**known, "ground": ground}
     return made
 
 

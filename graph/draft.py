@@ -39,6 +39,7 @@ class Talk:
     messages: list[AnyMessage]
     prompt_tokens: int = 0
     answer_tokens: int = 0
+    exact: bool = True
     calls: int = 0
 
     def ask(self, request: str, **bind: Any) -> str:
@@ -57,6 +58,7 @@ class Talk:
     def _count(self, answer: AIMessage) -> None:
         asked, _, answered, exact = usage(answer)
         self.calls += 1
+        self.exact = self.exact and exact
         self.prompt_tokens += asked if exact else sum(self.models.count(each.text) for each in self.messages)
         self.answer_tokens += answered if exact else self.models.count(answer.text)
 

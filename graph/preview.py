@@ -20,6 +20,7 @@ from graph.runtime import TurnContext
 from graph.state import ChatState, SummaryRecord
 from graph.system import system_prompt
 from graph.turns import closing, due_chunks, question
+from model import decide
 from store import Session
 
 
@@ -54,6 +55,7 @@ def preview(engine: Engine, session_id: str) -> Preview:
         limits=turn.limits(),
         changing=(*memory.parts(remembered, engine, session.language), *engine.changing(session)),
         history_tokens=session.history_tokens,
+        beside=decide.form_tokens(models, tools),
     )
     return Preview(prompt.report, making)
 

@@ -46,13 +46,23 @@ class Notes:
         prompt, cached, answer, exact = usage(message)
         self.add_tokens(prompt, cached, answer, exact, models)
 
-    def add_tokens(self, prompt: int, cached: int, answer: int, exact: bool, models: ModelSet, calls: int = 1) -> None:
+    def add_tokens(
+        self,
+        prompt: int,
+        cached: int,
+        answer: int,
+        exact: bool,
+        models: ModelSet,
+        calls: int = 1,
+        side: bool = False,
+    ) -> None:
+        """Counts tokens of several calls in; ``side``: of the model for side work."""
         self.prompt_tokens += prompt
         self.cached_tokens += cached
         self.answer_tokens += answer
         self.calls += calls
         self.exact = self.exact and exact
-        price = usd(models.name, prompt, cached, answer, url=models.url)
+        price = usd(models.side_name if side else models.name, prompt, cached, answer, url=models.url)
         self.usd = None if price is None or self.usd is None else self.usd + price
 
     def usage(self) -> Usage:
@@ -63,7 +73,7 @@ class Notes:
 class TurnContext:
     """Everything that the nodes of one turn may use.
 
-    ``finish_ahead(session, turns, rate, stop)`` waits for a summary that is being made in the background, or takes it
+    ``finish_ahead(turns, rate, stop)`` waits for a summary that is being made in the background, or takes it
     off the list. ``emit`` and ``ledger`` are None where LangGraph's own tools run the graph: no one reads along, and no
     record is kept. ``unfolded``: the first turn that is not in long-term memory yet, None when all are or there is no
     memory. ``retrieve(messages)`` gives the passages that are searched for before the answer, by the setting
@@ -76,7 +86,7 @@ class TurnContext:
     emit: Callable[[Event], None] | None = None
     tools: Sequence[BaseTool] = TOOLS
     ledger: Ledger | None = None
-    finish_ahead: Callable[[str, list[int], float, threading.Event], bool] = lambda *_: False
+    finish_ahead: Callable[[list[int], float, threading.Event], bool] = lambda *_: False
     changing: Sequence[Changing] = ()
     retrieve: Callable[[Sequence[AnyMessage]], Sequence[Changing]] = lambda _: ()
     history_tokens: int = 0
@@ -84,13 +94,14 @@ class TurnContext:
     notes: Notes = field(default_factory=Notes)
 
     def limits(self) -> Limits:
-        """Budgets from the settings; the prompt may take what the answer leaves of the model's context."""
+        """Budgets from the settings; the prompt may take what the answer leaves of the model's context, and the
+        summaries half of that: they leave it before they crowd out the raw turns."""
         room = self.models.context_size - min(self.settings.answer_tokens, self.models.context_size // 4)
         setting = self.settings
         return Limits(
             room,
             setting.budget_system,
-            setting.budget_summaries,
+            min(setting.budget_summaries, room // 2),
             setting.budget_recent,
             setting.budget_question,
             setting.budget_retrieval,

@@ -28,7 +28,8 @@ __all__ = ["SLACK", "SMALL", "Made", "make", "written"]
 class Made:
     """A summary that may replace its turns, and what it cost.
 
-    ``lost``, ``kept``: facts as the original writes them. ``model``: '' when the user wrote it.
+    ``lost``, ``kept``: facts as the original writes them. ``exact``: the server counted the tokens. ``model``: '' when
+    the user wrote it.
     """
 
     record: SummaryRecord
@@ -37,6 +38,7 @@ class Made:
     seconds: float
     prompt_tokens: int
     answer_tokens: int
+    exact: bool
     calls: int
     model: str
 
@@ -68,8 +70,9 @@ def make(
         seconds=time.monotonic() - begun,
         prompt_tokens=talk.prompt_tokens,
         answer_tokens=talk.answer_tokens,
+        exact=talk.exact,
         calls=talk.calls,
-        model=models.name,
+        model=models.side_name,
     )
 
 
@@ -79,7 +82,8 @@ def written(
     """A summary in the user's own words, of any length, with the facts that it holds and lacks."""
     source, own = _source(messages, turns, rate, language), clean(text)
     record = source.record(thread_id, own)
-    return Made(record, **_facts(source, own), seconds=0.0, prompt_tokens=0, answer_tokens=0, calls=0, model="")
+    facts = _facts(source, own)
+    return Made(record, **facts, seconds=0.0, prompt_tokens=0, answer_tokens=0, exact=True, calls=0, model="")
 
 
 def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Source:

@@ -62,7 +62,7 @@ def again(engine: Engine, session_id: str, number: int, text: str | None, stop: 
 
     The turns that followed stay on their own branch. Raises ``TurnUnknown`` and what ``run`` raises.
     """
-    with _held(engine, session_id) as session:
+    with _held(engine, session_id, number) as session:
         repair.close(engine, session)
         before = engine.store.turn(session_id, number)
         if before is None:
@@ -111,11 +111,11 @@ def _check(text: str, limit: int) -> None:
 
 
 @contextmanager
-def _held(engine: Engine, session_id: str) -> Iterator[Session]:
-    """Holds the session, while side work yields except what this turn needs."""
+def _held(engine: Engine, session_id: str, number: int | None = None) -> Iterator[Session]:
+    """Holds the session, while side work yields except what this turn (by default a new one) needs."""
     with engine.lock.hold(session_id):
         session = engine.store.session(session_id)
-        needed = ahead.needed(session_id, session.compression_rate)
+        needed = ahead.needed(session, number or session.turn_count + 1)
         with engine.background.turn(needed, engine.yields), documents.quiet(engine):
             yield session
 
@@ -186,7 +186,7 @@ class _Run:
             emit=self.emit,
             tools=[*self.engine.tools, *remembering, *(search.tools if search else ())],
             ledger=self.engine.store.ledger,
-            finish_ahead=lambda session, turns, rate, stop: background.finish(ahead.key(session, turns[0], rate), stop),
+            finish_ahead=lambda turns, rate, stop: background.finish(ahead.key(self.session, turns, rate), stop),
             changing=(*parts, *self.engine.changing(self.session)),
             retrieve=search.first if search else lambda _: (),
             unfolded=memory.unfolded(remembered),

@@ -57,23 +57,35 @@ _REPLIES: dict[str, tuple[Asked, ...]] = {
     ),
 }
 """Questions that need no tool; mixed with the tools' own examples, so that neither kind is the last word."""
-_FORMS: dict[tuple[Any, ...], dict[str, Any]] = {}
+_FORMS: dict[tuple[Any, ...], tuple[dict[str, Any], str]] = {}
 _LABELS = {"ko": ("앞의 질문", "질문"), "en": ("Previous question", "Question")}
 
 
 def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
     """The chat model, with the tools bound when it calls them natively."""
-    return models.chat.bind_tools(list(map(_form, tools))) if models.decide is None and tools else models.chat
+    native = models.decide is None and tools
+    return models.chat.bind_tools([_form(tool)[0] for tool in tools]) if native else models.chat
 
 
-def _form(tool: BaseTool) -> dict[str, Any]:
-    """The tool in OpenAI's form; made once for tools that differ only in the session they reach."""
+def form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
+    """Tokens of the tools' forms, which go to a natively calling model beside the messages; as JSON, which is about how
+    servers write them into the prompt."""
+    if models.decide is not None or not tools:
+        return 0
+    return models.count("\n".join(_form(tool)[1] for tool in tools))
+
+
+def _form(tool: BaseTool) -> tuple[dict[str, Any], str]:
+    """The tool in OpenAI's form, and that as JSON; made once for tools that differ only in the session they reach."""
     key = (tool.name, tool.description, tool.args_schema)
-    if not isinstance(tool.args_schema, type):  # a schema that is no class has no identity to go by
-        return convert_to_openai_tool(tool)
-    if key not in _FORMS:
-        _FORMS[key] = convert_to_openai_tool(tool)
-    return _FORMS[key]
+    known = isinstance(tool.args_schema, type)  # a schema that is no class has no identity to go by
+    if known and key in _FORMS:
+        return _FORMS[key]
+    form = convert_to_openai_tool(tool)
+    made = (form, _json(form))
+    if known:
+        _FORMS[key] = made
+    return made
 
 
 def decision(
@@ -221,7 +233,7 @@ def _bare(shape: Any) -> Any:
 
 
 def _takes(tool: BaseTool, arguments: dict[str, Any]) -> bool:
-    taken = tool.tool_call_schema
+    taken = tool.args_schema  # not tool_call_schema, which has lost the validators
     if not (isinstance(taken, type) and issubclass(taken, BaseModel)):
         return True
     try:

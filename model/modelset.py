@@ -17,7 +17,8 @@ class ModelSet:
 
     ``chat`` answers the user; ``utility`` makes summaries and other side calls; ``decide`` chooses tools by
     constrained JSON, or is None when the chat model calls tools natively. ``count`` gives the tokens of a text;
-    ``exact`` says whether by the model's own tokenizer. ``context_size``: tokens of one prompt plus answer.
+    ``exact`` says whether by the model's own tokenizer. ``name``: the chat model; ``side_name``: the one of side calls.
+    ``context_size``: tokens of one prompt plus answer.
     ``constrained``: the server honours ``response_format`` json_schema and the model needs that help.
     """
 
@@ -31,6 +32,11 @@ class ModelSet:
     url: str
     context_size: int
     constrained: bool = False
+    utility_name: str = ""
+
+    @property
+    def side_name(self) -> str:
+        return self.utility_name or self.name
 
     @property
     def alone(self) -> bool:

@@ -53,6 +53,7 @@ def models(settings: Settings, progress: Report | None = None, cancel: threading
         url=found.url,
         context_size=found.context_size,
         constrained=not found.native_tools,
+        utility_name=found.utility_model,
     )
 
 

@@ -1,4 +1,4 @@
-"""One score from two: the cosine of the vectors and BM25 (issue «Search»).
+"""One score from two: the cosine of the vectors and BM25.
 
 The cosine is brought to 0…1 within the candidates of one query, BM25 by the highest score that the question's words
 could give; then they are added with weights. Reciprocal ranks, the usual way, throw away how far apart the scores are
@@ -7,10 +7,13 @@ and come out below the better half on English (bench retrieval).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from retrieval.document import Hit
 
 WORDS = 0.6
 """What the words of a question add, against 1 for the cosine, where question and passage are in one language.
@@ -41,3 +44,11 @@ def ranks(scores: Scores, found: NDArray[np.bool_]) -> list[int | None]:
     order = [int(at) for at in np.argsort(-scores, kind="stable") if found[at]]
     place = {at: rank for rank, at in enumerate(order, 1)}
     return [place.get(at) for at in range(len(scores))]
+
+
+def nearness(hits: Sequence[Hit]) -> float:
+    """How near the documents come to a question: the best cosine, and a quarter of the best share of its words that a
+    passage covers; -1 without hits. Its scale is the embedding model's (``Embedder.near``)."""
+    if not hits:
+        return -1.0
+    return max(hit.cosine for hit in hits) + 0.25 * max(hit.cover for hit in hits)

@@ -15,8 +15,9 @@ from retrieval import search as searching
 from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
 from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
 from retrieval.embed import Embedder, embedder
+from retrieval.fuse import nearness
 from retrieval.lookup import LookUp
-from retrieval.loop import look_up, unrelated
+from retrieval.loop import look_up
 from retrieval.pgvector import index
 from retrieval.row import digest
 from retrieval.search import View
@@ -238,9 +239,10 @@ class Library:
         """Whether there is no passage to find; never raises for a damaged or foreign index."""
         return not self._rows.any()
 
-    def related(self, query: str) -> bool:
-        """Whether any passage comes near a query, by meaning or by words. Raises what the class says."""
-        return not unrelated(self.search_all(query), self.unrelated)
+    def related(self, *questions: str) -> bool:
+        """Whether passages come near any of these questions, by meaning and by words together; where the embedding
+        model's scale is not known, whether there is a passage at all. Raises what the class says."""
+        return any(nearness(self.search_all(each)) >= self._embedder.near for each in questions if each.strip())
 
     @property
     def unrelated(self) -> float:

@@ -40,10 +40,19 @@ class Ledger:
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
 
-    def add(self, session_id: str, turns: list[int], rate: float, status: SummaryStatus, **fields: Any) -> int:
+    def add(
+        self,
+        session_id: str,
+        turns: list[int],
+        rate: float,
+        status: SummaryStatus,
+        branch: int | None = None,
+        **fields: Any,
+    ) -> int:
         """Adds a version of the summary of these turns; returns its id. ``SessionUnknown`` when it was deleted.
 
-        ``fields``: record, ahead, origin, model, prompt_tokens, answer_tokens, seconds, kept, lost, error.
+        ``branch``: the one that the turns end on, by default on the present path. ``fields``: record, ahead, origin,
+        model, prompt_tokens, answer_tokens, seconds, kept, lost, error.
         """
         row = {"origin": "auto", "ahead": False, **fields, "created": time.time()}
         row |= {"session_id": session_id, "first_turn": turns[0], "last_turn": turns[-1], "turns": turns, "rate": rate}
@@ -51,7 +60,7 @@ class Ledger:
             path = connection.execute(_PATH, {"session": session_id}).scalar_one_or_none()
             if path is None:
                 raise SessionUnknown(session=session_id)
-            row["branch"] = branch_at(plain(path), turns[-1])
+            row["branch"] = branch_at(plain(path), turns[-1]) if branch is None else branch
             place = _place(session_id, row["branch"], turns[0])
             known = set(connection.execute(_KNOWN, place).scalars())
             if status == "ready" and known & {"active", "retired"}:
@@ -70,10 +79,18 @@ class Ledger:
             connection.execute(stale.values(status="superseded"))
         return self.add(session_id, turns, rate, status, **fields)
 
-    def fail(self, session_id: str, turns: list[int], rate: float, error: dict[str, Any], ahead: bool = False) -> None:
+    def fail(
+        self,
+        session_id: str,
+        turns: list[int],
+        rate: float,
+        error: dict[str, Any],
+        ahead: bool = False,
+        branch: int | None = None,
+    ) -> None:
         """Notes a failed attempt; one row per chunk says the latest failure, so retries do not pile up."""
         with self._transaction() as connection:
-            branch = branch_at(path_of(connection, session_id), turns[-1])
+            branch = branch_at(path_of(connection, session_id), turns[-1]) if branch is None else branch
             chunk = _chunk(session_id, branch, turns[0])
             again = (
                 update(_TABLE)
@@ -82,7 +99,7 @@ class Ledger:
             )
             known = connection.execute(again).rowcount
         if not known:
-            self.add(session_id, turns, rate, "failed", error=error, ahead=ahead)
+            self.add(session_id, turns, rate, "failed", branch, error=error, ahead=ahead)
 
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
         """The summary made ahead for exactly these turns at this rate, or None."""

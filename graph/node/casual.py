@@ -15,7 +15,11 @@ from graph.report import ContextReport, LeftOut, Part
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
 from graph.turns import current, is_answer, turn_number
+from model.stream import Model
 from prompt import render
+
+CASUAL_TOKENS = 160
+"""Longest answer of the embedded model to a greeting."""
 
 
 def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
@@ -27,7 +31,10 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
     prompt = casual_prompt(render("casual", state.get("language", "ko")), str(question.text))
     turn.notes.report, turn.notes.system = _report(prompt, state, turn), str(prompt[0].text)
     emit(runtime, ContextBuilt(turn.notes.report))
-    return {"messages": [respond(turn.models.casual, prompt, runtime)]}
+    model: Model = turn.models.casual
+    if turn.models.kind == "embedded":  # its side role has no limit of its own, and a small model may not end
+        model = model.bind(max_tokens=CASUAL_TOKENS)
+    return {"messages": [respond(model, prompt, runtime)]}
 
 
 def casual_prompt(system: str, question: str) -> list[AnyMessage]:

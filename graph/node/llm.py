@@ -67,6 +67,7 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
         limits=turn.limits(),
         changing=[*turn.changing, *found],
         history_tokens=turn.history_tokens,
+        beside=decide.form_tokens(turn.models, turn.tools),
     )
 
 

@@ -42,7 +42,7 @@ def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, A
     gone = leaving(records, turn)
     if gone and turn.ledger:
         turn.ledger.retire(state["session_id"], records[len(gone)]["turns"][0])
-    return {"summary_history": records[len(gone) :]} if chunks else {}
+    return {"summary_history": records[len(gone) :]} if chunks or gone else {}
 
 
 def leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
@@ -50,7 +50,7 @@ def leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryReco
 
     At twice the budget they go in any case.
     """
-    budget, count = turn.settings.budget_summaries, turn.models.count
+    budget, count = turn.limits().summaries, turn.models.count
     oldest = over_budget(records, budget, count)
     if turn.unfolded is None:
         return oldest
@@ -64,7 +64,7 @@ def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) 
     found = turn.ledger.ready(session_id, chunk, rate) if turn.ledger else None
     if found is None:
         emit(runtime, SummaryStarted(tuple(chunk)))
-        if turn.finish_ahead(session_id, chunk, rate, turn.stop) and turn.ledger:
+        if turn.finish_ahead(chunk, rate, turn.stop) and turn.ledger:
             found = turn.ledger.ready(session_id, chunk, rate)
     if found is not None and turn.ledger:
         return _take(found, turn.ledger, runtime)
@@ -93,7 +93,7 @@ def _make(
     except GieokError as error:
         _failed(chunk, rate, error, session_id, time.monotonic() - began, runtime)
         return None
-    turn.notes.add_tokens(made.prompt_tokens, 0, made.answer_tokens, turn.models.exact, turn.models, made.calls)
+    turn.notes.add_tokens(made.prompt_tokens, 0, made.answer_tokens, made.exact, turn.models, made.calls, side=True)
     if turn.ledger:
         turn.ledger.add(session_id, chunk, rate, "active", **ledger_fields(made))
     emit(runtime, SummaryMade(tuple(chunk), made.record, False, made.seconds, tuple(made.lost)))

@@ -37,22 +37,32 @@ def calculate(expression: str) -> str:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_NUMBER_WORD = re.compile(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|half|third)\b"
-    r"|하나|둘|셋|넷|다섯|여섯|일곱|여덟|아홉|열|스물|스무|백|천|만|절반",
+_ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_KOREAN = ["하나", "둘", "셋", "넷", "다섯", "여섯", "일곱", "여덟", "아홉", "열"]
+_WORDS = {word: str(value) for words in (_ENGLISH, _KOREAN) for value, word in enumerate(words, 1)}
+_WORDS |= {"스물": "20", "스무": "20", "백": "100", "천": "1000", "만": "10000", "절반": "2", "반으로": "2"}
+_WORDS |= {"dozen": "12", "hundred": "100", "thousand": "1000", "million": "1000000", "half": "2", "third": "3"}
+_NUMBER_WORD = re.compile("|".join(rf"\b{word}\b" if word.isascii() else word for word in _WORDS), re.IGNORECASE)
+_ASKS = re.compile(
+    r"[?？%=]|\d\s*[-+*/×÷^]|얼마|몇|계산|더하|더해|빼|곱|나누|나눠|합|평균|퍼센트|제곱|할인|알려"
+    r"|\b(?:how|what|calculate|compute|find|work out|tell|split|divide|multipl|add|subtract|sum|total|average|percent"
+    r"|times|plus|minus|power|root)",
     re.IGNORECASE,
 )
+"""A message that has none of these only tells something: «The ticket was $89 and I bought 2 of them»."""
 
 
 def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
-    """No call for an expression that cannot be calculated, or that shares no number with the question."""
+    """No call for an expression that cannot be calculated or shares no number with the question, nor for a message
+    that asks for nothing."""
     try:
         arithmetic.solve(str(arguments.get("expression", "")))
     except arithmetic.CannotCalculate:
         return None
     used = set(_NUMBER.findall(arithmetic.understand(str(arguments["expression"]))))
     asked = set(_NUMBER.findall(arithmetic.understand(question))) | set(_NUMBER.findall(question.replace(",", "")))
-    return arguments if used & asked or _NUMBER_WORD.search(question) else None
+    asked |= {_WORDS[word.casefold()] for word in _NUMBER_WORD.findall(question)}
+    return arguments if used & asked and _ASKS.search(question) else None
 
 
 calculate.metadata = {

@@ -14,6 +14,11 @@ from graph.tool import zone as zones
 
 LOCAL = "local"
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_TIME = re.compile(
+    r"지금|현재|오늘|내일|어제|시간|시각|몇\s*[시분월년]|몇일|며칠|날짜|요일|이번|올해"
+    r"|\b(?:times?|date|\w*days?|tomorrow|now|hours?|o'clock|month|year|week|late|early|night|morning|noon)\b",
+    re.IGNORECASE,
+)
 _WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일")
 
 
@@ -26,12 +31,15 @@ class TimeArguments(BaseModel):
 
 
 def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
-    """The place that the question names, when the chosen one stands nowhere in it."""
+    """The place that the question names, when the chosen one stands nowhere in it; no call for a question of neither
+    a place nor a time."""
     chosen = str(arguments.get("zone", LOCAL))
     if chosen.casefold() in question.casefold():
         return arguments
     named = next((stem for word in _WORD.findall(question) for stem in _stems(word) if zones.find(stem)), None)
-    return arguments if named is None else {**arguments, "zone": named}
+    if named is None:
+        return arguments if _TIME.search(question) else None
+    return {**arguments, "zone": named}
 
 
 def _stems(word: str) -> list[str]:

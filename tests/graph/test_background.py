@@ -26,6 +26,7 @@ from tests.graph.talk import (
     summarising,
     summary_calls,
     talk,
+    topic,
 )
 from tests.graph.test_conversation import NewSession
 
@@ -106,6 +107,29 @@ def test_side_work_of_another_session_yields_where_one_model_serves_all(
     assert bot.background.idle(5)
     assert len(utility.calls) == (2 if yields else 1)
     assert bot.store.ledger.ready(one, [1, 2, 3], 0.3) is not None
+
+
+@pytest.mark.parametrize("number", [3, 2])
+def test_a_summary_that_comes_late_stays_with_the_turns_it_was_made_from(
+    agent: OpenAgent, session: NewSession, gate: threading.Event, number: int
+) -> None:
+    """A turn is asked otherwise while the summary of what was there before is being made."""
+    utility = ScriptedModel(summarising, gate=gate)
+    bot = agent(utility=utility)
+    own = session(bot)
+    talk(bot, own, range(1, 4))
+    wait_for(lambda: utility.calls)
+    done(list(bot.again(own, number, question(10 * number))))
+    gate.set()
+    assert bot.background.idle(5)
+    talk(bot, own, range(4 - (3 - number), 5))
+    (taken,) = (row for row in bot.store.ledger.summaries(own) if row.status == "active")
+    assert topic(10 * number).removeprefix("주제") in str(taken.record)
+    assert topic(number).removeprefix("주제") not in str(taken.record)
+    assert summarised(prompts(bot)[-1]) == [(1, 3)]
+    bot.switch(own, number, 0)
+    (first,) = bot.store.ledger.summaries(own)
+    assert (first.status, topic(number).removeprefix("주제") in str(first.record)) == ("ready", True)
 
 
 def test_closing_is_quick_while_side_work_runs(agent: OpenAgent, session: NewSession, gate: threading.Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graph.event import ContextBuilt, SummaryMade
+from graph.node.casual import CASUAL_TOKENS
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, only, prompts, question, raw, say, scripted, summarised, summary_calls, talk, topic
 from tests.graph.test_conversation import NewSession
@@ -24,6 +25,12 @@ def test_a_greeting_is_one_short_call_without_tools_and_still_a_turn(agent: Open
     assert not any(tool in str(prompt[0].text) for tool in ("calculate", "current_time"))
     assert "tools" not in scripted(bot.models().chat).bound[-1]
     assert bot.state(own)["turn_count"] == bot.store.session(own).turn_count == 6
+
+
+def test_the_embedded_model_cannot_greet_without_end(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(utility=["반가워요!"], kind="embedded")
+    done(say(bot, session(bot), "안녕하세요"))
+    assert scripted(bot.models().utility).bound[-1]["max_tokens"] == CASUAL_TOKENS
 
 
 def test_other_turns_have_the_tools(agent: OpenAgent, session: NewSession) -> None:

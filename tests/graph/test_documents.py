@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from errors import ModelTimeout
 from graph.agent import Agent
 from graph.compare import Variant, cost
-from graph.documents import begin, citations, look_ups, offered_links, query
+from graph.documents import begin, citations, grounded, look_ups, offered_links, query
 from graph.event import ContextBuilt, ToolFinished, ToolStarted
 from graph.exact import exact
 from graph.tool import TOOLS
 from graph.turns import question as asking
-from model import scripted
+from model import decide, scripted
 from retrieval import Library, batch
+from retrieval.tool import tool
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import folding, ready, remembered
 from tests.graph.talk import calling, done, only, prompts, say
@@ -412,6 +413,31 @@ def damage(agent: Agent) -> Agent:
     for file in (agent.settings.data_dir / "library").iterdir():
         file.write_bytes(b"rubbish")
     return replace(agent, library=Library(agent.settings, agent.store, Words()))
+
+
+# --- a small model's searches --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "made", "used"),
+    [
+        ("When do pears ripen in September?", "pears ripen", "pears ripen"),
+        ("When do pears ripen in September?", "the football cup", "When do pears ripen in September?"),
+        ("Why is the sky blue?", "sky blue", None),
+        ("What does the manual say about insurance?", "insurance", "insurance"),
+        ("설명서에 보험 이야기도 있어?", "보험", "보험"),
+    ],
+)
+def test_a_small_models_search_counts_only_near_the_documents(
+    reading: Reading, question: str, made: str, used: str | None
+) -> None:
+    library = reading(()).library
+    assert library is not None
+    library._embedder.near = 0.6  # on the scale of these tests' embedder
+    documents = grounded(tool(lambda query: library.look_up(query, scripted.models())), library)
+    call = ToolCall(name=documents.name, args={"query": made}, id="call", type="tool_call")
+    made_of = decide.grounded([call], [documents], question)
+    assert [each["args"]["query"] for each in made_of] == ([used] if used else [])
 
 
 # --- stop, and what documents ask for -------------------------------------------------------------------

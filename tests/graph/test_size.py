@@ -15,7 +15,10 @@ import pytest
 from graph.agent import Agent
 from graph.context import over_budget
 from graph.event import ContextBuilt, SummaryMade
-from model.scripted import count
+from graph.runtime import TurnContext
+from model.scripted import count, models
+from model.token import estimate
+from settings import Settings
 from store.checkpoint import open_checkpoints
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, only, prompts, question, raw, say, summarised, talk, topic
@@ -89,6 +92,32 @@ def test_the_oldest_summaries_leave_down_to_half_the_budget(records: int, budget
         assert over_budget(every, 49, count) == every[:6]
         return
     assert over_budget(every, budget, count) == every[:leaving]
+
+
+def test_the_specified_table_fits_the_default_budget() -> None:
+    """Sixteen summaries of three turns of 500 Korean characters at the highest rate (context-managing.md, turn 50)."""
+    every = [record(3 * n + 1, 3 * n + 3) for n in range(16)]
+    for each in every:
+        each["summary"] = "요" * 750
+    assert over_budget(every, Settings.model_fields["budget_summaries"].default, estimate) == []
+
+
+def test_summaries_leave_a_small_model_before_they_crowd_out_the_turns() -> None:
+    small, large = (TurnContext(models(context_size=size), Settings()).limits() for size in (4000, 100_000))
+    assert (small.summaries, large.summaries) == (small.prompt // 2, Settings().budget_summaries)
+
+
+@pytest.mark.parametrize("turn", [8, 9])
+def test_a_budget_that_became_smaller_counts_at_once(agent: OpenAgent, session: NewSession, turn: int) -> None:
+    """Also at a turn at which no summary is due: the ledger never says otherwise than the prompt."""
+    own = session(first := agent(ahead=False))
+    talk(first, own, range(1, turn))
+    first.close()
+    bot = agent(ahead=False, budget_summaries=1)
+    talk(bot, own, [turn])
+    assert summarised(prompts(bot)[-1]) == [(4, 6)]
+    assert [row.status for row in bot.store.ledger.summaries(own)] == ["retired", "active"]
+    assert [each["turns"] for each in bot.state(own)["summary_history"]] == [[4, 5, 6]]
 
 
 def test_a_turn_that_retires_summaries_says_which_it_made(agent: OpenAgent, session: NewSession) -> None:

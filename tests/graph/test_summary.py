@@ -310,6 +310,11 @@ def test_tokens_of_both_calls_are_counted() -> None:
     assert made.seconds > 0
 
 
+def test_the_model_for_side_work_is_named_where_it_is_another() -> None:
+    small = replace(models(utility=["김민수 과장이 3월 5일에 120만 원을 냄."]), utility_name="small")
+    assert run(FACTS, small).model == "small"
+
+
 def test_a_summary_in_the_users_own_words_may_have_any_length_and_tells_what_it_lacks() -> None:
     made = written(FACTS, [1, 2, 3], thread_id="s1", rate=0.3, language="ko", text="비용은 120만 원. " * 40)
     assert made.record["summary_chars"] == len(made.record["summary"]) > made.record["original_chars"]

@@ -173,7 +173,7 @@ def test_the_budgets_and_switches_are_shown_with_the_names_of_their_settings(vis
     person.page.get_by_role("button", name="설정", exact=True).click()
     dialog = person.page.get_by_role("dialog")
     dialog.get_by_role("tab", name="컨텍스트").click()
-    for said in ("GIEOK_BUDGET_SUMMARIES", "6,000", "GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
+    for said in ("GIEOK_BUDGET_SUMMARIES", "12,000", "GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
         expect(dialog).to_contain_text(said)
     assert person.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 

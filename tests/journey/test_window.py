@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from graph.state import SummaryRecord
 from settings import load
 from store import Finished, Store
-from tests.journey.application import App, Person
+from tests.journey.application import App, Person, answer, started
 from tests.journey.conftest import Visit
+from tests.stub.upstream import Upstream
 
 pytestmark = pytest.mark.browser
 
@@ -81,7 +83,7 @@ def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None
 
 def test_two_answers_are_compared_side_by_side_and_nothing_is_kept(visit: Visit, app: App) -> None:
     person = visit(path=f"/?s={talked(app)}")
-    person.panel.get_by_role("tab", name="비교").click()
+    person.panel.get_by_role("tab", name="컨텍스트").click()
     person.panel.get_by_role("button", name="비교하기").click()
     window = person.page.get_by_role("dialog")
     expect(window).to_contain_text(re.compile("입력 약 [0-9,]+ 토큰, 모델 호출 2번"), timeout=20_000)
@@ -104,3 +106,36 @@ def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:
     expect(person.answer(1)).to_contain_text("지웠다가 되돌릴 질문")
     assert person.page.url == address
     person.ask("되돌린 뒤의 질문", 2)
+
+
+def test_a_chat_is_carried_to_an_empty_store_and_goes_on_there_in_english_and_dark(
+    visit: Visit, browser: Browser, app: App, tmp_path: Path
+) -> None:
+    person = visit(path=f"/?s={talked(app)}")
+    person.page.get_by_role("button", name="이 대화의 메뉴").click()
+    person.page.get_by_text("이름 바꾸기·내보내기").click()
+    with person.page.expect_download() as download:
+        person.page.get_by_role("button", name="JSON으로 내보내기").click()
+    download.value.save_as(tmp_path / "chat.json")
+    upstream = Upstream(always=answer)
+    with upstream, started(tmp_path, OPENAI_BASE_URL=upstream.url, OPENAI_API_KEY="x", GIEOK_TITLES="false") as empty:
+        context = browser.new_context(
+            viewport={"width": 1440, "height": 900}, locale="en-US", color_scheme="dark", accept_downloads=True
+        )
+        other = Person(context.new_page(), empty)
+        other.open()
+        other.page.get_by_role("button", name="Import").click()
+        other.page.locator("input[type=file]").last.set_input_files(tmp_path / "chat.json")
+        other.page.get_by_role("dialog").get_by_role("button", name="Import", exact=True).click()
+        expect(other.answer(4)).to_be_visible(timeout=20_000)
+        expect(other.panel).to_contain_text(SUMMARY)
+        other.ask("Please go on with the trip", 5)
+        expect(other.panel).to_contain_text("[Turns 1-3]")
+        back = "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+        assert other.page.evaluate(back) == "rgb(17, 23, 23)"
+        chrome = other.page.locator("[data-testid=stSidebar]").inner_text()
+        titles = ("한국어", "여행 질문입니다")
+        assert [
+            line for line in chrome.splitlines() if re.search("[가-힣]", line) and not any(t in line for t in titles)
+        ] == []
+        context.close()

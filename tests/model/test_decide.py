@@ -58,6 +58,7 @@ def test_a_valid_decision_becomes_a_tool_call() -> None:
         '{"calculate": {}}',
         '{"calculate": "1+1"}',
         '{"calculate": {"expression": 5}}',
+        '{"calculate": {"expression": "365"}}',
         '{"calculate": {"expression": "' + "1" * 400 + '"}}',
         '{"calculate": {"expression": "1+1", "extra": true}}',
         '{"calculate": {"expression": "1"}, "current_time": {"zone": "local"}}',
@@ -82,6 +83,11 @@ def test_an_empty_question_is_not_put_to_the_model(question: str) -> None:
 
 def test_a_model_with_native_calls_is_not_asked() -> None:
     assert decide.decision(models(), TOOLS, "3*4?", language="en").tool_calls == []
+
+
+def test_the_forms_of_tools_count_where_the_model_is_sent_them() -> None:
+    assert decide.form_tokens(models(), TOOLS) > decide.form_tokens(models(), TOOLS[:1]) > 40
+    assert decide.form_tokens(models(decide=[]), TOOLS) == decide.form_tokens(models(), ()) == 0
 
 
 def test_without_tools_nothing_is_decided() -> None:

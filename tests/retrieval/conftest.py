@@ -24,6 +24,7 @@ class Words:
     batch = 4
     dimension = 64
     unrelated = 0.0
+    near = 0.0
 
     def __init__(self, name: str = "words") -> None:
         self.name = name

@@ -35,10 +35,28 @@ def test_an_expression_with_the_questions_numbers_is_calculated(question: str, e
         ("How long did the Roman Empire fall before the Renaissance?", "415-287"),
         ("What was the last digit of my phone number?", "last digit of my phone number"),
         ("Explain vaccines in a paragraph", "1 paragraph explaining vaccines"),
+        ("Can you sum up the plot in one sentence?", "500/500"),
     ],
 )
 def test_an_expression_from_nowhere_is_no_call(question: str, expression: str) -> None:
     assert used("calculate", question, expression=expression) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "expression"),
+    [
+        ("We live on floor 4 and have 12 neighbours", "4*12"),
+        ("우리 반은 24명이고 교실은 2층이야", "24*2"),
+        ("어제 산 책은 3권이었어", "3*1"),
+    ],
+)
+def test_what_the_user_only_tells_is_not_calculated(question: str, expression: str) -> None:
+    assert used("calculate", question, expression=expression) is None
+
+
+@pytest.mark.parametrize("question", ["Who built the first lighthouse?", "모래시계는 무엇으로 만들어?"])
+def test_a_question_of_neither_place_nor_time_needs_no_clock(question: str) -> None:
+    assert used("current_time", question, zone="local") is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""The overflow menu: a «⋯» button with a list of things to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import streamlit as st
+
+from component.view import tell
+from errors import GieokError
+
+
+class Item(NamedTuple):
+    """One thing to do: its label, the name of its Material icon, and what it does (an error of ours is told)."""
+
+    label: str
+    icon: str
+    do: Callable[[], object]
+
+
+def draw_overflow(key: str, choices: Mapping[str, Item], *, upright: bool = False, disabled: bool = False) -> None:
+    """The button; ``choices`` by name, in the order of the list."""
+    st.menu_button(
+        "",
+        list(choices),
+        key=key,
+        icon=f":material/{'more_vert' if upright else 'more_horiz'}:",
+        type="tertiary",
+        format_func=lambda name: f":material/{choices[name].icon}: {choices[name].label}",
+        on_click=_chosen,
+        args=(key, choices),
+        disabled=disabled,
+    )
+
+
+def _chosen(key: str, choices: Mapping[str, Item]) -> None:
+    chosen = choices.get(str(st.session_state.get(key)))
+    try:
+        if chosen is not None:
+            chosen.do()
+    except GieokError as error:
+        tell(error)
