@@ -59,7 +59,7 @@ class Archive:
             "user": user,
             "state": plain(state),
             "revision": state.revision,
-            "waiting": len(state.open),
+            "waiting": state.owed,
             "updated": time.time(),
         }
         with self._transaction() as connection:
@@ -85,7 +85,7 @@ class Archive:
             return self._versions(connection, scope, undone)
 
     def scopes(self, tenant: str | None = None, user: str | None = None) -> list[tuple[Scope, str, int, int, float]]:
-        """All memories that are kept, of one user when asked: scope, user, revision, waiting turns, last change."""
+        """All memories that are kept, of one user when asked: scope, user, revision, what it owes, last change."""
         row = table.session.c
         wanted = select(row.tenant, row.session, row.user, row.revision, row.waiting, row.updated)
         if tenant is not None:
@@ -100,7 +100,7 @@ class Archive:
         ]
 
     def left(self, tenant: str, user: str, before: float) -> list[str]:
-        """Sessions of a user with turns that are in no memory yet, last changed before this moment (Unix seconds)."""
+        """Sessions of a user that owe something (``State.owed``), last changed before this moment (Unix seconds)."""
         with self._transaction() as connection:
             return list(connection.execute(_LEFT, {"of": tenant, "by": user, "before": before}).scalars())
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any
 
 import prompt
@@ -28,7 +29,11 @@ from text.clean import clean
 
 MOST_SENTENCES = 20
 ENOUGH = 0.6
-"""Share of the user's facts in the new turns that must survive, besides everything that is pinned."""
+"""Share of the user's facts that must survive the notes of a small model: code copies what it can of the rest."""
+MOST_FACTS = 40
+"""Of the user's facts in the new turns, a model that writes well may lose none; of more than these, those beyond."""
+OLD_ENOUGH = 0.5
+"""Share of the facts of the memory so far that must survive: an earlier topic may become one line, not vanish."""
 NOTE = {"ko": 60, "en": 120}
 """Most characters of a note, by language."""
 NOTES, PAIRS = 6, 6
@@ -53,11 +58,11 @@ class Folded:
     entities: tuple[Entity, ...]
     kept: tuple[str, ...]
     lost: tuple[str, ...]
-    seconds: float
-    prompt_tokens: int
-    answer_tokens: int
-    calls: int
-    model: str
+    seconds: float = 0.0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    calls: int = 0
+    model: str = ""
 
 
 def make(
@@ -74,22 +79,55 @@ def make(
     """
     begun, talk = time.monotonic(), Talk(models, stop, opening(source, models))
     written = _notes(source, talk, step) if models.constrained else _prose(source, talk, room, step)
-    entities = _entities(source, written.pairs)
-    changes = [*source.changes, *_entity_changes(source, entities)]
-    text = _settled(source, [change.apply(line, changes) for line in written.lines], entities, models, room)
-    _judge(source, text, entities)
-    held = _whole(text, entities)
-    return Folded(
-        text=text,
-        entities=entities,
-        kept=tuple(each.text for each in source.wanted if fact.holds(held, each)),
-        lost=tuple(each.text for each in source.wanted if not fact.holds(held, each)),
+    held = [pin for pin in source.pins if models.constrained or _has(_text(written), pin)]
+    made = _finished(source, written, held, models, room)
+    made = replace(
+        made,
         seconds=time.monotonic() - begun,
         prompt_tokens=talk.prompt_tokens,
         answer_tokens=talk.answer_tokens,
         calls=talk.calls,
         model=models.name,
     )
+    if reason := _fault(source, written, made, models.constrained):
+        raise source.rejected(reason, cost(made))
+    return made
+
+
+def word_for_word(source: Source, models: ModelSet, room: int, spent: dict[str, Any]) -> Folded:
+    """The next memory without a model: the old sentences, and those of the user that hold facts, as they are.
+
+    For turns that no fold is accepted for. ``spent``: what the last try took (``cost``).
+    """
+    written = _Written([*source.lines, *_chosen(source, [])], [])
+    return replace(_finished(source, written, source.pins, models, room), **spent)
+
+
+def _finished(source: Source, written: _Written, pins: Sequence[str], models: ModelSet, room: int) -> Folded:
+    """Text and entities of what was written, with the values of now, within 20 sentences and ``room`` tokens.
+
+    ``pins``: statements that come back where the new values have taken their place.
+    """
+    entities = _entities(source, written.pairs)
+    changes = [*source.changes, *_entity_changes(source, entities)]
+    lines = [line if _is_pinned(source, line) else change.apply(line, changes) for line in written.lines]
+    text = _settled(source, [*_lacking(lines, pins), *lines], entities, models, room)
+    whole = _whole(text, entities)
+    return Folded(
+        text=text,
+        entities=entities,
+        kept=tuple(each.text for each in source.wanted if fact.holds(whole, each)),
+        lost=tuple(each.text for each in source.wanted if not fact.holds(whole, each)),
+    )
+
+
+def _is_pinned(source: Source, line: str) -> bool:
+    """Whether a line is the user's word, which stays as it is: a new value stands beside it."""
+    return any(plain(pin) in plain(line) for pin in source.pins)
+
+
+def _lacking(lines: Sequence[str], pins: Sequence[str]) -> list[str]:
+    return [pin for pin in pins if not any(_has(line, pin) for line in lines)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +168,17 @@ def _read_text(answer: str) -> _Written:
 
 
 def _lost(source: Source, written: _Written) -> list[str]:
-    held = _whole("\n".join(written.lines), _entities(source, written.pairs))
+    """What to ask for again: pinned statements, what the user said or asked for, and too much of the memory so far."""
+    held = _whole(_text(written), _entities(source, written.pairs))
     pins = [each for each in source.pins if not _has(held, each)]
-    return pins + [each.text for each in source.wanted if not fact.holds(held, each)]
+    new = [each.text for each in (*source.wanted, *source.asked) if not fact.holds(held, each)]
+    return list(dict.fromkeys([*pins, *new, *_old_lost(source, held)]))
+
+
+def _old_lost(source: Source, held: str) -> list[str]:
+    """Facts of the memory so far that are gone, when they are too many."""
+    lost = [each.text for each in source.before if not fact.holds(held, each)]
+    return lost if len(lost) > (1 - OLD_ENOUGH) * len(source.before) else []
 
 
 # --- a model that needs help: notes of the new turns, the rest by code ---------------------------
@@ -165,8 +211,8 @@ def _repair(
     source: Source, talk: Talk, notes: Sequence[str], pairs: list[tuple[str, str]], step: Callable[[str], None]
 ) -> list[str]:
     """One more request when much is missing; what is still missing is copied from what the user said."""
-    lost = _lost(source, _Written([*source.lines, *notes], pairs))
-    lost = [each for each in lost if each not in source.pins]
+    held = _whole("\n".join([*source.lines, *notes]), _entities(source, pairs))
+    lost = [each.text for each in source.wanted if not fact.holds(held, each)]
     if len(lost) <= (1 - ENOUGH) * len(source.wanted):
         return []
     usual, count = NOTE[source.language], min(3, len(lost))
@@ -179,7 +225,8 @@ def _repair(
 def _chosen(source: Source, notes: Sequence[str]) -> list[str]:
     """The notes, and the user's own sentences for facts that they lack."""
     user, most = LABEL[source.language][0], 2 * NOTE[source.language]
-    spare = [f"{user}: {each}" for each in source.said if len(each) <= most and not source.is_forgotten(each)]
+    said = [part for each in source.said if not source.is_forgotten(each) for part in wrap(each, most)]
+    spare = [f"{user}: {each}" for each in said]
     spare = [each for each in spare if not _superseded(source, each)]
     size = sum(len(each) + 1 for each in notes) + 6 * NOTE[source.language]
     own = [each for each in spare if _OWN.search(each) and not any(alike(each, note) for note in notes)]
@@ -245,8 +292,7 @@ def _entity_changes(source: Source, entities: Sequence[Entity]) -> list[Change]:
 
 def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], models: ModelSet, room: int) -> str:
     """At most 20 sentences and ``room`` tokens, pinned ones always: the oldest go first, the best known before."""
-    missing = [pin for pin in source.pins if models.constrained and not any(_has(line, pin) for line in lines)]
-    kept = [line for line in dict.fromkeys([*missing, *lines]) if not source.is_forgotten(line)]
+    kept = [line for line in dict.fromkeys(lines) if not source.is_forgotten(line)]
     known = _whole("", entities)
     while len(kept) > MOST_SENTENCES or models.count("\n".join(kept)) > room:
         loose = [line for line in kept if not any(_has(line, pin) for pin in source.pins)]
@@ -257,17 +303,27 @@ def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], m
     return "\n".join(kept)
 
 
-def _judge(source: Source, text: str, entities: Sequence[Entity]) -> None:
-    """Raise ``FoldRejected`` for what must not replace the memory (issue «Judged write path»)."""
-    if not text.strip():
-        raise source.rejected("it is empty")
-    held = _whole(text, entities)
+def _fault(source: Source, written: _Written, made: Folded, helped: bool) -> str:
+    """Why this must not replace the memory (issue «Judged write path»); '' when it may.
+
+    ``helped``: the model is a small one, and code has copied what it could of what the notes lacked.
+    """
+    if not made.text.strip():
+        return "it is empty"
+    held = _whole(made.text, made.entities)
     pins = [each for each in source.pins if not _has(held, each)]
     if pins:
-        raise source.rejected(f"it lost what is pinned: {pins[0]}")
-    lost = [each.text for each in source.wanted if not fact.holds(held, each)]
-    if len(lost) > (1 - ENOUGH) * len(source.wanted) and len(lost) > 1:
-        raise source.rejected(f"it lost {len(lost)} of {len(source.wanted)} facts: {', '.join(lost[:5])}")
+        return f"it lost what is pinned: {pins[0]}"
+    wanted = len(source.wanted)
+    spare = max(1, int((1 - ENOUGH) * wanted)) if helped else max(0, wanted - MOST_FACTS)
+    if len(made.lost) > spare:
+        return _reason(made.lost, wanted)
+    old = [] if helped else _old_lost(source, _whole(_text(written), made.entities))
+    return _reason(old, len(source.before)) if old else ""
+
+
+def _reason(lost: Sequence[str], among: int) -> str:
+    return f"it lost {len(lost)} of {among} facts: {', '.join(lost[:5])}"
 
 
 def _has(text: str, pin: str) -> bool:
@@ -282,7 +338,20 @@ def _whole(text: str, entities: Sequence[Entity]) -> str:
     return "\n".join([text, *(f"{each.key}: {each.value}" for each in entities)])
 
 
+def _text(written: _Written) -> str:
+    return "\n".join(written.lines)
+
+
 def cost(folded: Folded) -> dict[str, Any]:
     """What a fold cost, for the version's record."""
     names = ("seconds", "prompt_tokens", "answer_tokens", "calls", "model")
     return {name: getattr(folded, name) for name in names}
+
+
+def together(costs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The sum of several; the model is that of the last."""
+    made: dict[str, Any] = {}
+    for each in costs:
+        summed = {name: made.get(name, 0) + value for name, value in each.items() if name != "model"}
+        made = {**made, **summed, "model": each["model"]} if each else made
+    return made

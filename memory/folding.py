@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import groupby
+from typing import Any
 
 from errors import FoldRejected
-from memory import fold
+from memory import carry, fold
 from memory.address import Client
 from memory.archive import Archive
 from memory.fold import Folded
@@ -27,9 +28,9 @@ from memory.view import adopted
 from model.modelset import ModelSet
 from model.stream import Stopped
 from settings import Settings
+from text.language import Language
 
-MOST_CARRIED = 200
-__all__ = ["Folding", "Held", "carried", "take_back"]
+__all__ = ["Folding", "Held"]
 
 
 class Folding:
@@ -48,7 +49,7 @@ class Folding:
     ) -> None:
         self._link, self._redis, self._archive, self._settings = link, redis, archive, settings
         self._models, self._stop, self._step = models, stop, step
-        self._language = language
+        self._language: Language = "ko" if language == "ko" else "en"
 
     def run(self, scope: Scope, rest: bool, user: str) -> tuple[list[int], str]:
         """Fold until nothing is due; ``rest``: until nothing waits. Numbers of new versions, why the last was rejected.
@@ -59,64 +60,54 @@ class Folding:
         try:
             with hold(self._link, scope) as token:
                 self._step("locked")
-                while (state := self._read(scope)).due or (rest and state.open):
+                while (state := self._read(scope)).due or (rest and state.waiting):
                     self._check()
-                    if not self._once(scope, state, user, token):
-                        return made, self._read(scope).rejection.reason  # type: ignore[union-attr]
-                    made.append(state.version + 1)
-                if self._settings.user_memory and user:
-                    self._carry(scope, Scope(scope.tenant, "", user))
+                    if self._once(scope, state, user, token):
+                        made.append(state.version + 1)
+                self._carry(scope, Scope(scope.tenant, "", user))
         except Stale:
             raise Held from None
+        except FoldRejected as error:
+            return made, str(error.values["reason"])
         return made, ""
 
     def _once(self, scope: Scope, state: State, user: str, token: int) -> bool:
-        """One batch of turns; False when it was rejected."""
+        """One batch of turns; False when the memory was changed meanwhile. Raises ``FoldRejected``, which is noted."""
         base = self._base(state, scope, user)
+        source = Source(base.text, base.entities, state.batch, base.pins, state.forgotten, self._language)
         try:
-            made = self._make(base, state, state.batch)
+            made = self._make(source, state.stuck)
         except FoldRejected as error:
             self._reject(scope, error, token)
-            return False
+            raise
         self._step("made")
-        version = self._version(state, base, state.batch, made)
+        version = _version(state.version + 1, state.batch, made, base.entities, state.rejection)
 
         def new(now: State) -> State:
             if now.version != state.version or now.text != state.text or not set(state.batch) <= set(now.waiting):
                 return now  # edited, erased or taken back meanwhile: what was made is not its next version
-            return _taken(now, base, state.batch, made)
+            return _taken(now, state, base, made)
 
-        self._link.run(lambda client: self._redis.swap(client, scope, version, new, token))
+        after = self._link.run(lambda client: self._redis.swap(client, scope, version, new, token))
         self._step("swapped")
-        return True
+        return after.version == version.number
 
-    def _make(self, base: State, state: State, batch: tuple[Turn, ...]) -> Folded:
-        language = "ko" if self._language == "ko" else "en"
-        pins = tuple(dict.fromkeys([*base.pins, *state.pins]))
-        forgotten = (*base.forgotten, *state.forgotten) if base is not state else state.forgotten
-        source = Source(base.text, base.entities, batch, pins, forgotten, language)  # type: ignore[arg-type]
-        return fold.make(source, self._models, self._settings.budget_memory, self._stop, self._step)
+    def _make(self, source: Source, word_for_word: bool) -> Folded:
+        """A fold; ``word_for_word``: one that is rejected gives way to one that the code makes. Raises FoldRejected."""
+        room = self._settings.budget_memory
+        try:
+            return fold.make(source, self._models, room, self._stop, self._step)
+        except FoldRejected as error:
+            if not word_for_word:
+                raise
+            return fold.word_for_word(source, self._models, room, error.values["cost"])
 
     def _base(self, state: State, scope: Scope, user: str) -> State:
         """What the fold starts from: the session's memory, or the user's where it has none yet."""
         if state.version or not (self._settings.user_memory and user):
             return state
         left = self._read(Scope(scope.tenant, "", user))
-        return state if left.apart else replace(adopted(state, left), start=left.version)
-
-    def _version(self, state: State, base: State, batch: tuple[Turn, ...], made: Folded) -> Version:
-        return Version(
-            number=state.version + 1,
-            text=made.text,
-            origin="fold",
-            created=time.time(),
-            turns=batch,
-            before=base.entities,
-            after=made.entities,
-            kept=made.kept,
-            lost=made.lost,
-            cost=fold.cost(made),
-        )
+        return state if left.apart else replace(adopted(state, left), start=left.mark)
 
     def _reject(self, scope: Scope, error: FoldRejected, token: int) -> None:
         """The memory stays, the turns wait, the panel learns why."""
@@ -124,55 +115,85 @@ class Folding:
 
         def new(now: State) -> State:
             times = now.rejection.times + 1 if now.rejection else 1
-            why = Rejection(str(said["reason"]), said["first"], said["last"], times, now.newest, time.time())
+            cost = fold.together([now.rejection.cost if now.rejection else {}, said["cost"]])
+            why = Rejection(str(said["reason"]), said["first"], said["last"], times, now.newest, time.time(), cost)
             return replace(now, rejection=why)
 
         self._link.run(lambda client: self._redis.change(client, scope, new, token=token))
         self._step("rejected")
 
     def _carry(self, scope: Scope, owner: Scope) -> None:
-        """Bring the user's memory up to the session's version (the paper's setting: sessions S1, S2 … make M1, M2 …).
+        """Bring the user's memory up to the session's version.
 
-        Where no other session wrote in between it is a copy, else a fold of the session's new turns.
+        It is a copy where the session was made from just what the user's memory holds, else the session's new turns are
+        folded in. What changes there meanwhile wins: the next run does it then.
         """
         session = self._read(scope)
         if not session.version:
             return
+        if not (self._settings.user_memory and owner.user):
+            self._settle(scope, session, State())
+            return
         with hold(self._link, owner) as token:
             user = self._read(owner)
-            taken = dict(user.carried).get(scope.tag, 0)
-            if user.apart:
-                return
-            if taken != session.version:
+            if not user.apart and carry.taken(user, session, scope.tag) != session.version:
                 self._step("carrying")
-                linear = user.version == session.start or not user.version
-                made = None if linear else self._merge(scope, user, session, taken)
-                text, entities = (made.text, made.entities) if made else (session.text, session.entities)
-                version = Version(user.version + 1, text, "merge" if made else "fold", time.time(), after=entities)
-                new = _carried(scope, session, text, entities)
+                made, version = self._carried(scope, session, user)
+                tag, mark = scope.tag, user.mark
+
+                def new(now: State) -> State:
+                    if now.mark != mark:
+                        return now
+                    return replace(carry.carried(now, tag, session.version), text=made.text, entities=made.entities)
+
                 user = self._link.run(lambda client: self._redis.swap(client, owner, version, new, token))
-                session = replace(session, start=user.version if linear else -1)
+                if user.version != version.number:
+                    return
                 self._step("carried")
-            self._link.run(lambda client: self._redis.change(client, scope, _started(session.start)))
+            self._settle(scope, session, user)
             self._link.run(lambda client: self._keep(client, owner))
 
-    def _merge(self, scope: Scope, user: State, session: State, taken: int) -> Folded | None:
-        """The session's turns since it was taken over last, folded into the user's memory."""
-        _, versions = self._link.run(lambda client: self._redis.read_all(client, scope))
-        turns = tuple(turn for each in versions if each.number > taken for turn in each.turns)
-        if not turns:
-            return None
-        try:
-            return self._make(user, user, turns)
-        except FoldRejected:  # the user's memory stays, and holds the session's values
-            entities = user.entities
-            for each in session.entities:
-                entities = put(entities, each)
-            return Folded(user.text, entities, (), (), 0.0, 0, 0, 0, "")
+    def _settle(self, scope: Scope, session: State, owner: State) -> None:
+        """The session knows that nothing of it is left to be carried; also where the user keeps sessions apart."""
+        self._link.run(lambda client: self._redis.change(client, scope, lambda now: carry.settled(now, session, owner)))
+
+    def _carried(self, scope: Scope, session: State, user: State) -> tuple[State, Version]:
+        """The user's memory with the session's, and its version."""
+        number = user.version + 1
+        if carry.linear(user, session):
+            return session, Version(number, session.text, "fold", time.time(), after=session.entities)
+        made, cost = self._merge(scope, session, user)
+        self._step("merged")
+        return made, Version(number, made.text, "merge", time.time(), after=made.entities, cost=cost)
+
+    def _merge(self, scope: Scope, session: State, user: State) -> tuple[State, dict[str, Any]]:
+        """What the session was told and changed since it was taken over last, in the user's memory; and the cost."""
+        seen = carry.taken(user, session, scope.tag)
+        _, chain = self._link.run(lambda client: carry.chain(client, self._redis, self._archive, scope))
+        versions = [each for each in chain if seen < each.number <= session.version]
+        made, costs = user, list[dict[str, Any]]()
+        for told, some in groupby(versions, key=lambda each: bool(each.turns)):
+            if not told:
+                made = carry.by_hand(made, some)
+                continue
+            turns = tuple(turn for each in some for turn in each.turns)
+            folded = self._fold_in(made, session, turns)
+            costs.append(fold.cost(folded))
+            made = replace(made, text=folded.text, entities=carry.with_values(folded.entities, session, turns))
+        return made, fold.together(costs)
+
+    def _fold_in(self, user: State, session: State, turns: Sequence[Turn]) -> Folded:
+        """A session's turns in the user's memory: never rejected, since nobody would see it, nor would they come again.
+
+        What the user has forgotten in the session does not come in.
+        """
+        source = Source(user.text, user.entities, tuple(turns), user.pins, session.forgotten, self._language)
+        return self._make(source, True)
 
     def _keep(self, client: Client, owner: Scope) -> None:
         state, versions = self._redis.look(client, owner)
-        self._archive.save(owner, state, versions, state.user)
+        if state.revision:
+            self._archive.save(owner, state, versions, state.user)
 
     def _read(self, scope: Scope) -> State:
         def work(client: Client) -> State:
@@ -189,8 +210,29 @@ class Folding:
             raise Stopped
 
 
-def _taken(now: State, base: State, batch: tuple[Turn, ...], made: Folded) -> State:
-    """The state with the fold's text and entities; what was remembered or forgotten meanwhile stands."""
+def _version(
+    number: int, batch: tuple[Turn, ...], made: Folded, before: tuple[Entity, ...], rejected: Rejection | None
+) -> Version:
+    """The version that a fold makes; its cost is that of all tries."""
+    return Version(
+        number=number,
+        text=made.text,
+        origin="fold",
+        created=time.time(),
+        turns=batch,
+        before=before,
+        after=made.entities,
+        kept=made.kept,
+        lost=made.lost,
+        cost=fold.together([rejected.cost if rejected else {}, fold.cost(made)]),
+    )
+
+
+def _taken(now: State, state: State, base: State, made: Folded) -> State:
+    """The state with the fold's text and entities; what was remembered or forgotten meanwhile stands.
+
+    ``state``: as the fold began; ``base``: what it was made from, with the pins that a new session takes over.
+    """
     before = {same_key(each.key): each for each in base.entities}
     meanwhile = {same_key(each.key) for each in now.entities if before.get(same_key(each.key)) != each}
     entities: tuple[Entity, ...] = tuple(each for each in made.entities if same_key(each.key) not in meanwhile)
@@ -199,47 +241,7 @@ def _taken(now: State, base: State, batch: tuple[Turn, ...], made: Folded) -> St
     for each in now.entities:
         if same_key(each.key) in meanwhile:
             entities = put(entities, each)
-    folded = added(now.folded, (turn.number for turn in batch))
-    taken = replace(now, text=made.text, entities=entities, folded=folded, rejection=None, start=base.start)
+    folded = added(now.folded, (turn.number for turn in state.batch))
+    pins = (*(pin for pin in base.pins if pin not in state.pins), *now.pins)
+    taken = replace(now, text=made.text, entities=entities, folded=folded, pins=pins, rejection=None, start=base.start)
     return trimmed(taken)
-
-
-def carried(owner: State, tag: str, version: int) -> State:
-    """A user's memory that has taken over this version of a session."""
-    others = [each for each in owner.carried if each[0] != tag]
-    return replace(owner, carried=(*others, (tag, version))[-MOST_CARRIED:])
-
-
-def _carried(scope: Scope, session: State, text: str, entities: tuple[Entity, ...]) -> Callable[[State], State]:
-    def new(now: State) -> State:
-        pins = tuple(dict.fromkeys([*now.pins, *session.pins]))
-        return replace(carried(now, scope.tag, session.version), text=text, entities=entities, pins=pins)
-
-    return new
-
-
-def _started(start: int) -> Callable[[State], State]:
-    return lambda now: replace(now, start=start)
-
-
-def take_back(client: Client, redis: RedisStore, scope: Scope, back: Callable[[State], State]) -> None:
-    """Undo a session's newest version, and the copy of it that the user's memory took over last."""
-    state = redis.change(client, scope, back, undo=True)
-    owner = Scope(scope.tenant, "", state.user)
-    if not state.user:
-        return
-    user, versions = redis.read_all(client, owner)
-    if dict(user.carried).get(scope.tag, 0) <= state.version:
-        return  # not taken over yet
-    if user.version != state.start:  # another session wrote there since: what is said from here on is still taken over
-        redis.change(client, owner, partial(carried, tag=scope.tag, version=state.version))
-        return
-    before = versions[-2] if len(versions) > 1 else None
-
-    def new(now: State) -> State:
-        text, number = (before.text, before.number) if before else ("", 0)
-        entities = before.after if before else ()
-        return replace(carried(now, scope.tag, state.version), text=text, version=number, entities=entities)
-
-    redis.change(client, owner, new, undo=True)
-    redis.change(client, scope, _started(before.number if before else 0))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from text import fact
 
 SAME = 0.75
+EQUAL = 0.6
+"""Share of all letter pairs of two sentences that both must have to be one statement."""
 
 
 def pairs(text: str) -> frozenset[str]:
@@ -27,9 +29,20 @@ def says(text: str, line: str) -> bool:
     return alike(line, text) and holds_all(text, fact.facts(line))
 
 
+def equal(one: str, other: str) -> bool:
+    """Whether two sentences make the same statement in nearly the same words."""
+    first, second = pairs(one), pairs(other)
+    near = plain(one) == plain(other) or len(first & second) > EQUAL * len(first | second)
+    return near and holds_all(one, fact.facts(other)) and holds_all(other, fact.facts(one))
+
+
 def about(what: str, text: str) -> bool:
-    """Whether a text says what somebody wants forgotten or found."""
-    return plain(what) in plain(text) or (len(what) > 8 and alike(what, text))
+    """Whether a text says what somebody wants forgotten or found: the same words, and no other values."""
+    if plain(what) in plain(text):
+        return True
+    if len(what) <= 8 or not alike(what, text):
+        return False
+    return holds_all(text, fact.facts(what)) or holds_all(what, fact.facts(text))
 
 
 def plain(text: str) -> str:

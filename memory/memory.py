@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Literal
 
 from errors import CallerError, MemoryAway, NothingToUndo
-from memory import folding, path, portable, recollect
+from memory import carry, folding, path, portable, recollect
 from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
@@ -209,10 +209,15 @@ class Memory:
     ) -> bool:
         """Drop an entity by its key, and statements that say this; turns so far do not bring it back.
 
-        False when it waits for Redis. Raises ``MemoryTooLarge``.
+        It leaves the user's memory, too, at once: no new session is told it. What other sessions were told and have
+        not folded yet does not bring it back either. False when it waits for Redis. Raises ``MemoryTooLarge``.
         """
         data = {"what": checked("statement", what, PIN_CHARS), "turn": turn, "at": time.time()}
         self._drop_given(Scope(tenant, session))
+        if self._settings.user_memory:
+            for other in self._archive.left(tenant, user, time.time()):
+                if other not in ("", session):
+                    self._archive.queue(Scope(tenant, other), user, "forget", {**data, "turn": 0, "here": True})
         return self._write(Scope(tenant, session), user, "forget", data, patience)
 
     def follow(
@@ -247,7 +252,7 @@ class Memory:
         scope, copy = Scope(tenant, session), Scope(tenant, made)
         self._archive.copy_given(scope, copy)
         try:
-            self._link.quick(lambda client: self._fork(client, scope, copy, user))
+            self._link.quick(lambda client: self._fork(client, scope, copy))
         except MemoryAway:
             return False
         self._absent = {}
@@ -279,16 +284,16 @@ class Memory:
         """The folds that should run after this session's turn; nothing while Redis is away."""
         scope = Scope(tenant, session)
         try:
-            found = [Due(tenant, session)] if self._link.run(lambda client: self._is_due(client, scope, user)) else []
+            own, carries = self._link.run(lambda client: self._is_due(client, scope, user))
         except MemoryAway:
             return []
-        return found + (self._left_over(tenant, session, user) if self._settings.user_memory else [])
+        return ([Due(tenant, session)] if own else []) + (self._left_over(tenant, session, user) if carries else [])
 
     def due_all(self, tenant: str) -> list[Due]:
-        """Everything of a tenant that should be folded, for a start of the app."""
+        """Everything of a tenant that should be folded, for a start of the app: turns, and what users' memories lack."""
         found = []
-        for scope, user, _, waiting, _ in self._archive.scopes(tenant):
-            if scope.session and waiting:
+        for scope, user, _, owed, _ in self._archive.scopes(tenant):
+            if scope.session and owed:
                 found += [each for each in self.due(scope.tenant, scope.session, user=user) if each not in found]
         return found
 
@@ -369,27 +374,23 @@ class Memory:
                 raise NothingToUndo(session=session)
             return replace(undone(state, last, text), version=versions[-2].number if len(versions) > 1 else 0)
 
-        self._link.quick(lambda client: folding.take_back(client, self._redis, scope, back))
+        self._link.quick(lambda client: carry.take_back(client, self._redis, scope, back))
         self._upkeep.changed(scope)
         return self.context(tenant, session, user=user)
 
     def pin(self, tenant: str, session: str, statement: str, *, user: str = USER) -> MemoryView:
-        """A statement that every later memory must hold. Raises ``MemoryTooLarge``, ``MemoryAway``."""
+        """A statement that every later memory must hold, also of new sessions, word for word.
+
+        Raises ``MemoryTooLarge``, ``MemoryAway``.
+        """
         pinned = checked("statement", statement, PIN_CHARS)
-        self._change(
-            Scope(tenant, session),
-            user,
-            lambda state: replace(state, pins=tuple(dict.fromkeys([*state.pins, pinned]))[-MOST_PINS:]),
-        )
+        pin = partial(_pinned, statement=pinned)
+        self._change(Scope(tenant, session), user, pin, everywhere=True)
         return self.context(tenant, session, user=user)
 
     def unpin(self, tenant: str, session: str, statement: str, *, user: str = USER) -> MemoryView:
-        """The statement may be forgotten again."""
-        self._change(
-            Scope(tenant, session),
-            user,
-            lambda state: replace(state, pins=tuple(each for each in state.pins if each != statement)),
-        )
+        """The statement may be forgotten again, here and by new sessions."""
+        self._change(Scope(tenant, session), user, partial(_unpinned, statement=statement), everywhere=True)
         return self.context(tenant, session, user=user)
 
     def remove_entity(self, tenant: str, session: str, key: str, *, user: str = USER) -> MemoryView:
@@ -512,24 +513,16 @@ class Memory:
             client, scope, lambda state: replace(path.joined(state, missed), user=state.user or user), read=self._state
         )
 
-    def _fork(self, client: Client, scope: Scope, copy: Scope, user: str) -> None:
+    def _fork(self, client: Client, scope: Scope, copy: Scope) -> None:
         self._state(client, scope)
         state, versions = self._look(client, scope)
         if not state.revision:
             return
-        own = replace(state, session=copy.session, created=time.time(), start=-1, rejection=None)
+        own = replace(state, session=copy.session, created=time.time(), taken=state.version, rejection=None)
         self._redis.restore(client, copy, own, versions)
-        owner = Scope(scope.tenant, "", state.user or user)
-        taken = dict(self._state(client, owner).carried).get(scope.tag)
-        if taken is not None:
-            self._redis.change(client, owner, partial(folding.carried, tag=copy.tag, version=taken))
 
     def _look(self, client: Client, scope: Scope) -> tuple[State, list[Version]]:
-        """The state with all its versions, oldest first, those that were undone aside."""
-        state, newest = self._redis.read_all(client, scope)
-        kept = {each.number: each for each in self._archive.versions(scope) if each.number <= state.version}
-        kept |= {each.number: each for each in newest}
-        return state, [kept[number] for number in sorted(kept)]
+        return carry.chain(client, self._redis, self._archive, scope)
 
     def _state(self, client: Client, scope: Scope) -> State:
         """The state; from the archive when Redis has let it go."""
@@ -579,28 +572,35 @@ class Memory:
         if each.kind == "withdraw":
             portable.withdraw(client, self._redis, self._archive, each.scope, each.user, each.data)
             return
-        # what earlier sessions left is forgotten here at once, not only with the next fold
-        base = self._with_base(client, each.scope, each.user)[1] if each.kind == "forget" else None
+        before, after = "", ""
+        if each.kind == "forget" and not each.data.get("here"):
+            forget = partial(_forgotten, what=each.data["what"])
+            before, after = self._of_user(client, each.scope, each.user, forget)
         known = self._known.take(each.scope)
 
         def new(state: State) -> State:
-            state = replace(adopted(state, base), user=state.user or each.user)
+            state = replace(state, user=state.user or each.user)
             if each.kind == "turn":
                 return note(state, Turn(**each.data))
             if each.kind == "skip":
                 return replace(state, folded=added(state.folded, range(1, each.data["last"] + 1)))
             if each.kind == "remember":
                 return replace(state, entities=put(state.entities, Entity(**each.data)))
-            return recollect.without(state, each.data["what"], each.data["turn"])
+            return carry.moved(recollect.without(state, each.data["what"], each.data["turn"]), before, after)
 
-        revised = partial(_version, "forget", base=base)
+        revised = partial(_version, "forget") if each.kind == "forget" else lambda before, after: None
         state = self._redis.change(client, each.scope, new, revised, known=known, read=self._state)
         self._known.put(each.scope, state)
 
-    def _change(self, scope: Scope, user: str, new: Callable[[State], State]) -> None:
-        """A change by hand, over what the session shows; of the text, it is a version of its own."""
+    def _change(self, scope: Scope, user: str, new: Callable[[State], State], everywhere: bool = False) -> None:
+        """A change by hand, over what the session shows; of text and entities, it is a version of its own.
+
+        ``everywhere``: it is made to the user's memory, too.
+        """
 
         def work(client: Client) -> None:
+            if everywhere:
+                self._of_user(client, scope, user, new)
             _, base = self._with_base(client, scope, user)
 
             def changed(state: State) -> State:
@@ -613,14 +613,25 @@ class Memory:
         self._link.quick(work)
         self._upkeep.changed(scope)
 
-    def _is_due(self, client: Client, scope: Scope, user: str) -> bool:
+    def _of_user(self, client: Client, scope: Scope, user: str, new: Callable[[State], State]) -> tuple[str, str]:
+        """Change the memory of the session's user, unless it is kept apart; what it held before and after."""
+        owner = Scope(scope.tenant, "", self._state(client, scope).user or user)
+        if not self._settings.user_memory:
+            return "", ""
+        before = self._state(client, owner)
+        after = self._redis.change(
+            client, owner, lambda state: state if state.apart else new(state), known=before, read=self._state
+        )
+        self._upkeep.changed(owner)
+        return before.mark, after.mark
+
+    def _is_due(self, client: Client, scope: Scope, user: str) -> tuple[bool, bool]:
+        """Whether the session is to be folded, and whether the user's memory takes over what sessions say."""
         state = self._state(client, scope)
-        if state.due or self._archive.queued(scope, limit=1):
-            return True
-        if not (self._settings.user_memory and state.version):
-            return False
-        owner = self._redis.read(client, Scope(scope.tenant, "", state.user or user))
-        return not owner.apart and dict(owner.carried).get(scope.tag, 0) != state.version
+        carries = self._settings.user_memory
+        carries = carries and not self._redis.read(client, Scope(scope.tenant, "", state.user or user)).apart
+        due = state.due or bool(self._archive.queued(scope, limit=1))
+        return due or (carries and state.version != state.taken), carries
 
     def _left_over(self, tenant: str, session: str, user: str) -> list[Due]:
         """Earlier sessions of the user with turns that are not in any memory."""
@@ -642,11 +653,30 @@ class Memory:
 
 
 def _version(origin: Origin, before: State, after: State, base: State | None = None) -> Version | None:
-    """The version that a change of the text makes, or taking over what earlier sessions left (``base``)."""
-    if after.text == before.text and (before.version or base is None or base.empty):
+    """The version that a change by hand makes, or taking over what earlier sessions left (``base``).
+
+    None where neither the text nor an entity of a memory went; what was only remembered is not a version.
+    """
+    shown, keys = adopted(before, base), {same_key(each.key) for each in after.entities}
+    dropped = tuple(each for each in shown.entities if same_key(each.key) not in keys)
+    inherits = not before.version and base is not None and bool(base.text or base.entities)
+    if not inherits and after.text == before.text and not (before.version and dropped):
         return None
-    made = Version(before.version + 1, after.text, origin, time.time())
+    made = Version(before.version + 1, after.text, origin, time.time(), prior=shown.text, dropped=dropped)
     return replace(made, before=before.entities, after=after.entities)
+
+
+def _forgotten(owner: State, what: str) -> State:
+    """A user's memory without it; the numbers of its sessions' turns say nothing there."""
+    return recollect.without(owner, what, 0) if owner.revision else owner
+
+
+def _pinned(state: State, statement: str) -> State:
+    return replace(state, pins=tuple(dict.fromkeys([*state.pins, statement]))[-MOST_PINS:])
+
+
+def _unpinned(state: State, statement: str) -> State:
+    return replace(state, pins=tuple(each for each in state.pins if each != statement))
 
 
 __all__ = ["USER", "CallerError", "Due", "FoldReport", "Memory"]

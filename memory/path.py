@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from memory import folding
+from memory import carry, recollect
 from memory.address import Client
 from memory.key import Scope
-from memory.line import about
-from memory.state import Entity, State, Turn, Version, note, same_key, trimmed, undone
+from memory.state import State, Turn, Version, note, trimmed, undone
 from memory.store import RedisStore
-from text import sentence
 
 MOST_MISSED = 200
 """Turns that a memory takes over from a conversation that it has not seen, such as an imported one."""
@@ -68,26 +66,18 @@ def _undo(client: Client, redis: RedisStore, scope: Scope, seen: State, known: S
             return state
         return replace(undone(state, last, before.text if before else ""), version=before.number if before else 0)
 
-    folding.take_back(client, redis, scope, back)
+    carry.take_back(client, redis, scope, back)
 
 
 def _before(state: State, first: int) -> State:
     folded = tuple((start, min(end, first - 1)) for start, end in state.folded if start < first)
-    lines = sentence.split(state.text)
-    gone = [what for what, _ in state.forgotten]
-    kept = [line for line in lines if not any(about(what, line) for what in gone)]
+    kept = recollect.rid(state, [what for what, _ in state.forgotten])
     return trimmed(
         replace(
-            state,
-            text="\n".join(kept) if len(kept) < len(lines) else state.text,
+            kept,
             short=tuple(turn for turn in state.short if turn.number < first),
             folded=folded,
-            entities=tuple(each for each in state.entities if each.turn < first and not _forgotten(each, gone)),
+            entities=tuple(each for each in kept.entities if each.turn < first),
             rejection=None,
         )
     )
-
-
-def _forgotten(entity: Entity, gone: Sequence[str]) -> bool:
-    said = f"{entity.key}: {entity.value}"
-    return any(same_key(entity.key) == same_key(what) or about(what, said) for what in gone)

@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from errors import BadImport, MemoryAway
+from memory import carry
 from memory.address import Client
 from memory.archive import Archive, plain, read
 from memory.key import Scope
@@ -62,13 +63,26 @@ def withdraw(
     states = [redis.look(client, each) for each in sessions]
     turns = [turn for state, versions in states for turn in _turns(state, versions)]
     said = [line for turn in turns for line in sentence.split(f"{turn.question}\n{turn.answer}")]
-    for each in (*sessions, Scope(scope.tenant, "", user)):
-        before = redis.look(client, each)[0]
-        after = redis.change(client, each, lambda state: _less(state, scope, left, said) if state.revision else state)
-        if (before.text, before.entities, before.pins) != (after.text, after.entities, after.pins):
-            redis.drop_versions(client, each)
-            archive.erase_versions(each)
-        _save(client, redis, archive, each)
+
+    def without(state: State) -> State:
+        return _less(state, scope, left, said)
+
+    old, new = (each.mark for each in _thinned(client, redis, archive, Scope(scope.tenant, "", user), without))
+    for each in sessions:
+        _thinned(client, redis, archive, each, lambda state: carry.moved(without(state), old, new))
+
+
+def _thinned(
+    client: Client, redis: RedisStore, archive: Archive, scope: Scope, less: Callable[[State], State]
+) -> tuple[State, State]:
+    """A memory before and after something was taken out of it; its earlier versions go where it held some of that."""
+    before = redis.look(client, scope)[0]
+    after = redis.change(client, scope, lambda state: less(state) if state.revision else state)
+    if (before.text, before.entities, before.pins) != (after.text, after.entities, after.pins):
+        redis.drop_versions(client, scope)
+        archive.erase_versions(scope)
+    _save(client, redis, archive, scope)
+    return before, after
 
 
 def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str) -> int:

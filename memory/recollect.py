@@ -13,7 +13,7 @@ from typing import Literal
 
 from memory import change
 from memory.line import about, pairs
-from memory.state import State, Turn, Version, same_key
+from memory.state import Entity, State, Turn, Version, same_key
 from text import sentence
 
 MOST_FORGOTTEN = 50
@@ -52,17 +52,22 @@ def without(state: State, what: str, turn: int) -> State:
 
     Turns so far do not bring it back.
     """
-    entities = tuple(
-        each
-        for each in state.entities
-        if same_key(each.key) != same_key(what) and not about(what, f"{each.key}: {each.value}")
-    )
-    lines = [line for line in sentence.split(state.text) if not about(what, line)]
-    text = "\n".join(lines) if len(lines) < len(sentence.split(state.text)) else state.text
     pins = tuple(each for each in state.pins if not about(what, each))
     forgotten = tuple(each for each in state.forgotten if each[0] != what)
     forgotten = (*forgotten, (what, max(turn, state.newest)))[-MOST_FORGOTTEN:]
-    return replace(state, entities=entities, text=text, pins=pins, forgotten=forgotten)
+    return replace(rid(state, [what]), pins=pins, forgotten=forgotten)
+
+
+def rid(state: State, gone: Sequence[str]) -> State:
+    """The state without lines that say one of these, and without entities of such a key or value."""
+    lines = sentence.split(state.text)
+    kept = [line for line in lines if not any(about(what, line) for what in gone)]
+    entities = (each for each in state.entities if not any(_names(what, each) for what in gone))
+    return replace(state, text="\n".join(kept) if len(kept) < len(lines) else state.text, entities=tuple(entities))
+
+
+def _names(what: str, entity: Entity) -> bool:
+    return same_key(entity.key) == same_key(what) or about(what, f"{entity.key}: {entity.value}")
 
 
 def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> list[str]:

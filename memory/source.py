@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import prompt
 from errors import FoldRejected
@@ -23,6 +25,13 @@ SPEECH = {"ko": (500, 160), "en": (900, 300)}
 
 LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
 """How the user and the model are named."""
+
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will|shall) (?:you|we|i)\b|\bplease\b|\blet's\b"
+    r"|줄래|줄 수|주세요|주실|주시|해줘|해 줘|할까|될까|볼까|갈까",
+    re.IGNORECASE,
+)
+"""A question that asks for something to be done."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +68,21 @@ class Source:
 
     @cached_property
     def wanted(self) -> tuple[fact.Fact, ...]:
-        """Numbers, names, dates … of what the user stated, without values that were replaced since."""
-        found = fact.facts("\n".join(self.said))
+        """Numbers, names, dates … of what the user stated, without what was replaced since or is to be forgotten."""
+        found = fact.facts("\n".join(each for each in self.said if not self.is_forgotten(each)))
+        return tuple(each for each in found if not change.outdated(each.text, self.changes))
+
+    @cached_property
+    def asked(self) -> tuple[fact.Fact, ...]:
+        """Facts of what the user asked for with a day or a time, such as a booking: a plan, though it is a question."""
+        lines = [line for turn in self.turns for line in sentence.split(clean(turn.question)) if line not in self.said]
+        plans = [line for line in lines if _REQUEST.search(line) and _dated(line) and not self.is_forgotten(line)]
+        return tuple(each for each in fact.facts("\n".join(plans)) if not change.outdated(each.text, self.changes))
+
+    @cached_property
+    def before(self) -> tuple[fact.Fact, ...]:
+        """What the memory so far holds, without values that were replaced since and what is to be forgotten."""
+        found = fact.facts("\n".join(line for line in self.lines if not self.is_forgotten(line)))
         return tuple(each for each in found if not change.outdated(each.text, self.changes))
 
     @cached_property
@@ -95,9 +117,13 @@ class Source:
         last = self.turns[-1].number if self.turns else 0
         return any(number >= last and about(what, text) for what, number in self.forgotten)
 
-    def rejected(self, reason: str) -> FoldRejected:
-        """The error that keeps the old memory."""
-        return FoldRejected(first=self.turns[0].number, last=self.turns[-1].number, reason=reason)
+    def rejected(self, reason: str, cost: dict[str, Any]) -> FoldRejected:
+        """The error that keeps the old memory; ``cost``: what the try took."""
+        return FoldRejected(first=self.turns[0].number, last=self.turns[-1].number, reason=reason, cost=cost)
+
+
+def _dated(line: str) -> bool:
+    return any(each.kind in ("date", "time") for each in fact.facts(line))
 
 
 def opening(source: Source, models: ModelSet) -> tuple[str, str]:

@@ -6,8 +6,10 @@ five as soon as more than five are waiting: a fold comes every five turns, and w
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from errors import MemoryTooLarge
@@ -18,6 +20,8 @@ SHORT_TURNS = 5
 MOST_ENTITIES = 25
 KEY_CHARS, VALUE_CHARS, PIN_CHARS = 100, 1000, 300
 MOST_PINS = 20
+PATIENCE = 3
+"""Rejections in a row after which the turns are kept word for word, by code, instead of waiting for ever."""
 TEXT_CHARS = 16_000
 """Longest memory that somebody may write by hand; the context takes its budget of it."""
 TURN_BYTES = 1_000_000
@@ -48,7 +52,10 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One M_i: its text, the turns it was made from, the entities before and after. ``created``: Unix seconds."""
+    """One M_i: its text, the turns it was made from, the entities before and after. ``created``: Unix seconds.
+
+    Of a change by hand, which has no turns: ``prior`` is the text that it changed, ``dropped`` the entities it removed.
+    """
 
     number: int
     text: str
@@ -60,11 +67,16 @@ class Version:
     kept: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     cost: dict[str, Any] = field(default_factory=dict)
+    prior: str = ""
+    dropped: tuple[Entity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why the last fold was not taken, over which turns, how often in a row; ``seen``: the newest turn at that time."""
+    """Why the last fold was not taken, over which turns, how often in a row; ``seen``: the newest turn at that time.
+
+    ``cost``: what all folds that were rejected in a row took; the version that follows counts it.
+    """
 
     reason: str
     first: int
@@ -72,14 +84,16 @@ class Rejection:
     times: int
     seen: int
     created: float
+    cost: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """One memory. ``revision`` 0: it does not exist yet. ``folded``: turns that are in the memory, as ranges.
 
-    ``start``: version of the user's memory that this session started from, or last wrote; -1 when another session
-    has written there in between. ``carried``, of a user's memory: the version of each session that it has taken over.
+    ``start``: what the user's memory held when this session started from it, or last put its own there
+    (``mark``). ``carried``, of a user's memory: the version of each session that it has taken over, of the last
+    two hundred; ``taken``, of a session: the same as the session knows it, which a crash may leave behind.
     ``forgotten``: (what, newest turn then): turns up to that one do not bring it back. ``apart``, of a user's memory:
     the user has switched it off: sessions neither start from it nor write there.
     """
@@ -98,7 +112,8 @@ class State:
     tenant: str = ""
     session: str = ""
     user: str = ""
-    start: int = 0
+    start: str = ""
+    taken: int = 0
     carried: tuple[tuple[str, int], ...] = ()
     created: float = 0.0
     apart: bool = False
@@ -129,6 +144,22 @@ class State:
         """Turns that wait for a fold that has not been rejected over them."""
         tried = self.rejection is not None and self.rejection.seen >= self.newest
         return () if tried else self.waiting
+
+    @property
+    def mark(self) -> str:
+        """What the memory holds, as a digest: two are the same when their texts and entities are."""
+        held = json.dumps([self.text, [asdict(each) for each in self.entities]])
+        return hashlib.sha256(held.encode()).hexdigest()[:16]
+
+    @property
+    def owed(self) -> int:
+        """What is left to do for a session that nobody speaks in: turns to fold, and versions to carry to the user."""
+        return len(self.waiting) + (bool(self.session) and self.version != self.taken)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether folds of the oldest turns that wait were rejected again and again."""
+        return self.rejection is not None and self.rejection.times >= PATIENCE
 
     @property
     def empty(self) -> bool:

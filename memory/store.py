@@ -83,6 +83,7 @@ _KEPT = (
     "session",
     "user",
     "start",
+    "taken",
     "carried",
     "created",
     "apart",
@@ -344,6 +345,7 @@ def plain_version(kept: dict[str, Any]) -> Version:
         "after": tuple(Entity(**each) for each in kept.get("after", ())),
         "kept": tuple(kept.get("kept", ())),
         "lost": tuple(kept.get("lost", ())),
+        "dropped": tuple(Entity(**each) for each in kept.get("dropped", ())),
     }
     return Version(**{**kept, **lists})
 

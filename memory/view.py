@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from memory import change
 from memory.source import Source
-from memory.state import Entity, Rejection, State, Turn, put
+from memory.state import MOST_PINS, Entity, Rejection, State, Turn, put
 from text import sentence
 
 Count = Callable[[str], int]
@@ -99,8 +99,8 @@ def adopted(state: State, base: State | None) -> State:
     """The session's state with what earlier sessions left as its own, where it has no memory yet."""
     if base is None or base.empty or state.version:
         return state
-    pins = tuple(dict.fromkeys([*base.pins, *state.pins]))
-    return replace(state, text=base.text, entities=merged(base.entities, state.entities), pins=pins, start=base.version)
+    pins = tuple(dict.fromkeys([*base.pins, *state.pins]))[-MOST_PINS:]
+    return replace(state, text=base.text, entities=merged(base.entities, state.entities), pins=pins, start=base.mark)
 
 
 def entity_line(entities: Sequence[Entity]) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections.abc import Sequence
+from functools import partial
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import settings
-from memory import Memory
+from memory import Memory, folding
+from memory.lock import LEASE_SECONDS, hold
 from memory.server import Server
 from store import Store
-from tests.memory.models import good
+from tests.memory.models import good, saying
 
 CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__])
@@ -35,14 +38,26 @@ def use_server(folder: Path, ready: Event, leave: Event) -> None:
     server.close()
 
 
-def fold_until(step: str, url: str, folder: Path, session: str) -> None:
-    """Fold, and be killed at this step."""
+def fold_until(
+    step: str,
+    url: str,
+    folder: Path,
+    session: str,
+    rest: bool = False,
+    answers: Sequence[str] = (),
+    end: signal.Signals = signal.SIGKILL,
+    lease: float = LEASE_SECONDS,
+) -> None:
+    """Fold with a good model, or one that gives these answers, and be killed (``end``) at this step."""
+    folding.hold = partial(hold, lease=lease)  # type: ignore[attr-defined]
+    models = saying(*answers) if answers else good()
 
     def reached(name: str) -> None:
         if name == step:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), end)
 
-    _open(url, folder).fold("acme", session, models=good(), language="en", step=reached)
+    report = _open(url, folder).fold("acme", session, models=models, language="en", rest=rest, step=reached)
+    assert report.status == "busy", "it went on with a lock that it had lost"
 
 
 def note(url: str, folder: Path, session: str, numbers: list[int]) -> None:

@@ -11,6 +11,7 @@ from memory import Memory
 from tests.memory import process
 from tests.memory.conftest import Opened
 from tests.memory.models import good
+from tests.memory.test_carry import two
 from tests.memory.test_memory import talk
 
 STEPS = ["locked", "asked", "made", "swapped", "carrying", "carried"]
@@ -26,19 +27,59 @@ def whole(memory: Memory, turns: int) -> None:
     assert memory.context("acme", "another", "en", count=lambda text: 0).whole == view.whole
 
 
+def kill(step: str, url: str, folder: Path, session: str, *how: object) -> None:
+    """A process that is killed at this step of a fold."""
+    killed = process.start(process.fold_until, step, url, folder / "data", session, *how)
+    killed.join(30)
+    assert killed.exitcode == -signal.SIGKILL
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_fold_that_was_killed_is_completed_once(step: str, opened: Opened, tcp: str, tmp_path: Path) -> None:
     memory = opened()
     talk(memory, *range(1, 7))
-    killed = process.start(process.fold_until, step, tcp, tmp_path / "data", "s1")
-    killed.join(30)
-    assert killed.exitcode == -signal.SIGKILL
+    kill(step, tcp, tmp_path, "s1")
     for due in memory.due("acme", "s1"):  # the next start or turn finds it
         report = memory.fold("acme", due.session, models=good(), language="en")
         assert report.status in ("folded", "nothing")
     assert memory.context("acme", "s1").version == 1
     assert memory.due("acme", "s1") == []
     whole(memory, 6)
+
+
+@pytest.mark.parametrize("step", ["asked", "repaired", "rejected"])
+def test_a_fold_that_was_killed_while_it_was_rejected_loses_nothing(
+    step: str, opened: Opened, tcp: str, tmp_path: Path
+) -> None:
+    memory = opened()
+    talk(memory, *range(1, 7))
+    kill(step, tcp, tmp_path, "s1", False, ("The user talks.", "The user talks again."))
+    assert memory.context("acme", "s1").waiting == (1, 2, 3, 4, 5, 6)
+    talk(memory, 7)
+    while due := memory.due("acme", "s1"):
+        assert memory.fold("acme", due[0].session, models=good(), language="en").status == "folded"
+    whole(memory, 7)
+
+
+@pytest.mark.parametrize("step", ["locked", "swapped", "carrying", "asked", "merged", "carried"])
+def test_a_start_finds_what_a_killed_rest_fold_left_out_of_the_user_s_memory(
+    step: str, opened: Opened, tcp: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.memory.REST_SECONDS", -1.0)
+    memory = opened()
+    two(memory)
+    talk(memory, *range(7, 12))
+    kill(step, tcp, tmp_path, "s1", True)
+    assert memory.settle(10)
+    again = opened()
+    assert again.wait(10)
+    assert again.settle(10)
+    for due in again.due_all():
+        again.fold("acme", due.session, models=good(), language="en", rest=due.rest)
+    assert again.settle(10)
+    assert again.due_all() == []
+    told = again.context("acme", "s3", "en", count=lambda text: 0)
+    assert all(f"item {number} costs ${number}00." in told.whole for number in range(1, 17))
 
 
 def test_processes_on_one_session_lose_no_turn_and_double_none(opened: Opened, tcp: str, tmp_path: Path) -> None:

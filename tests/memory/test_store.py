@@ -58,7 +58,8 @@ def test_what_is_written_is_read_back_whole(link: Link) -> None:
                 pins=("my name is Kim",),
                 forgotten=(("salary", 3),),
                 carried=(("acme:s0", 2),),
-                start=4,
+                start="a1b2",
+                taken=4,
             ),
             lambda before, after: version(1, "M1"),
         )
