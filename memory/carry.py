@@ -87,7 +87,7 @@ def take_back(client: Client, redis: RedisStore, scope: Scope, back: Callable[[S
 
     Where another session has written there since, its text stays; what is said from here on is still taken over.
     """
-    state = redis.change(client, scope, back, undo=True)
+    state = redis.change(client, scope, back, undo=1)
     owner = Scope(scope.tenant, "", state.user)
     if not state.user:
         return
@@ -98,7 +98,7 @@ def take_back(client: Client, redis: RedisStore, scope: Scope, back: Callable[[S
     before = versions[-2] if len(versions) > 1 else Version(0, "", "undo", 0.0)
     if versions and linear(user, state) and before.number == versions[-1].number - 1:
         at = state.version if before.text == state.text else max(0, state.version - 1)
-        user = redis.change(client, owner, partial(_before, before=before, tag=scope.tag, at=at), undo=True)
+        user = redis.change(client, owner, partial(_before, before=before, tag=scope.tag, at=at), undo=1)
         start = user.mark
     else:
         at = state.version

@@ -290,7 +290,7 @@ class Memory:
         return ([Due(tenant, session)] if own else []) + (self._left_over(tenant, session, user) if carries else [])
 
     def due_all(self, tenant: str) -> list[Due]:
-        """Everything of a tenant that should be folded, for a start of the app: turns, and what users' memories lack."""
+        """Everything of a tenant that should be folded or carried to its users, for a start of the app."""
         found = []
         for scope, user, _, owed, _ in self._archive.scopes(tenant):
             if scope.session and owed:

@@ -74,10 +74,10 @@ def test_a_start_finds_what_a_killed_rest_fold_left_out_of_the_user_s_memory(
     again = opened()
     assert again.wait(10)
     assert again.settle(10)
-    for due in again.due_all():
+    for due in again.due_all("acme"):
         again.fold("acme", due.session, models=good(), language="en", rest=due.rest)
     assert again.settle(10)
-    assert again.due_all() == []
+    assert again.due_all("acme") == []
     told = again.context("acme", "s3", "en", count=lambda text: 0)
     assert all(f"item {number} costs ${number}00." in told.whole for number in range(1, 17))
 

@@ -91,7 +91,7 @@ def test_a_user_s_memory_that_could_not_be_reached_in_time_is_brought_up_to_date
     memory.fold("acme", "s1", models=good(), language="en", step=step)
     assert seen == ["busy"]
     assert memory.settle(10)
-    for due in memory.due_all():
+    for due in memory.due_all("acme"):
         memory.fold("acme", due.session, models=good(), language="en", rest=due.rest)
     text = memory.context("acme", "s3", "en").text
     assert "item 5 costs $500" in text
