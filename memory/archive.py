@@ -19,7 +19,7 @@ from memory.state import Entity, State, Turn, Version
 from memory.store import kept_json, memory_json, plain_kept, plain_version, turn_json
 from store import Store
 from store import memory as table
-from store.database import alone, translated
+from store.database import alone, purge, translated
 from store.schema import metadata
 
 _LEFT = select(table.session.c.session).where(
@@ -45,7 +45,7 @@ class Archive:
     """States, versions and the queue of all memories."""
 
     def __init__(self, store: Store) -> None:
-        self._transaction = store.transaction
+        self._transaction, self._engine = store.transaction, store.engine
         with translated(store.engine.url.render_as_string(hide_password=True)), alone(store.engine):
             metadata.create_all(store.engine, tables=table.TABLES)
 
@@ -160,12 +160,16 @@ class Archive:
     # --- erasing --------------------------------------------------------------------------------
 
     def erase(self, scope: Scope) -> None:
-        """Remove every trace of a memory, and note its digest."""
+        """Remove all rows of a memory, and note its digest; ``purge`` then clears the files."""
         with self._transaction() as connection:
             for each in (table.session, table.version, table.queue, table.given):
                 connection.execute(delete(each).where(each.c.scope == scope.tag))
             mark = _insert(connection, table.erased).values(digest=_digest(scope.tag), created=time.time())
             connection.execute(mark.on_conflict_do_update(index_elements=["digest"], set_={"created": time.time()}))
+
+    def purge(self) -> None:
+        """Have what was deleted leave the database's files, too (``store.database.purge``)."""
+        purge(self._engine)
 
     def erase_versions(self, scope: Scope) -> None:
         """Remove the versions of a memory; its state stays."""

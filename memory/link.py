@@ -31,6 +31,7 @@ from memory.address import Address, Client
 from memory.server import Server
 
 USER_SECONDS = 0.25
+REWRITE_SECONDS = 4.0
 PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
 """Seconds between tries to reach Redis again; the last one repeats."""
 
@@ -145,6 +146,14 @@ class Link:
             raise self._gone(self._reason)
         return self._do(work, self._client)
 
+    def purge(self) -> None:
+        """Have the embedded server write its files anew, without what is gone; for the background, or ``MemoryAway``.
+
+        What another server keeps is its operator's.
+        """
+        if self._server is not None:
+            self.run(_rewrite)
+
     def close(self) -> None:
         """Let go of Redis; the embedded server stops when this was its last user."""
         self._closed.set()
@@ -226,6 +235,23 @@ class Link:
             if client is not None:
                 with contextlib.suppress(*_FAILURES):
                     client.close()
+
+
+def _rewrite(client: Client) -> None:
+    """A new append-only file, and its end: a server that stops in between would keep the old one."""
+    _written(client)  # one that began before the erasure does not count
+    client.bgrewriteaof()
+    _written(client)
+
+
+def _written(client: Client) -> None:
+    until = time.monotonic() + REWRITE_SECONDS
+    while _rewriting(client.info("persistence")) and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def _rewriting(info: dict[str, Any]) -> bool:
+    return bool(info.get("aof_rewrite_in_progress") or info.get("aof_rewrite_scheduled"))
 
 
 def answered(error: Exception) -> bool:

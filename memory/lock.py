@@ -1,7 +1,8 @@
 """Who folds a memory: one holder at a time among all processes, with a fencing token (design §6).
 
-The lock is a lease, renewed while its holder lives. A holder that was killed on this machine is found out at once, one
-on another machine when its lease ends. That a holder whose lease ended writes nothing is not the lease's work but the
+The lock is a lease, renewed while its holder lives. A holder that was killed on this machine is found out at once (also
+when another process has its number since, as after a restart of a container), one on another machine when its lease
+ends. That a holder whose lease ended writes nothing is not the lease's work but the
 token's: each holder gets a higher one, and the store refuses an older one's fold.
 """
 
@@ -12,6 +13,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from errors import MemoryAway
 from memory.address import Client
@@ -40,7 +42,8 @@ class Held(Exception):
 @contextmanager
 def hold(link: Link, scope: Scope, lease: float = LEASE_SECONDS) -> Iterator[int]:
     """Hold the memory for a fold; gives the fencing token. Raises ``Held`` at once, or ``MemoryAway``."""
-    owner, key = f"{_machine()} {os.getpid()} {uuid.uuid4().hex}", scope.key("lock")
+    number = os.getpid()
+    owner, key = f"{_machine()} {number} {_born(number)} {uuid.uuid4().hex}", scope.key("lock")
     token = link.run(lambda client: _take(client, scope, owner, lease))
     done = threading.Event()
     renewal = threading.Thread(target=_renew, args=(link, key, owner, lease, done), name="memory-lock", daemon=True)
@@ -75,16 +78,24 @@ def _renew(link: Link, key: str, owner: str, lease: float, done: threading.Event
 
 def _dead(holder: str) -> bool:
     """Whether the holder was a process of this machine and is gone."""
-    machine, number, _ = holder.split(" ", 2)
-    if machine != _machine() or int(number) == os.getpid():
+    machine, number, born, *_ = holder.split(" ")
+    if machine != _machine():
         return False
     try:
         os.kill(int(number), 0)
     except ProcessLookupError:
         return True
     except PermissionError:
-        return False
-    return False
+        pass
+    return _born(int(number)) != born
+
+
+def _born(number: int) -> str:
+    """When this process began, in the kernel's own ticks; «-» where that cannot be read (only Linux tells it here)."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+    except OSError:
+        return "-"
 
 
 def _machine() -> str:

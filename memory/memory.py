@@ -438,6 +438,7 @@ class Memory:
         its turns up to that one do not come in again.
         """
         portable.erase(self._link, self._redis, self._archive, Scope(tenant, session))
+        self._upkeep.erased()
         self._absent, self._given = {}, {}
         if last:
             self._write(Scope(tenant, session), user, "skip", {"last": last})
@@ -455,6 +456,7 @@ class Memory:
             if (found := self._archive.load(scope))
         ]
         portable.erase_user(self._link, self._redis, self._archive, tenant, user)
+        self._upkeep.erased()
         self._absent, self._known, self._given = {}, Known(), {}
         for scope, state in kept:
             if scope.session and state.newest:
@@ -480,7 +482,9 @@ class Memory:
 
     def cleanup(self, tenant: str, known: Callable[[str], bool]) -> dict[str, int]:
         """Erase a tenant's memories of sessions that do not exist any more (``known(session)``), and leftovers."""
-        return portable.cleanup(self._link, self._redis, self._archive, tenant, known)
+        counts = portable.cleanup(self._link, self._redis, self._archive, tenant, known)
+        self._upkeep.erased()
+        return counts
 
     # --- inside ---------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ import logging
 import threading
 from collections.abc import Callable
 
+from redis.exceptions import ResponseError
+
 from errors import CallerError, GieokError, trace
 from memory.address import Client
 from memory.archive import Archive, Queued
@@ -35,6 +37,7 @@ class Upkeep:
         self._changed: dict[Scope, None] = {}
         self._look = False
         self._saving = False
+        self._purge = False
         self._hurry = False
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -52,12 +55,18 @@ class Upkeep:
             self._changed[scope] = None
             self._change.notify_all()
 
+    def erased(self) -> None:
+        """Something was erased: what is left of it in files goes, too."""
+        with self._change:
+            self._purge = True
+            self._change.notify_all()
+
     def idle(self, seconds: float) -> bool:
         """Do not wait for more changes; wait until all so far are in the archive (or could not be)."""
         with self._change:
             self._hurry = True
             self._change.notify_all()
-            done = self._change.wait_for(lambda: not (self._changed or self._look or self._saving), seconds)
+            done = self._change.wait_for(lambda: not (self._saving or self._todo), seconds)
             self._hurry = False
             return done
 
@@ -74,6 +83,7 @@ class Upkeep:
         if self._archive.counts()["memory_erased"]:
             for tag, at in self._archive.erased(self._redis.tags(client)).items():
                 self._redis.erase_if_older(client, tag, at)
+                self.erased()
         while waiting := self._archive.queued(limit=200):
             for each in waiting:
                 self.write(client, each)
@@ -82,11 +92,20 @@ class Upkeep:
             self._change.notify_all()
 
     def write(self, client: Client, each: Queued) -> None:
-        """Something that waited goes to Redis; what can never be written is dropped, so that it holds up nothing."""
+        """Something that waited goes to Redis; what can never be written is dropped, so that it holds up nothing.
+
+        That is what breaks a limit, and what goes to a memory that cannot be read.
+        """
         try:
             self._apply(client, each)
         except CallerError as error:
             _log.warning("%s: what waited for Redis was dropped", error.code)
+        except ResponseError as error:
+            if not str(error).startswith("WRONGTYPE"):
+                raise
+            _log.error("what waited for a memory was dropped: a key of it is of another kind")
+        except (ValueError, TypeError, LookupError) as error:
+            _log.error("what waited for a memory was dropped: %s", trace(error))
         self._archive.done(each)
         self.changed(each.scope)
 
@@ -98,26 +117,33 @@ class Upkeep:
 
     def _loop(self) -> None:
         while (todo := self._next()) is not None:
-            scopes, look = todo
+            scopes, look, purge = todo
             if look:
                 self._sweep()
             for scope in scopes:
                 self._save(scope)
+            if purge:
+                self._clear()
             with self._change:
                 self._saving = False
                 self._change.notify_all()
 
-    def _next(self) -> tuple[list[Scope], bool] | None:
-        """What has changed, gathered for a moment; at times everything is looked through. None at the end."""
+    def _next(self) -> tuple[list[Scope], bool, bool] | None:
+        """What has changed, gathered for a moment; whether to look through everything, which is done at times; whether
+        files are to be cleared. None at the end."""
         with self._change:
-            due = self._change.wait_for(lambda: self._changed or self._look or self._closed, SWEEP_SECONDS)
+            due = self._change.wait_for(lambda: self._todo or self._closed, SWEEP_SECONDS)
             self._change.wait_for(lambda: self._closed or self._hurry, GATHER_SECONDS)
-            if self._closed and not self._changed:
+            if self._closed and not (self._changed or self._purge):
                 return None
-            scopes, look = list(self._changed), self._look or not due
+            scopes, look, purge = list(self._changed), self._look or not due, self._purge
             self._changed.clear()
-            self._look, self._saving = False, True
-            return scopes, look
+            self._look, self._purge, self._saving = False, False, True
+            return scopes, look, purge
+
+    @property
+    def _todo(self) -> bool:
+        return bool(self._changed) or self._look or self._purge
 
     def _sweep(self) -> None:
         assert self._link is not None
@@ -135,3 +161,12 @@ class Upkeep:
             _log.info("a memory was not archived yet: %s", type(error).__name__)  # found again by back() or a sweep
         except Exception as error:
             _log.error("a memory was not archived: %s", trace(error))
+
+    def _clear(self) -> None:
+        """The files of the database and of the embedded server without what was erased; away, with the next erasure."""
+        assert self._link is not None
+        try:
+            self._archive.purge()
+            self._link.purge()
+        except GieokError as error:
+            _log.info("files still hold what was erased: %s", error.code)

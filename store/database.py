@@ -83,6 +83,16 @@ def alone_with(file: Path) -> Iterator[None]:
         yield
 
 
+def purge(engine: Engine) -> None:
+    """Empty the write-ahead log, which still has the pages of rows that were deleted; SQLite overwrites the rows.
+
+    PostgreSQL does this by itself (``VACUUM``).
+    """
+    if engine.dialect.name == "sqlite":
+        with translated(str(engine.url.database)), engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 @contextmanager
 def translated(where: str) -> Iterator[None]:
     """Turns database exceptions into ``DiskFull`` and ``StoreUnavailable``."""
@@ -110,6 +120,7 @@ def _make_folder(path: str | None) -> None:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")  # the record survives a power cut; a checkpoint need not
+    connection.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, not only given up
     connection.create_function("folded", 1, folded, deterministic=True)
 
 

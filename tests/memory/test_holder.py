@@ -1,0 +1,42 @@
+"""Who is taken for a dead holder of a fold's lock: a process that is gone, also where another has its number since."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from memory.key import Scope
+from memory.link import Link
+from memory.lock import Held, _born, _dead, _machine, hold
+
+SCOPE = Scope("acme", "held")
+
+
+def test_a_running_process_is_not_dead_whichever_it_is() -> None:
+    with subprocess.Popen(["sleep", "60"]) as other:
+        for number in (os.getpid(), other.pid):
+            assert not _dead(f"{_machine()} {number} {_born(number)} x")
+        other.kill()
+        other.wait()
+        assert _dead(f"{_machine()} {other.pid} 1 x")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells when a process began")
+def test_an_earlier_process_with_the_same_number_is_dead(link: Link) -> None:
+    """A container that is started again gives its process the number that the killed one had."""
+    killed = f"{_machine()} {os.getpid()} 1 x"
+    link.run(lambda client: client.set(SCOPE.key("lock"), killed, px=30_000))
+    began = time.monotonic()
+    with hold(link, SCOPE) as token:
+        assert token > 0
+    assert time.monotonic() - began < 5
+
+
+def test_a_process_of_another_machine_is_waited_for(link: Link) -> None:
+    link.run(lambda client: client.set(SCOPE.key("lock"), f"elsewhere {os.getpid()} 1 x", px=30_000))
+    with pytest.raises(Held), hold(link, SCOPE):
+        pass
