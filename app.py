@@ -21,6 +21,7 @@ from component.panel import draw_panel
 from component.sidebar import draw_sidebar
 from component.source import draw_source
 from component.tour import draw_tour
+from component.trash import draw_trash
 from component.view import View, current, on_documents, words
 from errors import GieokError
 
@@ -56,7 +57,7 @@ def draw(view: View) -> None:
     ended = announce(view.words, view.session_id, view.job is not None, turns[-1] if turns else None)
     draw_tour(view.words, ended)
     draw_help(view)
-    if not draw_options(view):
+    if not (draw_options(view) or draw_trash(view)):
         follow(view, live, panel, [model, *places], turns, adding)
 
 
@@ -66,7 +67,7 @@ def draw_library(view: View, model: DeltaGenerator) -> None:
     adding = draw_documents(view)
     announce(view.words, view.session_id, view.job is not None, None)
     draw_help(view)
-    if not draw_options(view):
+    if not (draw_options(view) or draw_trash(view)):
         follow_documents(view, adding, [model])
 
 

@@ -148,7 +148,7 @@ class ModelTimeout(UpstreamError):
 class ModelBroken(UpstreamError):
     code = "model_broken"
     message = "The model at {url} failed in mid-answer: {reason}."
-    hint = "What had arrived was not kept as an answer. Retry."
+    hint = "What had arrived is kept, but is no answer. Retry."
 
 
 class ModelOverloaded(UpstreamError):
@@ -317,6 +317,14 @@ class SessionUnknown(CallerError):
     code = "session_unknown"
     message = "There is no session {session!r}."
     hint = "Choose one from the list or start a new one."
+
+
+class SessionDeleted(CallerError):
+    """A session that was put away takes no message until it is brought back (``store.store.Store.put_away``)."""
+
+    code = "session_deleted"
+    message = "The session {session!r} was deleted."
+    hint = "Bring it back before you go on with it."
 
 
 class TurnUnknown(CallerError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,8 +17,7 @@ from component.catalogue import Words
 from component.failure import draw_error
 from component.intake import Intake, Question, State
 from component.markdown import plain, short
-from component.view import View, tell
-from errors import GieokError
+from component.view import View, trying
 from retrieval import Added, DocType, Library
 from retrieval.load import label
 
@@ -125,7 +124,7 @@ def _draw_head(view: View, intake: Intake, state: State, key: str) -> None:
         st.markdown(f":material/{icon}: {plain(said)} :gray[{plain(_named(intake.names))}]", width="stretch")
         stopping = intake.stop.is_set()
         name = words("live.stopping") if stopping else words("adding.cancel")
-        cancel = partial(_try, partial(resource.intakes().cancel, intake))
+        cancel = partial(trying, partial(resource.intakes().cancel, intake))
         st.button(name, key=f"{key}-cancel", on_click=cancel, disabled=stopping, icon=":material/close:")
 
 
@@ -152,17 +151,16 @@ def _draw_question(view: View, intake: Intake, key: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{key}-question"):
         st.caption(f":material/schedule: {words('adding.question')} · {plain(short(question.text, 60))}")
-        now = partial(_try, partial(resource.intakes().ask, intake))
+        now = partial(trying, partial(resource.intakes().ask, intake))
         st.button(words("chat.send_now"), key=f"{key}-ask", type="tertiary", on_click=now)
-        back = partial(_try, partial(resource.intakes().take_back, intake))
+        back = partial(trying, partial(_take_back, intake))
         st.button(words("adding.unasked"), key=f"{key}-unask", type="tertiary", on_click=back)
 
 
-def _try(action: Callable[[], object]) -> None:
-    try:
-        action()
-    except GieokError as error:
-        tell(error)
+def _take_back(intake: Intake) -> None:
+    question = resource.intakes().take_back(intake)
+    if question is not None:
+        question.withdraw()
 
 
 def _draw_done(view: View, intake: Intake, key: str) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from component.action import edit
 from component.catalogue import Words
+from component.view import to_newest
 from store import Turn
 
 _SCRIPT = """
@@ -31,6 +32,13 @@ export default function (component) {
     region.dataset.serial = data.serial;
     region.textContent = data.say;
   }
+  const write = (tries) => {
+    const draft = document.querySelector('[class*="st-key-draft-"] textarea');
+    if (draft) {
+      draft.focus();
+      draft.setSelectionRange(draft.value.length, draft.value.length);
+    } else if (tries) setTimeout(write, 100, tries - 1);
+  };
   window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
   if (!window.gieokKeys) {
     window.gieokKeys = true;
@@ -39,6 +47,7 @@ export default function (component) {
       if (event.key === "ArrowUp" && input && !input.value && !event.isComposing) {
         event.preventDefault();
         window.gieokEdit();
+        write(50);
       } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
         document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
@@ -162,4 +171,5 @@ def announce(words: Words, session_id: str | None, running: bool, last: Turn | N
 
 def _edit(last: Turn | None, running: bool) -> None:
     if last is not None and not running:
+        to_newest(last.session_id)  # it may be out of sight
         edit(last)

@@ -15,9 +15,11 @@ from component.jump import WINDOW, away, onward, widen, window
 from component.live import Live
 from component.markdown import plain, short
 from component.stage import stage
+from component.trash import draw_deleted
 from component.turn import draw_question, draw_turn
-from component.view import DRAFT, View, to_newest, told
+from component.view import DRAFT, View, to_newest, told, trying
 from store import Turn
+from store.outbox import Message
 
 
 def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]]:
@@ -28,7 +30,8 @@ def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]
     """
     job, refused = view.job, view.jobs.refused(view.session_id)
     turns = [turn for turn in _turns(view) if job is None or turn.number < job.turn]
-    inviting = not turns and not job and not refused
+    waiting = view.jobs.queued(view.session_id)
+    inviting = not (turns or job or refused or waiting)
     again = job.turn if job and (job.again or job.version) else None
     path = tuple(view.session.path) if view.session and again is None else None
     live, places = None, []
@@ -40,7 +43,7 @@ def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]
             places = draw_invitation(view)
         else:
             live = _draw_turns(view, turns)
-        _draw_notices(view)
+        _draw_notices(view, waiting)
     return _last(view, turns), live, places
 
 
@@ -62,8 +65,9 @@ def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
         return Live(view.words, job)
 
 
-def _draw_notices(view: View) -> None:
+def _draw_notices(view: View, waiting: list[Message]) -> None:
     """What stands below the last turn: a message that was not sent, an error to tell, messages that wait."""
+    draw_deleted(view)
     refused = view.jobs.refused(view.session_id)
     if refused and view.session_id:
         with st.container(key="refused"):
@@ -75,7 +79,7 @@ def _draw_notices(view: View) -> None:
         draw_error(view.words, error)
     else:
         st.empty()
-    _draw_queue(view)
+    _draw_queue(view, waiting)
 
 
 def _turns(view: View) -> list[Turn]:
@@ -129,54 +133,37 @@ def _draw_refused(view: View, session: str, refused: Refused) -> None:
         draw_error(words, refused.error)
     else:
         st.info(words("chat.not_sent"), icon=":material/info:")
+    dismiss = partial(trying, partial(view.jobs.dismiss, session))
     with st.container(horizontal=True, key="refused-actions"):
-        if refused.again:
-            st.button(words("chat.dismiss"), key="dismiss", on_click=_dismiss, args=(view, session))
+        if not refused.again:
+            draft = partial(_to_draft, view, refused)
+            st.button(words("chat.to_draft"), key="to-draft", icon=":material/edit:", on_click=draft)
+        if refused.again or refused.turn is not None:
+            st.button(words("chat.dismiss"), key="dismiss", on_click=dismiss)
             return
-        if refused.turn is not None:
-            st.button(words("chat.to_draft"), key="to-draft", on_click=_to_draft, args=(view, session))
-            st.button(words("chat.dismiss"), key="dismiss", on_click=_dismiss, args=(view, session))
-            return
-        edit, resend = words("chat.to_draft"), words("chat.send_again")
-        st.button(edit, key="to-draft", icon=":material/edit:", on_click=_to_draft, args=(view, session))
-        send = partial(view.jobs.send, session, refused.text, view.readiness)
-        st.button(resend, key="send-again", icon=":material/refresh:", on_click=send)
+        send = partial(trying, partial(view.jobs.send, session, refused.text, view.readiness))
+        st.button(words("chat.send_again"), key="send-again", icon=":material/refresh:", on_click=send)
 
 
-def _dismiss(view: View, session: str) -> None:
-    view.jobs.dismiss(session)
+def _to_draft(view: View, refused: Refused) -> None:
+    st.session_state[DRAFT] = refused.text
+    trying(partial(view.jobs.dismiss, view.session_id or ""))
 
 
-def _to_draft(view: View, session: str) -> None:
-    refused = view.jobs.dismiss(session)
-    if refused:
-        st.session_state[DRAFT] = refused.text
-
-
-def _draw_queue(view: View) -> None:
-    """The messages that wait for the running answer; after a failure they wait for the user."""
-    words, session = view.words, view.session_id or ""
-    waiting = view.jobs.queued(session)
-    for index, text in enumerate(waiting):
+def _draw_queue(view: View, waiting: list[Message]) -> None:
+    """The messages that wait for the running answer; after a failure or a restart they wait for the user."""
+    words = view.words
+    for index, message in enumerate(waiting):
         with st.container(
             key=f"queued-{index}", horizontal=True, vertical_alignment="center", horizontal_alignment="right"
         ):
-            label = f":material/schedule: {words('chat.queued')} · {plain(short(text, 60))}"
+            label = f":material/schedule: {words('chat.queued')} · {plain(short(message.text, 60))}"
             st.caption(label, width="content")
             if view.job is None:
-                st.button(words("chat.send_now"), key=f"send-{index}", on_click=_send_now, args=(view, session, index))
-            cancel = words("chat.withdraw")
-            st.button(cancel, key=f"withdraw-{index}", type="tertiary", on_click=_withdraw, args=(view, session, index))
+                resend = partial(view.resend, message)
+                st.button(words("chat.send_now"), key=f"send-{index}", on_click=resend)
+            cancel, back = words("chat.withdraw"), partial(trying, partial(view.jobs.withdraw, message.id))
+            st.button(cancel, key=f"withdraw-{index}", type="tertiary", on_click=back)
     for _ in range(int(st.session_state.get("waiting", 0)) - len(waiting)):
         st.empty()
     st.session_state["waiting"] = len(waiting)
-
-
-def _send_now(view: View, session: str, index: int) -> None:
-    text = view.jobs.withdraw(session, index)
-    if text:
-        view.send(text)
-
-
-def _withdraw(view: View, session: str, index: int) -> None:
-    view.jobs.withdraw(session, index)

@@ -20,9 +20,11 @@ def draw_composer(view: View) -> None:
     words, job = view.words, view.job
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="composer"):
         library = resource.agent().library
+        deleted = view.session is not None and view.session.deleted is not None
         st.chat_input(
-            words("chat.ask"),
+            words("trash.here") if deleted else words("chat.ask"),
             key=DRAFT,
+            disabled=deleted,
             accept_file="multiple" if library else False,
             max_upload_size=upload_limit(),
             on_submit=_submit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -37,6 +37,7 @@ def _readable(text: str) -> str:
     return "".join(f"`{part}`" if index % 2 else plain(part) for index, part in enumerate(parts))
 
 
-def retry_button(label: str, key: str, action: Callable[[], None]) -> None:
-    """The button under an error."""
-    st.button(label, key=key, icon=":material/refresh:", on_click=action)
+def retry_button(label: str, key: str, action: Callable[[], None], promising: bool = True) -> None:
+    """The button under an error; less prominent where something has to be changed first."""
+    kind: Literal["secondary", "tertiary"] = "secondary" if promising else "tertiary"
+    st.button(label, key=key, icon=":material/refresh:", type=kind, on_click=action)

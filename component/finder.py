@@ -24,9 +24,10 @@ def draw_finder(view: View) -> bool:
     )
     if not query or not query.strip():
         return False
-    hits = view.store.search(query, limit=MOST)
+    found = view.store.search(query, limit=MOST + 1)
+    hits, more = found[:MOST], len(found) > MOST
     with st.container(key="sessions", gap=None):
-        st.caption(words("search.found", count=len(hits)) if hits else words("search.none"))
+        st.caption(words(f"search.found{'.more' * more}", count=len(hits)) if hits else words("search.none"))
         for index, hit in enumerate(hits):
             with st.container(key=f"hit-{index}", gap=None):
                 title = plain(short(" ".join(hit.title.split()), 34)) or words("session.new")

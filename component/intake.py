@@ -26,11 +26,12 @@ KEPT = 5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is to be asked once the files are in, and how it is sent."""
+    """What is to be asked once the files are in, how it is sent, and how it is taken back instead."""
 
     session: str
     text: str
     send: Callable[[], None]
+    withdraw: Callable[[], object] = lambda: None
 
 
 @dataclass(eq=False)

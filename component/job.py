@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from component.readiness import Readiness
-from errors import GieokError, Unexpected, trace
+from errors import EmptyMessage, GieokError, OperatorError, SessionDeleted, Unexpected, trace
 from graph.event import (
     ContextBuilt,
     Done,
@@ -28,6 +28,9 @@ from graph.event import (
     ToolStarted,
 )
 from model.modelset import ModelSet
+from store import Store
+from store.outbox import Message
+from text.clean import clean
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +88,7 @@ class Job:
     """One turn that runs. ``again``: the last turn tried again; ``turn``: its number.
 
     ``version``: another version of that turn, with the same question or, when ``edited``, with ``question``.
-    ``readiness``: the models it runs with.
+    ``readiness``: the models it runs with; ``message``: its id in the outbox until the turn begins.
     """
 
     session: str
@@ -95,6 +98,7 @@ class Job:
     again: bool = False
     version: bool = False
     edited: bool = False
+    message: int | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     started: float = 0.0
     _condition: threading.Condition = field(default_factory=threading.Condition)
@@ -122,87 +126,133 @@ class Refused:
     """A message that did not become a turn, and why (``error`` is None when the user stopped it before it began).
 
     ``again``: it was another try of a turn, so its text is in the transcript already. ``turn``: the turn that an
-    edited text was to take the place of.
+    edited text was to take the place of. ``message``: its id in the outbox.
     """
 
     text: str
     error: GieokError | None
     again: bool = False
     turn: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A message that waits for the running turn, and the models of the page that sent it."""
-
-    text: str
-    readiness: Readiness
+    message: int | None = None
 
 
 class Jobs:
-    """The running turns of this process, at most one per session, and the messages that wait behind them.
+    """The running turns of this process, at most one per session.
 
-    ``readiness`` of a message: the models of the page that it comes from; by default those of the process.
+    Messages wait in the store's outbox. Those that were sent in this process follow by themselves; what an earlier one
+    left waits for the user. ``readiness`` of a message: the models of the page that it comes from; by default those of
+    the process.
     """
 
-    def __init__(self, agent: Runs, readiness: Readiness, turn_count: Callable[[str], int]) -> None:
+    def __init__(self, agent: Runs, readiness: Readiness, store: Store) -> None:
         self._agent = agent
         self._readiness = readiness
-        self._turn_count = turn_count
+        self._store = store
         self._lock = threading.Lock()
         self._running: dict[str, Job] = {}
-        self._queued: dict[str, list[Waiting]] = {}
+        self._following: dict[int, Readiness] = {}
+        self._held: set[int] = set()
         self._refused: dict[str, Refused] = {}
 
     def of(self, session: str | None) -> Job | None:
         """The running turn of a session."""
         return self._running.get(session) if session else None
 
-    def queued(self, session: str | None) -> list[str]:
-        """The messages that wait for the running turn, first to go first."""
-        return [each.text for each in self._queued.get(session, ())] if session else []
+    def queued(self, session: str | None) -> list[Message]:
+        """The messages that wait for the running turn or for the user, first to go first."""
+        if not session:
+            return []
+        shown = [each.message for each in (self.of(session), self.refused(session)) if each is not None]
+        return [each for each in self._store.outbox.of(session) if each.id not in (*self._held, *shown)]
 
     def refused(self, session: str | None) -> Refused | None:
         """The last message of a session that did not become a turn."""
         return self._refused.get(session) if session else None
 
-    def send(self, session: str, text: str, readiness: Readiness | None = None) -> None:
-        """Starts a turn, or queues the text behind the one that runs."""
+    def hold(self, session: str, text: str) -> int:
+        """Keeps a message that is sent later, when its files are in; returns its id."""
+        message = self._store.outbox.add(session, text)
+        self._held.add(message)
+        return message
+
+    def send(self, session: str, text: str, readiness: Readiness | None = None, message: int | None = None) -> None:
+        """Starts a turn, or queues the text behind the one that runs; ``message``: it is in the outbox already."""
         models = readiness or self._readiness
+        if not clean(text).strip():
+            self._refused[session] = Refused(text, EmptyMessage())
+            return
+        message = self._kept(session, text) if message is None else message
+        if message is None:
+            return
+        self._held.discard(message)
+        self.dismiss(session)
         with self._lock:
-            self._refused.pop(session, None)
-            if session in self._running:
-                self._queued.setdefault(session, []).append(Waiting(text, models))
-                return
-            self._start(Job(session, text, self._turn_count(session) + 1, models))
+            known = self._store.session(session)
+            if known.deleted is not None:
+                self._refused[session] = Refused(text, SessionDeleted(session=session), message=message)
+            elif session in self._running:
+                self._following[message] = models
+            else:
+                self._start(Job(session, text, known.turn_count + 1, models, message=message))
 
     def retry(self, session: str, question: str, readiness: Readiness | None = None) -> None:
         """Runs the last turn again; nothing happens when a turn already runs."""
-        models = readiness or self._readiness
+        models, number = readiness or self._readiness, self._store.session(session).turn_count
         with self._lock:
             if session not in self._running:
-                self._start(Job(session, question, self._turn_count(session), models, again=True))
+                self._start(Job(session, question, number, models, again=True))
 
     def again(
-        self, session: str, number: int, question: str, edited: bool = False, readiness: Readiness | None = None
+        self,
+        session: str,
+        number: int,
+        question: str,
+        edited: bool = False,
+        readiness: Readiness | None = None,
+        message: int | None = None,
     ) -> None:
-        """Another version of a turn; ``edited``: with this question. Nothing happens when a turn already runs."""
+        """Another version of a turn; ``edited``: with this question, and ``message`` if it is in the outbox already.
+
+        Nothing happens when a turn already runs.
+        """
+        if self.of(session):
+            return
         models = readiness or self._readiness
+        self.dismiss(session)
+        if edited and message is None and (message := self._kept(session, question, number)) is None:
+            return
         with self._lock:
             if session not in self._running:
-                self._refused.pop(session, None)
-                self._start(Job(session, question, number, models, version=True, edited=edited))
+                self._start(Job(session, question, number, models, version=True, edited=edited, message=message))
 
-    def withdraw(self, session: str, index: int) -> str | None:
-        """Takes a queued message back."""
-        with self._lock:
-            waiting = self._queued.get(session, [])
-            return waiting.pop(index).text if index < len(waiting) else None
+    def resend(self, message: Message, readiness: Readiness | None = None) -> None:
+        """Sends a message that waits for the user."""
+        if message.turn:
+            self.again(message.session_id, message.turn, message.text, True, readiness, message.id)
+        else:
+            self.send(message.session_id, message.text, readiness, message.id)
+
+    def withdraw(self, message: int) -> bool:
+        """Takes a waiting message back; False when it was gone."""
+        self._held.discard(message)
+        self._following.pop(message, None)
+        return self._store.outbox.remove(message)
 
     def dismiss(self, session: str) -> Refused | None:
         """Forgets the refused message and hands it out."""
-        with self._lock:
-            return self._refused.pop(session, None)
+        refused = self._refused.pop(session, None)
+        if refused is not None and refused.message is not None:
+            self._store.outbox.remove(refused.message)
+        return refused
+
+    def _kept(self, session: str, text: str, turn: int = 0) -> int | None:
+        """Puts a message into the outbox; one that cannot be written is refused. Raises ``SessionUnknown``."""
+        self._store.session(session)
+        try:
+            return self._store.outbox.add(session, text, turn)
+        except OperatorError as error:
+            self._refused[session] = Refused(text, error, turn=turn or None)
+            return None
 
     def _start(self, job: Job) -> None:
         job.started = time.monotonic()
@@ -237,18 +287,33 @@ class Jobs:
 
     def _refuse(self, job: Job, error: GieokError | None) -> None:
         again = job.again or (job.version and not job.edited)
-        self._refused[job.session] = Refused(job.question, error, again, job.turn if job.edited else None)
+        turn = job.turn if job.edited else None
+        self._refused[job.session] = Refused(job.question, error, again, turn, job.message)
 
     def _end(self, job: Job) -> None:
         """Starts the next queued message, unless this one failed: then it waits until the user decides."""
         with self._lock:
-            del self._running[job.session]
             failed = job.session in self._refused or isinstance(job.progress.end, Failed)
-            waiting = self._queued.get(job.session, [])
-            if waiting and not failed:
-                following = waiting.pop(0)
-                self._start(Job(job.session, following.text, job.turn + 1, following.readiness))
+            try:
+                following = None if failed else self._next(job.session)
+            except GieokError as error:  # the messages stay in the outbox
+                log.error("what waits behind turn %d could not be read: %s", job.turn, error.code)
+                following = None
+            if following is None:
+                del self._running[job.session]
+            else:  # in its place: nobody sees the session idle in between
+                self._start(following)
         job.change(ended=True)
+
+    def _next(self, session: str) -> Job | None:
+        """The turn of the message that follows; none in a session that was deleted meanwhile."""
+        known = self._store.session(session)
+        waiting = [each for each in self._store.outbox.of(session) if each.id in self._following]
+        if not waiting or known.deleted is not None:
+            return None
+        first = waiting[0]
+        models = self._following.pop(first.id)
+        return Job(session, first.text, known.turn_count + 1, models, message=first.id)
 
 
 def _apply(job: Job, event: Event) -> None:

@@ -57,7 +57,7 @@ def agent() -> Agent:
 @st.cache_resource(show_spinner=False)
 def jobs() -> Jobs:
     """The running turns of this process."""
-    return Jobs(agent(), readiness(), lambda session: agent().store.session(session).turn_count)
+    return Jobs(agent(), readiness(), agent().store)
 
 
 @st.cache_resource(show_spinner=False)

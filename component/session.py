@@ -11,16 +11,20 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from component import resource
+from component.catalogue import Words
 from component.failure import draw_error
 from component.markdown import plain, short
 from component.overflow import Item, draw_overflow
-from component.view import View, show, tell
+from component.view import SESSION, View, show
 from errors import GieokError
 from store import Session
+from store.portable import Imported
 
 AWAY = "session-away"
 OPENED = "session-opened"
 IMPORTING = "session-import"
+IMPORTED = "session-imported"
+EMPTY_SHOWN, TITLE_CHARS = 5, 30
 _UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]+')
 
 
@@ -41,35 +45,13 @@ def _open(session: Session) -> None:
 
 
 def _delete(view: View, session: Session) -> None:
-    """Off the list at once, and for good after thirty days; a running answer ends."""
+    """Off the list at once, and for good after some days; a running answer ends, and what waits is not sent."""
+    view.store.put_away(session.id)
     job = view.jobs.of(session.id)
     if job is not None:
         job.stop.set()
-    view.store.put_away(session.id)
-    st.session_state[AWAY] = (session.id, session.title)
     show(None)
-
-
-def draw_undo(view: View) -> None:
-    """The line after a deletion, with the way back."""
-    away = st.session_state.get(AWAY)
-    if not away:
-        st.empty()
-        return
-    session, title = away
-    with st.container(key="undo", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        said = view.words("session.deleted", title=short(" ".join(title.split()), 20))
-        st.caption(plain(said), width="stretch")
-        st.button(view.words("session.undo"), key="undo-delete", type="tertiary", on_click=_undo, args=(view, session))
-
-
-def _undo(view: View, session: str) -> None:
-    st.session_state.pop(AWAY, None)
-    try:
-        view.store.put_away(session, away=False)
-        show(session)
-    except GieokError as error:
-        tell(error)
+    st.session_state[AWAY] = session
 
 
 def draw_windows(view: View) -> None:
@@ -85,17 +67,26 @@ def draw_windows(view: View) -> None:
 def _draw_details(view: View, session: Session) -> None:
     words, agent = view.words, resource.agent()
     title = st.text_input(words("session.title"), session.title, max_chars=60, key=f"title-{session.id}")
-    if st.button(words("revision.save"), key="title-save", type="primary"):
-        view.store.rename_session(session.id, title)
+    if st.button(words("revision.save"), key="title-save", type="primary") and _renamed(view, session, title):
         st.rerun()
     st.caption(words("session.facts", turns=session.turn_count, moment=moment(session.updated)))
     st.caption(words("session.link"))
-    st.code(f"?s={session.id}", language=None)
+    st.code(f"{st.context.url or ''}?{SESSION}={session.id}", language=None, wrap_lines=True)
     name = _UNSAFE.sub(" ", session.title).strip()[:60] or "gieok"
     markdown = partial(agent.transcript, session.id, view.words.language)
     with st.container(horizontal=True):
         _download(words("session.markdown"), markdown, f"{name}.md", "text/markdown")
         _download(words("session.json"), partial(agent.export_session, session.id), f"{name}.json", "application/json")
+
+
+def _renamed(view: View, session: Session, title: str) -> bool:
+    """Whether it has the title now; else what went wrong is told in the window."""
+    try:
+        view.store.rename_session(session.id, title)
+    except GieokError as error:
+        draw_error(view.words, error)
+        return False
+    return True
 
 
 def _download(label: str, data: partial[str], name: str, kind: str) -> None:
@@ -120,9 +111,33 @@ def _draw_import(view: View) -> None:
     except GieokError as error:
         draw_error(words, error)
         return
-    if made.sessions:
-        show(made.sessions[0])
+    if not made.sessions:
+        st.warning(plain(_told(words, made)), icon=":material/info:")
+        return
+    show(made.sessions[0])
+    st.session_state[IMPORTED] = made
     st.rerun()
+
+
+def draw_imported(view: View) -> None:
+    """What came of an import, until another conversation is opened."""
+    made: Imported | None = st.session_state.get(IMPORTED)
+    if made is None or view.session_id != made.sessions[0]:
+        st.session_state.pop(IMPORTED, None)
+        st.empty()
+        return
+    with st.container(key="imported"):
+        st.caption(f":material/check: {plain(_told(view.words, made))}")
+
+
+def _told(words: Words, made: Imported) -> str:
+    """How many conversations there are now, and which had nothing in them."""
+    parts = [words("session.imported", count=len(made.sessions))] if made.sessions else []
+    if made.empty:
+        titles = ", ".join(short(" ".join(title.split()), TITLE_CHARS) or "–" for title in made.empty[:EMPTY_SHOWN])
+        more = " …" if len(made.empty) > EMPTY_SHOWN else ""
+        parts.append(words("session.import.empty", count=len(made.empty), titles=titles + more))
+    return " ".join(parts)
 
 
 Age = Literal["pinned", "today", "yesterday", "week", "older"]

@@ -13,7 +13,8 @@ from component.help import ask_help
 from component.markdown import plain, short
 from component.model_status import draw_model
 from component.options import ask_options
-from component.session import age, ask_import, draw_session_menu, draw_undo, draw_windows
+from component.session import age, ask_import, draw_imported, draw_session_menu, draw_windows, moment
+from component.trash import draw_entry, draw_undo
 from component.view import LANGUAGE, RATE_NEW, View, show, show_documents, tell
 from errors import GieokError
 
@@ -43,6 +44,7 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             on_click=show_documents,
         )
         draw_undo(view)
+        draw_imported(view)
         if not draw_finder(view):
             with st.container(key="sessions", gap=None):
                 _draw_sessions(view)
@@ -79,6 +81,7 @@ def _draw_sessions(view: View) -> None:
                 type="tertiary",
                 width="stretch",
                 wrap=False,
+                help=moment(session.updated),
                 on_click=show,
                 args=(session.id,),
             )
@@ -86,6 +89,7 @@ def _draw_sessions(view: View) -> None:
                 draw_session_menu(view, session)
     if len(sessions) > count:
         st.button(words("session.more"), key="more-sessions", type="tertiary", on_click=_more)
+    draw_entry(view)
 
 
 def _more() -> None:
@@ -96,11 +100,13 @@ def _draw_rate(view: View) -> None:
     """The slider of context-managing.md «Sidebar 설정»."""
     words = view.words
     key = f"rate-{view.session_id}" if view.session_id else RATE_NEW
+    if moved := st.session_state.get(key, view.rate) != view.rate:  # in another tab
+        st.session_state[key] = view.rate
     st.slider(
         words("rate.label"),
         min_value=0.1,
         max_value=0.5,
-        value=view.rate,
+        value=None if moved else view.rate,
         step=0.05,
         help=words("rate.help"),
         key=key,

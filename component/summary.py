@@ -8,6 +8,7 @@ import streamlit as st
 
 from component.catalogue import Words
 from component.markdown import plain, short, shown
+from errors import SummaryRejected
 from store import Summary
 
 Way = tuple[str, str, Callable[[int], None]]
@@ -72,8 +73,9 @@ def _lost(words: Words, facts: Sequence[str]) -> str:
 
 
 def _draw_failed(words: Words, summary: Summary) -> None:
-    """Why there is no summary, and that its turns stay and it is tried again."""
+    """Why there is no summary, what helps, and that its turns stay and when it is tried again."""
     error = summary.error or {}
     said, hint = words.error(str(error.get("code")), str(error.get("message", "")), error.get("values") or {})
     st.markdown(f":orange[:material/warning: {plain(said)}]")
-    st.caption(plain(hint or words("summary.again")))
+    again = words("summary.again")
+    st.caption(plain(again if error.get("code") == SummaryRejected.code else f"{hint} {again}".strip()))

@@ -49,11 +49,13 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
 
 def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None) -> None:
     again = partial(view.retry, turn)
+    if turn.answer and turn.status in ("failed", "running"):
+        st.caption(view.words("turn.partial"))
     if turn.status == "failed":
         error = turn.error or {}
         draw_turn_error(view.words, error)
-        if last and error.get("retryable"):
-            retry_button(view.words("chat.retry"), f"retry-{turn.number}", again)
+        if last:
+            retry_button(view.words("chat.retry"), f"retry-{turn.number}", again, bool(error.get("retryable")))
     elif turn.status == "running":
         cut_off = Interrupted(turn=turn.number)
         draw_turn_error(view.words, {"code": cut_off.code, "message": cut_off.text(), "values": cut_off.values})

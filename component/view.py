@@ -7,6 +7,7 @@ language when it was chosen (``?lang=…``), and the page of the documents (``?v
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +22,7 @@ from component.readiness import Readiness, Status
 from errors import GieokError, SessionUnknown
 from graph.agent import Agent
 from store import Session, Store, Turn
+from store.outbox import Message
 
 SESSION = "s"
 LANGUAGE = "lang"
@@ -58,21 +60,25 @@ class View:
 
     def send(self, text: str) -> None:
         """Sends a message; the first one creates the session. What goes wrong is told on the page."""
-        try:
-            session = self.session_id or self._create()
-            to_newest(session)
-            self.jobs.send(session, text, self.readiness)
-        except GieokError as error:
-            tell(error)
+        trying(partial(self._send, text))
+
+    def _send(self, text: str) -> None:
+        session = self.session_id or self._create()
+        to_newest(session)
+        self.jobs.send(session, text, self.readiness)
+
+    def resend(self, message: Message) -> None:
+        """Sends a message that waits for the user."""
+        trying(partial(self.jobs.resend, message, self.readiness))
 
     def retry(self, turn: Turn) -> None:
         """Tries the last turn again."""
-        self.jobs.retry(turn.session_id, turn.question, self.readiness)
+        trying(partial(self.jobs.retry, turn.session_id, turn.question, self.readiness))
 
     def again(self, turn: Turn, text: str | None = None) -> None:
         """Another version of a turn, with the same question or with ``text``."""
         question = turn.question if text is None else text
-        self.jobs.again(turn.session_id, turn.number, question, text is not None, self.readiness)
+        trying(partial(self.jobs.again, turn.session_id, turn.number, question, text is not None, self.readiness))
 
     @property
     def agent(self) -> Agent:
@@ -80,14 +86,16 @@ class View:
         return resource.agent().using(self.status.models)
 
     def question(self, text: str) -> Question | None:
-        """A message to be sent later; None when its session could not be made, which is told on the page."""
+        """A message to be sent later; None when it could not be kept, which is told on the page."""
         try:
             session = self.session_id or self._create()
+            message = self.jobs.hold(session, text)
         except GieokError as error:
             tell(error)
             return None
         to_newest(session)
-        return Question(session, text, partial(self.jobs.send, session, text, self.readiness))
+        send = partial(self.jobs.send, session, text, self.readiness, message)
+        return Question(session, text, send, partial(self.jobs.withdraw, message))
 
     def _create(self) -> str:
         created = self.store.create_session(self.words.language, self.rate)
@@ -143,6 +151,14 @@ def show_documents(shown: bool = True) -> None:
 def tell(error: GieokError) -> None:
     """Keeps an error to be told at the top of the next run."""
     st.session_state["told"] = error
+
+
+def trying(action: Callable[[], object]) -> None:
+    """Does it; what goes wrong is told in the next run."""
+    try:
+        action()
+    except GieokError as error:
+        tell(error)
 
 
 def told() -> GieokError | None:

@@ -96,7 +96,7 @@ def notes(source: Source, talk: Talk) -> str:
     if lost:
         written += _repair_notes(source, talk, lost[:MOST_REPAIRED])
     if not any(_read(each.text) for each in talk.messages if isinstance(each, AIMessage)):
-        raise source.rejected("the model wrote no note")
+        raise source.rejected("the model wrote no note", "no_note")
     return pack.pack([*written, *source.sentences], source.wanted, source.room) or _clause(source, written)
 
 

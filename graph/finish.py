@@ -39,11 +39,19 @@ def finished(
     )
 
 
-def failed(error: GieokError, notes: Notes, seconds: float) -> Finished:
-    """The row of a turn without an answer."""
+def failed(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -> Finished:
+    """The row of a turn without an answer; ``arrived``: what had come of one, for the user and not for the model."""
     report = notes.report.plain() if notes.report else None
     usage = asdict(notes.usage())
-    return Finished("failed", error=plain_error(error), steps=steps(notes), report=report, usage=usage, seconds=seconds)
+    return Finished(
+        "failed",
+        arrived if arrived.strip() else None,
+        error=plain_error(error),
+        steps=steps(notes),
+        report=report,
+        usage=usage,
+        seconds=seconds,
+    )
 
 
 def turn_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:

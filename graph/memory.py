@@ -190,7 +190,8 @@ def noted(row: Row) -> Turn:
     """A turn of the record as memory takes it: without what came out of memory or documents."""
     told = [each for each in row.steps if each.get("ok") and each.get("name") not in RECALLING]
     results = "\n".join(f"{each['name']}: {each['result']}" for each in told)
-    return Turn(row.number, row.question, row.answer or "", results)
+    answer = row.answer if row.status in ("done", "stopped") else ""  # half an answer is shown, not remembered
+    return Turn(row.number, row.question, answer or "", results)
 
 
 def _spoken(turn: Turn) -> tuple[str, str]:

@@ -18,13 +18,17 @@ from text.clean import clean
 
 
 def complete(engine: Engine, session: Session) -> Turn | None:
-    """The last turn, after its answer was copied from the state if only its row was missing it."""
+    """The last turn, after its answer was copied from the state if only its row was missing it.
+
+    Of one that was cut off in mid-answer, its row then has what had arrived.
+    """
     last = engine.store.turn(session.id, session.turn_count)
     if last is None or last.status not in ("running", "failed"):
         return last
     state = engine.state(session.id)
     if not fits(state, session, last.number) or not _answered(state):
-        return last
+        engine.store.partials.settle(session.id, last.number)
+        return engine.store.turn(session.id, last.number)
     engine.store.finish_turn(
         session.id, last.number, finished(state["messages"], last.number, Notes(), tokens=_tokens(state, last.number))
     )
@@ -38,7 +42,7 @@ def close(engine: Engine, session: Session) -> None:
     last = complete(engine, session)
     if last is not None and last.status == "running":
         error = plain_error(Interrupted(turn=last.number))
-        engine.store.finish_turn(session.id, last.number, Finished("failed", error=error))
+        engine.store.finish_turn(session.id, last.number, Finished("failed", answer=last.answer, error=error))
 
 
 def entry(engine: Engine, session: Session, number: int, text: str) -> dict[str, Any]:

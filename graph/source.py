@@ -128,9 +128,9 @@ class Source:
             summary=summary,
         )
 
-    def rejected(self, reason: str) -> SummaryRejected:
-        """The error that leaves the turns raw."""
-        return SummaryRejected(first=self.turns[0], last=self.turns[-1], reason=reason)
+    def rejected(self, reason: str, code: str, **values: int) -> SummaryRejected:
+        """The error that leaves the turns raw; ``code`` and its values: the reason, for translation."""
+        return SummaryRejected(first=self.turns[0], last=self.turns[-1], reason=reason, reason_code=code, **values)
 
 
 def _abridged(text: str, most: int) -> str:

@@ -101,7 +101,8 @@ def _facts(source: Source, text: str) -> dict[Literal["lost", "kept"], tuple[str
 def _check(text: str, source: Source) -> None:
     """Raise ``SummaryRejected`` for what must not replace its turns."""
     if not text:
-        raise source.rejected("it is empty")
+        raise source.rejected("it is empty", "empty")
     if len(text) > source.limit:
         target, original = source.room.target, len(source.original)
-        raise source.rejected(f"it has {len(text)} characters, for a target of {target} and an original of {original}")
+        said = f"it has {len(text)} characters, for a target of {target} and an original of {original}"
+        raise source.rejected(said, "too_long", length=len(text), target=target, original=original)

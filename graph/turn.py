@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from errors import (
@@ -20,11 +21,13 @@ from errors import (
     MessageTooLong,
     NothingToRetry,
     SessionBusy,
+    SessionDeleted,
     TurnUnknown,
     Unexpected,
     trace,
 )
 from graph import ahead, documents, memory, repair, title
+from graph.arriving import Arriving
 from graph.context import mark, raw_tokens
 from graph.engine import Engine, config
 from graph.event import Done, Event, Failed
@@ -112,9 +115,14 @@ def _check(text: str, limit: int) -> None:
 
 @contextmanager
 def _held(engine: Engine, session_id: str, number: int | None = None) -> Iterator[Session]:
-    """Holds the session, while side work yields except what this turn (by default a new one) needs."""
+    """Holds the session, while side work yields except what this turn (by default a new one) needs.
+
+    Raises ``SessionDeleted``.
+    """
     with engine.lock.hold(session_id):
         session = engine.store.session(session_id)
+        if session.deleted is not None:
+            raise SessionDeleted(session=session_id)
         needed = ahead.needed(session, number or session.turn_count + 1)
         with engine.background.turn(needed, engine.yields), documents.quiet(engine):
             yield session
@@ -141,6 +149,9 @@ class _Run:
     state: ChatState | None = None
     context: TurnContext | None = None
     patience: Patience = field(default_factory=Patience)
+
+    def __post_init__(self) -> None:
+        self.arriving = Arriving(self.emit, partial(self.engine.store.partials.keep, self.session.id, self.number))
 
     def drive(self, text: str | None) -> Ended:
         """Runs the graph and returns how the turn ended; ``text`` is None for the same turn again."""
@@ -173,7 +184,7 @@ class _Run:
 
     def _context(self) -> TurnContext:
         background, models, notes = self.engine.background, self.engine.models(), Notes()
-        search = documents.search(self.engine, models, notes, self.session.language, self.stop, self.emit)
+        search = documents.search(self.engine, models, notes, self.session.language, self.stop, self.arriving)
         remembering = memory.tools(self.engine, self.session, self.number, self.patience)
         looked = time.time()
         remembered = memory.before(self.engine, self.session, models, self.number, self.patience)
@@ -183,7 +194,7 @@ class _Run:
             models=models,
             settings=self.engine.settings,
             stop=self.stop,
-            emit=self.emit,
+            emit=self.arriving,
             tools=[*self.engine.tools, *remembering, *(search.tools if search else ())],
             ledger=self.engine.store.ledger,
             finish_ahead=lambda turns, rate, stop: background.finish(ahead.key(self.session, turns, rate), stop),
@@ -233,7 +244,7 @@ class _Run:
     def _failed(self, error: GieokError) -> Failed:
         notes = self.context.notes if self.context is not None else Notes()
         try:
-            end = failed(error, notes, time.monotonic() - self.began)
+            end = failed(error, notes, time.monotonic() - self.began, self.arriving.text)
             self.engine.store.finish_turn(self.session.id, self.number, end)
         except GieokError:
             log.error("the failed turn %d could not be written: it stays open and is found again", self.number)

@@ -89,7 +89,8 @@ def conversations(data: Any, count: Callable[[str], int]) -> tuple[list[Conversa
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             place = ".".join(map(str, (f"conversation {index + 1}", *first["loc"])))
-            raise BadConversation(reason=first["msg"], place=place) from error
+            reason = first["msg"]
+            raise BadConversation(reason=reason, reason_code="field", detail=reason, place=place) from error
         if found is None:
             empty.append(chat.title or "")
         else:

@@ -85,7 +85,7 @@ def read(data: bytes, limit: int, count: Callable[[str], int]) -> tuple[list[Con
     if is_chatgpt(found):
         return conversations(found, count)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise BadConversation(reason=f"it does not say that it is of the form {FORMAT!r}", place="the beginning")
+        raise _bad(f"it does not say that it is of the form {FORMAT!r}", "form", "the beginning", "start")
     version = found.get("version")
     if isinstance(version, int) and version > VERSION:
         raise ConversationTooNew(found=version, known=VERSION)
@@ -126,12 +126,18 @@ def _parsed(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse)
     except UnicodeDecodeError as error:
-        raise BadConversation(reason="it is no text in UTF-8", place=f"byte {error.start:,}") from error
+        raise _bad("it is no text in UTF-8", "text", f"byte {error.start:,}", "byte", byte=error.start) from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise BadConversation(reason=f"it is no JSON: {error.msg}", place=place) from error
+        at = {"line": error.lineno, "column": error.colno}
+        raise _bad(f"it is no JSON: {error.msg}", "json", place, "line", detail=error.msg, **at) from error
     except (ValueError, RecursionError) as error:
-        raise BadConversation(reason=f"it is no JSON: {error}", place="somewhere inside") from error
+        raise _bad(f"it is no JSON: {error}", "json", "somewhere inside", "inside", detail=str(error)) from error
+
+
+def _bad(reason: str, reason_code: str, place: str, place_code: str, **values: object) -> BadConversation:
+    """What is wrong and where, also as codes with their values, for translation."""
+    return BadConversation(reason=reason, reason_code=reason_code, place=place, place_code=place_code, **values)
 
 
 def _refuse(constant: str) -> None:
@@ -142,7 +148,8 @@ def _refused(error: ValidationError) -> BadConversation:
     """The first thing that is wrong, and where."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "the whole file"
-    return BadConversation(reason=first["msg"].removeprefix("Value error, "), place=place)
+    reason = first["msg"].removeprefix("Value error, ")
+    return _bad(reason, "field", place, "" if first["loc"] else "whole", detail=reason)
 
 
 def _rows(connection: Connection, table: Table, session_id: str, order: Sequence[str]) -> list[dict[str, Any]]:

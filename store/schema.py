@@ -128,6 +128,28 @@ turn = Table(
 )
 """``id`` rises with time, imported turns lie below all others: the order of search (``store.search``)."""
 
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("session_id", String(64), nullable=False),
+    Column("text", ExactText, nullable=False),
+    Column("turn", Integer, nullable=False, default=0),
+    Column("created", Float, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Messages that are not turns yet (``store.outbox``). ``turn``: the one whose place an edited text takes, else 0."""
+
+partial = Table(
+    "partial",
+    metadata,
+    Column("session_id", String(64), primary_key=True),
+    Column("branch", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("text", ExactText, nullable=False),
+)
+"""What has arrived of the answer that is being given, at most one of a session (``store.partial``)."""
+
 summary = Table(
     "summary",
     metadata,

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
@@ -18,6 +19,8 @@ from errors import BadRate, SessionUnknown
 from store import schema
 from store.database import connect, translated
 from store.ledger import Ledger, path_of
+from store.outbox import Outbox, sent
+from store.partial import Partials, dropped
 from store.path import TRUNK, branch_at, on_path, plain
 from store.record import Finished, Session, Turn, TurnStatus
 from store.search import Hit, search
@@ -61,6 +64,8 @@ _ENDED = update(schema.turn).where(_TURN)
 class Store:
     """Sessions and turns in one database; ``ledger`` holds summaries, ``tree`` branches, ``wordings`` system prompts.
 
+    ``outbox``: messages that are not turns yet; ``partials``: answers that are still being given.
+
     Turns are those of the session's path. Thread-safe; processes may share it.
     """
 
@@ -70,6 +75,8 @@ class Store:
         self.ledger = Ledger(self.transaction)
         self.tree = Tree(self.transaction)
         self.wordings = Wordings(self.transaction)
+        self.outbox = Outbox(self.transaction)
+        self.partials = Partials(self.transaction)
 
     @property
     def engine(self) -> Any:
@@ -122,11 +129,16 @@ class Store:
         return _session(row)
 
     def sessions(self, limit: int = 50, offset: int = 0) -> list[Session]:
-        """Sessions with at least one turn, pinned ones first, then last used first."""
-        wanted = select(schema.session).where(schema.LISTED)
-        order = (schema.session.c.pinned.desc(), schema.session.c.updated.desc(), schema.session.c.id)
+        """Sessions with a turn or a message that waits, pinned ones first, then last used first."""
         with self.transaction() as connection:
-            return [_session(row) for row in connection.execute(wanted.order_by(*order).limit(limit).offset(offset))]
+            begun = _not_begun(connection)
+            if not begun:
+                return _listed(connection, limit, offset)
+            listed = _listed(connection, limit + offset, 0)
+        both = {each.id: each for each in (*begun, *listed)}  # one may have begun between the two
+        return sorted(both.values(), key=lambda each: (not each.pinned, -each.updated, each.id))[
+            offset : offset + limit
+        ]
 
     def set_rate(self, session_id: str, rate: float) -> None:
         """The compression rate of the next summaries (context-managing.md «Sidebar 설정»)."""
@@ -161,6 +173,12 @@ class Store:
         """Takes the session off the list, or brings it back; nothing is removed."""
         self._change(session_id, deleted=time.time() if away else None)
 
+    def put_away_sessions(self, limit: int = 100) -> list[Session]:
+        """Sessions that were put away and can be brought back, the last one first."""
+        wanted = select(schema.session).where(schema.PUT_AWAY).order_by(schema.session.c.deleted.desc()).limit(limit)
+        with self.transaction() as connection:
+            return [_session(row) for row in connection.execute(wanted)]
+
     def put_away_before(self, moment: float) -> list[str]:
         """Sessions that were put away before ``moment`` (Unix seconds): what ``delete_session`` may remove for good."""
         wanted = select(schema.session.c.id).where(schema.PUT_AWAY, schema.session.c.deleted < moment)
@@ -175,7 +193,7 @@ class Store:
     def delete_session(self, session_id: str) -> None:
         """Removes the session for good, with its turns, branches and summaries."""
         with self.transaction() as connection:
-            for table in (schema.turn, schema.summary, schema.branch):
+            for table in (schema.turn, schema.summary, schema.branch, schema.outbox, schema.partial):
                 connection.execute(delete(table).where(table.c.session_id == session_id))
             connection.execute(delete(schema.session).where(schema.session.c.id == session_id))
 
@@ -198,12 +216,14 @@ class Store:
             connection.execute(_ASKED, row)
             if not title:
                 self._title(connection, session_id, question)
+            sent(connection, session_id, question)
         return int(number)
 
     def restart_turn(self, session_id: str, number: int) -> None:
         """Marks a failed or cut-off turn as running again."""
-        values = {"status": "running", "error": None, "started": time.time(), "finished": None}
+        values = {"status": "running", "error": None, "answer": None, "started": time.time(), "finished": None}
         with self.transaction() as connection:
+            dropped(connection, session_id)
             connection.execute(update(schema.turn).where(*_key(connection, session_id, number)).values(**values))
 
     def finish_turn(self, session_id: str, number: int, end: Finished) -> None:
@@ -215,6 +235,7 @@ class Store:
             key = {"session": session_id, "in_branch": branch, "turn": number}
             connection.execute(_GROWN, {**key, "now": now, "added": end.tokens})
             connection.execute(_ENDED, {**key, "finished": now, **values})
+            dropped(connection, session_id)
 
     def status(self, session: Session) -> TurnStatus | None:
         """How the session's last turn stands; None before the first. Cheaper than reading the turn."""
@@ -280,13 +301,35 @@ class Store:
 
     @staticmethod
     def _title(connection: Connection, session_id: str, question: str) -> None:
-        first_line = " ".join(clean(question).split())[:TITLE_CHARS]
-        connection.execute(update(schema.session).where(schema.session.c.id == session_id).values(title=first_line))
+        title = _first_line(question)
+        connection.execute(update(schema.session).where(schema.session.c.id == session_id).values(title=title))
 
 
 def _key(connection: Connection, session_id: str, number: int) -> tuple[Any, ...]:
     branch = branch_at(path_of(connection, session_id), number)
     return schema.turn.c.session_id == session_id, schema.turn.c.branch == branch, schema.turn.c.number == number
+
+
+def _first_line(question: str) -> str:
+    return " ".join(clean(question).split())[:TITLE_CHARS]
+
+
+def _listed(connection: Connection, limit: int, offset: int) -> list[Session]:
+    """The list as its index has it: sessions with a turn."""
+    wanted = select(schema.session).where(schema.LISTED).limit(limit).offset(offset)
+    order = (schema.session.c.pinned.desc(), schema.session.c.updated.desc(), schema.session.c.id)
+    return [_session(row) for row in connection.execute(wanted.order_by(*order))]
+
+
+def _not_begun(connection: Connection) -> list[Session]:
+    """Sessions whose first message waits; it is their title."""
+    own, waiting = schema.session, schema.outbox
+    first = select(func.min(waiting.c.id)).group_by(waiting.c.session_id)
+    joined = select(own, waiting.c.text).join(waiting, waiting.c.session_id == own.c.id)
+    rows = connection.execute(
+        joined.where(waiting.c.id.in_(first), own.c.turn_count == 0, own.c.deleted.is_(None))
+    ).all()
+    return [replace(_session(row), title=row.title or _first_line(row.text)) for row in rows]
 
 
 def as_turn(row: Any) -> Turn:
@@ -296,7 +339,7 @@ def as_turn(row: Any) -> Turn:
 
 
 def _session(row: Any) -> Session:
-    values = dict(row._mapping)
+    values = {name: row._mapping[name] for name in Session.__slots__}
     return Session(**{**values, "path": plain(values["path"])})
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable
@@ -13,7 +15,11 @@ from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, u
 
 from errors import SessionUnknown, TurnUnknown
 from store import schema
+from store.outbox import sent
+from store.partial import dropped
 from store.path import TRUNK, Path, before, branch_at, fork, on_path, plain
+
+_NUMBER = re.compile(r" \(\d+\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,8 @@ class Tree:
             connection.execute(insert(schema.branch), row)
             turn = {"session_id": session_id, "branch": newest + 1, "number": number, "question": question}
             connection.execute(insert(schema.turn), {**turn, "status": "running", "started": now})
+            sent(connection, session_id, question, number)
+            dropped(connection, session_id)
             _walk(connection, session_id, made)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
@@ -64,6 +72,7 @@ class Tree:
             table = schema.session
             row = dict(connection.execute(select(table).where(table.c.id == session_id)).one()._mapping)
             row |= {"id": made, "path": TRUNK, "created": now, "pinned": False, "deleted": None}
+            row["title"] = _numbered(connection, row["title"])
             connection.execute(insert(table), row)
             connection.execute(insert(schema.branch), {"session_id": made, "id": 0, "path": TRUNK, "used": now})
             for rows, number in ((schema.turn, schema.turn.c.number), (schema.summary, schema.summary.c.last_turn)):
@@ -83,6 +92,16 @@ class Tree:
             if len(branches) > 1:
                 found[number] = Alternatives(number, tuple(branches), branches.index(branch_at(path, number)))
         return found
+
+
+def _numbered(connection: Connection, title: str) -> str:
+    """The title of a copy: «… (2)», or the next number that no other session has."""
+    plain_title, table = _NUMBER.sub("", title), schema.session
+    if not plain_title:
+        return title
+    like = select(table.c.title).where(table.c.title.startswith(f"{plain_title} (", autoescape=True))
+    taken = set(connection.execute(like).scalars())
+    return next(name for name in (f"{plain_title} ({number})" for number in itertools.count(2)) if name not in taken)
 
 
 def _reaching(connection: Connection, session_id: str, number: int) -> Path:

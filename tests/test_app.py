@@ -416,7 +416,7 @@ def test_the_panel_draws_the_specifications_example(serve: Serve) -> None:
         "총 요약: 3개 (9턴 압축)",
         "원본: 2400자 → 요약: 720자",
         "전체 압축률: 70% 절감",
-        "13턴이 시작될 때 10-12턴을 요약합니다.",
+        "10-12턴의 요약은 13턴부터 쓰입니다.",
     ):
         assert line in said.splitlines()
 
@@ -476,7 +476,7 @@ def test_ten_turns_on_a_scripted_model_fill_the_panel(serve: Serve) -> None:
     said = texts(at)
     for first, last in ((1, 3), (4, 6), (7, 9)):
         assert rf"\[{first}\-{last}턴 요약\]" in said
-    assert "13턴이 시작될 때" in said
+    assert "13턴부터 쓰입니다" in said
 
 
 # --- hostile text -------------------------------------------------------------------------------

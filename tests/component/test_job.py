@@ -5,23 +5,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from component.job import Job, Jobs
 from component.readiness import Readiness
-from errors import MessageTooLong, ModelUnreachable, WeightsCancelled, WeightsMissing
+from errors import MessageTooLong, ModelUnreachable, SessionDeleted, WeightsCancelled, WeightsMissing
 from graph.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
 from model.modelset import ModelSet
 from model.scripted import models
 from model.weights import Progress as Fetched
+from store import Store
 
 
 class Agent:
-    """Says each text back word by word; ``gate`` holds it after the first word; counts its turns."""
+    """Says each text back word by word; ``gate`` holds it after the first word; counts its turns.
 
-    def __init__(self) -> None:
+    ``store``: what it takes turns into, with the sessions s, a, b and c.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self.gate = threading.Event()
         self.gate.set()
         self.said: list[str] = []
@@ -34,9 +40,9 @@ class Agent:
     ) -> Iterator[Event]:
         if self.raises:
             raise self.raises
+        number = self.store.accept_turn(session_id, text)
         self.said.append(text)
         self.models.append(models.name if models else "")
-        number = len(self.said)
         if self.fails:
             yield Failed(number, "model_broken", "broken", True)
             return
@@ -67,6 +73,15 @@ class Agent:
         yield Done(number, text or "once more")
 
 
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    store = Store(f"sqlite:///{tmp_path / 'gieok.db'}")
+    for name in "sabc":
+        store.create_session("ko", 0.3, name)
+    yield Agent(store)
+    store.close()
+
+
 def ready() -> Readiness:
     readiness = Readiness(lambda progress: models())
     readiness.start()
@@ -75,7 +90,11 @@ def ready() -> Readiness:
 
 
 def jobs_of(agent: Agent, readiness: Readiness | None = None) -> Jobs:
-    return Jobs(agent, readiness or ready(), lambda session: len(agent.said))
+    return Jobs(agent, readiness or ready(), agent.store)
+
+
+def waiting(jobs: Jobs, session: str = "s") -> list[str]:
+    return [each.text for each in jobs.queued(session)]
 
 
 def until(true: Callable[[], Any]) -> None:
@@ -92,8 +111,7 @@ def ended(job: Job | None) -> Job:
     return job
 
 
-def test_a_turn_runs_to_its_end_without_a_page() -> None:
-    agent = Agent()
+def test_a_turn_runs_to_its_end_without_a_page(agent: Agent) -> None:
     jobs = jobs_of(agent)
     agent.gate.clear()
     jobs.send("s", "one two")
@@ -103,8 +121,7 @@ def test_a_turn_runs_to_its_end_without_a_page() -> None:
     assert jobs.of("s") is None
 
 
-def test_waiting_returns_as_soon_as_there_is_something_new() -> None:
-    agent = Agent()
+def test_waiting_returns_as_soon_as_there_is_something_new(agent: Agent) -> None:
     agent.gate.clear()
     jobs = jobs_of(agent)
     jobs.send("s", "one two")
@@ -117,34 +134,32 @@ def test_waiting_returns_as_soon_as_there_is_something_new() -> None:
     assert job.wait(seen, 5).version > seen
 
 
-def test_a_second_message_waits_for_the_first() -> None:
-    agent = Agent()
+def test_a_second_message_waits_for_the_first(agent: Agent) -> None:
     agent.gate.clear()
     jobs = jobs_of(agent)
     jobs.send("s", "first")
     jobs.send("s", "second")
-    assert jobs.queued("s") == ["second"]
+    assert waiting(jobs) == ["second"]
     agent.gate.set()
     until(lambda: agent.said == ["first", "second"] and jobs.of("s") is None)
-    assert jobs.queued("s") == []
+    assert waiting(jobs) == []
 
 
-def test_a_queued_message_can_be_taken_back() -> None:
-    agent = Agent()
+def test_a_queued_message_can_be_taken_back(agent: Agent) -> None:
     agent.gate.clear()
     jobs = jobs_of(agent)
     jobs.send("s", "first")
     jobs.send("s", "second")
-    assert jobs.withdraw("s", 0) == "second"
-    assert jobs.withdraw("s", 0) is None
+    message = jobs.queued("s")[0]
+    assert jobs.withdraw(message.id)
+    assert not jobs.withdraw(message.id)
     job = jobs.of("s")
     agent.gate.set()
     ended(job)
     assert agent.said == ["first"]
 
 
-def test_sessions_answer_at_once() -> None:
-    agent = Agent()
+def test_sessions_answer_at_once(agent: Agent) -> None:
     agent.gate.clear()
     jobs = jobs_of(agent)
     for name in "abc":
@@ -155,8 +170,7 @@ def test_sessions_answer_at_once() -> None:
     until(lambda: not any(jobs.of(name) for name in "abc"))
 
 
-def test_stop_keeps_the_partial_answer_and_sends_what_waits() -> None:
-    agent = Agent()
+def test_stop_keeps_the_partial_answer_and_sends_what_waits(agent: Agent) -> None:
     agent.gate.clear()
     jobs = jobs_of(agent)
     jobs.send("s", "one two three")
@@ -173,8 +187,7 @@ def test_stop_keeps_the_partial_answer_and_sends_what_waits() -> None:
     until(lambda: agent.said == ["one two three", "next"])
 
 
-def test_after_a_failure_what_waits_is_not_sent_over_it() -> None:
-    agent = Agent()
+def test_after_a_failure_what_waits_is_not_sent_over_it(agent: Agent) -> None:
     agent.fails = True
     hold = threading.Event()
     readiness = Readiness(lambda progress: (hold.wait(5), models())[1])
@@ -184,15 +197,14 @@ def test_after_a_failure_what_waits_is_not_sent_over_it() -> None:
     job = jobs.of("s")
     hold.set()
     ended(job)
-    assert jobs.queued("s") == ["second"]
+    assert waiting(jobs) == ["second"]
     assert agent.said == ["first"]
     agent.fails = False
     jobs.retry("s", "first")
     until(lambda: agent.said == ["first", "second"])
 
 
-def test_a_message_that_is_not_taken_is_kept_with_the_reason() -> None:
-    agent = Agent()
+def test_a_message_that_is_not_taken_is_kept_with_the_reason(agent: Agent) -> None:
     agent.raises = MessageTooLong(size=9, limit=5)
     jobs = jobs_of(agent)
     jobs.send("s", "123456789")
@@ -206,8 +218,7 @@ def test_a_message_that_is_not_taken_is_kept_with_the_reason() -> None:
     assert jobs.refused("s") is None
 
 
-def test_an_unforeseen_exception_is_told_as_one() -> None:
-    agent = Agent()
+def test_an_unforeseen_exception_is_told_as_one(agent: Agent) -> None:
     agent.raises = ZeroDivisionError("secret")
     jobs = jobs_of(agent)
     jobs.send("s", "hello")
@@ -219,8 +230,8 @@ def test_an_unforeseen_exception_is_told_as_one() -> None:
     assert "secret" not in refused.error.text()
 
 
-def test_a_message_waits_for_the_model() -> None:
-    agent, hold = Agent(), threading.Event()
+def test_a_message_waits_for_the_model(agent: Agent) -> None:
+    hold = threading.Event()
     jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(5), models())[1]))
     jobs.send("s", "hello")
     job = jobs.of("s")
@@ -232,8 +243,8 @@ def test_a_message_waits_for_the_model() -> None:
     assert agent.said == ["hello"]
 
 
-def test_stopping_before_the_model_is_there_gives_the_message_back() -> None:
-    agent, hold = Agent(), threading.Event()
+def test_stopping_before_the_model_is_there_gives_the_message_back(agent: Agent) -> None:
+    hold = threading.Event()
     jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(5), models())[1]))
     jobs.send("s", "hello")
     job = jobs.of("s")
@@ -247,8 +258,8 @@ def test_stopping_before_the_model_is_there_gives_the_message_back() -> None:
     hold.set()
 
 
-def test_without_a_model_the_message_is_kept_and_can_be_sent_later() -> None:
-    agent, tries = Agent(), [WeightsMissing(name="m", tried="a"), None]
+def test_without_a_model_the_message_is_kept_and_can_be_sent_later(agent: Agent) -> None:
+    tries = [WeightsMissing(name="m", tried="a"), None]
 
     def resolve(progress: object) -> Any:
         error = tries.pop(0)
@@ -266,7 +277,7 @@ def test_without_a_model_the_message_is_kept_and_can_be_sent_later() -> None:
     until(lambda: agent.said == ["hello"])
 
 
-def test_steps_are_told_as_they_happen() -> None:
+def test_steps_are_told_as_they_happen(agent: Agent) -> None:
     class Working(Agent):
         def run(
             self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
@@ -278,7 +289,7 @@ def test_steps_are_told_as_they_happen() -> None:
             yield ToolStarted("c2", "current_time", {})
             yield Failed(4, "model_broken", "broken", True)
 
-    jobs = jobs_of(Working())
+    jobs = jobs_of(Working(agent.store))
     jobs.send("s", "go")
     job = jobs.of("s")
     steps = ended(job).progress.steps if job else ()
@@ -328,8 +339,7 @@ def named(name: str) -> Readiness:
     return readiness
 
 
-def test_every_message_runs_with_the_models_of_the_page_that_sent_it() -> None:
-    agent = Agent()
+def test_every_message_runs_with_the_models_of_the_page_that_sent_it(agent: Agent) -> None:
     jobs = jobs_of(agent)
     agent.gate.clear()
     jobs.send("s", "first", named("one"))
@@ -361,3 +371,99 @@ def test_a_download_that_was_cancelled_can_be_taken_up_again() -> None:
     readiness.start()
     until(lambda: readiness.status.state == "ready")
     assert not tries[1].is_set()
+
+
+# --- what outlives the process ------------------------------------------------------------------
+
+
+def holding() -> tuple[Readiness, threading.Event]:
+    """Models that are not there yet."""
+    here = threading.Event()
+    return Readiness(lambda progress: (here.wait(5), models())[1]), here
+
+
+def test_messages_outlive_the_process_and_wait_for_the_user(agent: Agent) -> None:
+    readiness, here = holding()
+    jobs = jobs_of(agent, readiness)
+    for text in ("waits for the model", "queued"):
+        jobs.send("s", text)
+    jobs.hold("s", "waits for its files")
+    later = jobs_of(agent)  # as after a restart
+    assert waiting(later) == ["waits for the model", "queued", "waits for its files"]
+    assert agent.said == []
+    later.resend(later.queued("s")[1])
+    until(lambda: agent.said == ["queued"] and later.of("s") is None)
+    assert waiting(later) == ["waits for the model", "waits for its files"]
+    here.set()
+    until(lambda: jobs.of("s") is None)
+
+
+def test_a_refused_message_outlives_the_process(agent: Agent) -> None:
+    agent.raises = MessageTooLong(size=9, limit=5)
+    jobs = jobs_of(agent)
+    jobs.send("s", "123456789")
+    until(lambda: jobs.refused("s"))
+    assert waiting(jobs) == []
+    assert waiting(jobs_of(agent)) == ["123456789"]
+    jobs.dismiss("s")
+    assert waiting(jobs_of(agent)) == []
+
+
+def test_a_message_that_is_a_turn_waits_no_more(agent: Agent) -> None:
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    jobs.send("s", "one two")
+    until(lambda: agent.said)
+    assert waiting(jobs_of(agent)) == []
+    agent.gate.set()
+    until(lambda: jobs.of("s") is None)
+
+
+def test_a_message_for_files_is_sent_when_they_are_in_or_taken_back(agent: Agent) -> None:
+    jobs = jobs_of(agent)
+    sent, back = jobs.hold("s", "about the files"), jobs.hold("s", "never mind")
+    assert waiting(jobs) == []
+    jobs.send("s", "about the files", message=sent)
+    jobs.withdraw(back)
+    until(lambda: agent.said == ["about the files"] and jobs.of("s") is None)
+    assert waiting(jobs_of(agent)) == []
+
+
+def test_in_a_deleted_session_nothing_follows_and_nothing_is_sent(agent: Agent) -> None:
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    jobs.send("s", "one two")
+    jobs.send("s", "queued")
+    job = jobs.of("s")
+    assert job is not None
+    until(lambda: job.progress.text)
+    agent.store.put_away("s")
+    job.stop.set()
+    agent.gate.set()
+    ended(job)
+    assert jobs.of("s") is None
+    jobs.send("s", "from another tab")
+    refused = jobs.refused("s")
+    assert refused is not None
+    assert isinstance(refused.error, SessionDeleted)
+    assert agent.said == ["one two"]
+    agent.store.put_away("s", away=False)
+    assert waiting(jobs) == ["queued"]
+    jobs.send("s", refused.text)
+    until(lambda: agent.said == ["one two", "from another tab", "queued"])
+    until(lambda: jobs.of("s") is None)
+
+
+def test_an_edited_text_that_waits_takes_its_turns_place_later(agent: Agent) -> None:
+    readiness, here = holding()
+    jobs = jobs_of(agent, readiness)
+    jobs.again("s", 1, "in other words", edited=True)
+    later = jobs_of(agent)
+    message = later.queued("s")[0]
+    assert (message.text, message.turn) == ("in other words", 1)
+    later.resend(message)
+    job = later.of("s")
+    assert job is None or (job.turn, job.edited) == (1, True)
+    until(lambda: later.of("s") is None)
+    here.set()
+    until(lambda: jobs.of("s") is None)

@@ -132,7 +132,7 @@ def test_an_edit_is_saved_and_can_be_undone() -> None:
     assert "기억을 바꾸었습니다." in said(at)
     assert memory().context("local", session).whole == "I only buy tea."
     at = click(at, "memory-undo")
-    assert "한 판 앞의 기억으로" in said(at)
+    assert "한 버전 앞의 기억으로" in said(at)
     assert "My item 5" in memory().context("local", session).whole
 
 
@@ -209,7 +209,7 @@ def test_versions_show_their_turns_and_what_changed() -> None:
     at = click(page(session), "memory-versions")
     assert "<p><ins>I only buy tea.</ins></p>" in html(at)
     assert "<p><del>User said: My item 5 costs $500.</del></p>" in html(at)
-    assert "직접 바꾼 판입니다" in html(at)
+    assert "직접 바꾼 버전입니다" in html(at)
     at.session_state[OPENED] = True  # a window is a fragment: what is done there leaves it open, not so in AppTest
     at.selectbox(key="memory-version-2").set_value(1).run()
     assert '<mark class="kept">$500</mark>' in html(at)

@@ -6,13 +6,14 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
 from sqlalchemy import event
 
 from errors import (
@@ -21,6 +22,7 @@ from errors import (
     EmptyMessage,
     KeyRejected,
     MessageTooLong,
+    ModelBroken,
     ModelOverloaded,
     NothingToRetry,
     SessionUnknown,
@@ -30,6 +32,7 @@ from graph.agent import Agent
 from graph.event import SummaryMade
 from model import scripted
 from model.modelset import ModelSet
+from model.scripted import ScriptedModel
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
     answer,
@@ -60,6 +63,31 @@ def failing(times: int, error: Any, then: Callable[[list[BaseMessage]], str]) ->
         return error if left[0] >= 0 else then(messages)
 
     return reply
+
+
+def test_what_had_arrived_when_the_model_broke_is_kept_and_no_model_sees_it(
+    agent: OpenAgent, session: NewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = ScriptedModel._stream
+    breaks = [True]
+
+    def broken(self: ScriptedModel, *given: Any, **more: Any) -> Iterator[ChatGenerationChunk]:
+        for number, chunk in enumerate(stream(self, *given, **more)):
+            if breaks[0] and number == 3:
+                breaks[0] = False
+                raise ModelBroken(url="http://model", reason="gone")
+            yield chunk
+
+    monkeypatch.setattr(ScriptedModel, "_stream", broken)
+    bot = agent()
+    own = session(bot)
+    failed(say(bot, own, question(1)))
+    turn = bot.store.turn(own, 1)
+    assert turn is not None
+    assert turn.answer
+    assert answer(1).startswith(turn.answer)
+    talk(bot, own, [2])
+    assert [each.text for each in prompts(bot)[-1] if isinstance(each, AIMessage)] == ["…"]
 
 
 # --- summaries ----------------------------------------------------------------------------------

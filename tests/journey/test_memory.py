@@ -111,7 +111,7 @@ def test_six_turns_become_a_memory_that_can_be_edited_pinned_and_undone(
     expect(panel).to_contain_text("기억을 바꾸었습니다.")
     expect(panel).to_contain_text("조용한 숙소를")
     panel.get_by_role("button", name="M2 되돌리기").click()
-    expect(panel).to_contain_text("한 판 앞의 기억으로 되돌렸습니다.")
+    expect(panel).to_contain_text("한 버전 앞의 기억으로 되돌렸습니다.")
     expect(panel).not_to_contain_text("조용한 숙소를")
     panel.get_by_role("button", name="고정 해제").click()
     expect(panel.locator("[class*='st-key-statement-pinned']")).to_have_count(0)

@@ -27,7 +27,7 @@ const Native = window.WebSocket;
 window.sockets = [];
 window.WebSocket = class extends Native { constructor(...a) { super(...a); window.sockets.push(this); } };
 """
-RETRY, RESUME, AGAIN = "다시 시도", "이어서 답변 받기", "다시 보내기"
+RETRY, RESUME, AGAIN = "다시 시도", "이 답변 다시 받기", "다시 보내기"
 
 
 @contextmanager
@@ -119,6 +119,9 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
         person.ask("죽기 전에 묻는 질문", 1)
         upstream.always = lambda body: answer(body).but(pause=0.4)
         slow(person, 2)
+        person.say("기다리던 질문")
+        expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_be_visible()
+        expect(person.live).to_contain_text(re.compile("긴 답변입니다. 기억은"), timeout=20_000)
         os.kill(app.pid, signal.SIGKILL)
         upstream.always = answer
         with started(tmp_path, port, **settings(upstream)) as again:
@@ -126,8 +129,12 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
             expect(resume).to_be_visible(timeout=60_000)  # by itself: nobody reloads the page
             expect(person.answer(1)).to_contain_text("죽기 전에 묻는 질문")
             expect(person.answer(2)).to_contain_text("끊겼습니다")
+            expect(person.answer(2)).to_contain_text("천천히 도착하는")  # what had arrived
+            expect(person.page.locator(".st-key-queued-0")).to_contain_text("기다리던 질문")
             resume.click()
             whole(person, 2)
+            person.page.get_by_role("button", name="지금 보내기").click()
+            expect(person.see(3)).to_contain_text("기다리던 질문")
             assert again.complaints() == []
 
 
@@ -138,7 +145,8 @@ def test_a_model_server_that_dies_in_mid_answer_can_be_asked_again(browser: Brow
         slow(person)
         dying.__exit__()
         expect(person.see(1)).to_contain_text("모델이 답변 도중에 끊겼습니다")
-        expect(person.answer(1)).to_contain_text("저장하지 않았습니다")
+        expect(person.answer(1)).to_contain_text("도착하는")  # what had arrived
+        expect(person.answer(1)).to_contain_text("완성된 답변으로 치지 않습니다")
         person.page.get_by_role("button", name=RETRY).click()
         expect(person.answer(1)).to_contain_text("모델에 연결할 수 없습니다", timeout=30_000)
         with Upstream(always=answer, port=port):

@@ -47,7 +47,7 @@ def test_ten_turns_with_a_slider_and_a_refresh(browser: Browser, small_model: Pa
         for head in ("[Turns 1-3]", "[Turns 4-6]", "[Turns 7-9]"):
             expect(panel).to_contain_text(head, timeout=60_000)
         expect(panel).to_contain_text("Current compression: 0.4")
-        expect(panel).to_contain_text("Turns 10-12 are summarised when turn 13 begins.")
+        expect(panel).to_contain_text("The summary of turns 10-12 is used from turn 13 on.")
         expect(panel).to_contain_text(re.compile("The full history would have been|same as the full history"))
         said = panel.inner_text()
         context.close()

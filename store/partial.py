@@ -1,0 +1,50 @@
+"""What has arrived of an answer that is still being given: kept while it runs, so that a crash does not lose it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
+
+from store import schema
+from store.ledger import path_of
+from store.path import branch_at
+
+_TABLE = schema.partial
+_HERE = _TABLE.c.session_id == bindparam("session")
+_DROPPED = delete(_TABLE).where(_HERE)
+_GROWN = update(_TABLE).where(_HERE).values(branch=bindparam("b"), number=bindparam("n"), text=bindparam("t"))
+
+
+class Partials:
+    """The unfinished answers of all sessions; ``transaction`` opens a database transaction."""
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
+
+    def keep(self, session_id: str, number: int, text: str) -> None:
+        """What there is of the answer of turn ``number``, in place of what there was before."""
+        with self._transaction() as connection:
+            branch = branch_at(path_of(connection, session_id), number)
+            values = {"session": session_id, "b": branch, "n": number, "t": text}
+            if not connection.execute(_GROWN, values).rowcount:
+                row = {"session_id": session_id, "branch": branch, "number": number, "text": text}
+                connection.execute(insert(_TABLE), row)
+
+    def settle(self, session_id: str, number: int) -> None:
+        """Puts it into the row of its turn, which was cut off: that is as far as the answer came."""
+        turn = schema.turn
+        with self._transaction() as connection:
+            branch = branch_at(path_of(connection, session_id), number)
+            where = and_(_TABLE.c.session_id == session_id, _TABLE.c.branch == branch, _TABLE.c.number == number)
+            text = connection.execute(select(_TABLE.c.text).where(where)).scalar_one_or_none()
+            if text is not None:
+                row = (turn.c.session_id == session_id, turn.c.branch == branch, turn.c.number == number)
+                connection.execute(update(turn).where(*row, turn.c.status == "running").values(answer=text))
+            dropped(connection, session_id)
+
+
+def dropped(connection: Connection, session_id: str) -> None:
+    """Nothing is being answered any more, or it begins anew."""
+    connection.execute(_DROPPED, {"session": session_id})
