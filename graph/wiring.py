@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from graph.node.casual import casual_node, wants_casual
 from graph.node.llm import llm_node
-from graph.node.summary import summary_node
+from graph.node.summary import is_due, summary_node
 from graph.node.tool import tool_node
 from graph.runtime import TurnContext
 from graph.state import ChatState
@@ -26,7 +26,7 @@ def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
     wires.add_node("summary_node", summary_node)
     wires.add_node("llm_node", llm_node)
     wires.add_node("tool_node", tool_node)
-    wires.add_conditional_edges(START, _first, ["casual_node", "summary_node"])
+    wires.add_conditional_edges(START, _first, ["casual_node", "summary_node", "llm_node"])
     wires.add_edge("summary_node", "llm_node")
     wires.add_conditional_edges("llm_node", _next, ["tool_node", END])
     wires.add_edge("tool_node", "llm_node")
@@ -35,7 +35,9 @@ def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
 
 
 def _first(state: ChatState) -> str:
-    return "casual_node" if wants_casual(state) else "summary_node"
+    if wants_casual(state):
+        return "casual_node"
+    return "summary_node" if is_due(state) else "llm_node"  # two turns of three need no step and checkpoint for it
 
 
 def _next(state: ChatState) -> str:

@@ -29,8 +29,13 @@ MOST_DUE = 8
 """Chunks that one turn looks after; an imported conversation has more, and they are made in the background."""
 
 
+def is_due(state: ChatState) -> bool:
+    """Whether a finished chunk has no summary in the context yet: at turns 4, 7, 10 …, and after a failure."""
+    return next(due_chunks(turn_number(state), state.get("summary_history") or []), None) is not None
+
+
 def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
-    """Appends the records of all due chunks; the oldest leave when they outgrow their budget."""
+    """Appends the records of all due chunks; the oldest leave when they outgrow their budget. Runs when ``is_due``."""
     turn = context(runtime)
     records = list(state.get("summary_history") or [])
     chunks = list(islice(due_chunks(turn_number(state), records), MOST_DUE))
@@ -42,7 +47,7 @@ def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, A
     gone = leaving(records, turn)
     if gone and turn.ledger:
         turn.ledger.retire(state["session_id"], records[len(gone)]["turns"][0])
-    return {"summary_history": records[len(gone) :]} if chunks or gone else {}
+    return {"summary_history": records[len(gone) :]}
 
 
 def leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:

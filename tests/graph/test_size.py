@@ -107,17 +107,23 @@ def test_summaries_leave_a_small_model_before_they_crowd_out_the_turns() -> None
     assert (small.summaries, large.summaries) == (small.prompt // 2, Settings().budget_summaries)
 
 
-@pytest.mark.parametrize("turn", [8, 9])
-def test_a_budget_that_became_smaller_counts_at_once(agent: OpenAgent, session: NewSession, turn: int) -> None:
-    """Also at a turn at which no summary is due: the ledger never says otherwise than the prompt."""
+@pytest.mark.parametrize(
+    ("turn", "statuses"), [(8, ["active", "active"]), (9, ["active", "active"]), (10, ["retired", "retired", "active"])]
+)
+def test_a_budget_that_became_smaller_counts_when_the_next_summary_is_due(
+    agent: OpenAgent, session: NewSession, turn: int, statuses: list[str]
+) -> None:
+    """The ledger never says otherwise than the prompt."""
     own = session(first := agent(ahead=False))
     talk(first, own, range(1, turn))
     first.close()
     bot = agent(ahead=False, budget_summaries=1)
     talk(bot, own, [turn])
-    assert summarised(prompts(bot)[-1]) == [(4, 6)]
-    assert [row.status for row in bot.store.ledger.summaries(own)] == ["retired", "active"]
-    assert [each["turns"] for each in bot.state(own)["summary_history"]] == [[4, 5, 6]]
+    rows = bot.store.ledger.summaries(own)
+    assert [row.status for row in rows] == statuses
+    active = [row.turns for row in rows if row.status == "active"]
+    assert [each["turns"] for each in bot.state(own)["summary_history"]] == active
+    assert summarised(prompts(bot)[-1]) == [(turns[0], turns[-1]) for turns in active]
 
 
 def test_a_turn_that_retires_summaries_says_which_it_made(agent: OpenAgent, session: NewSession) -> None:

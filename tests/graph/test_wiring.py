@@ -23,6 +23,7 @@ graph TD;
 \ttool_node(tool_node)
 \t__end__([<p>__end__</p>]):::last
 \t__start__ -.-> casual_node;
+\t__start__ -.-> llm_node;
 \t__start__ -.-> summary_node;
 \tllm_node -.-> __end__;
 \tllm_node -.-> tool_node;
