@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import shelf
 from bench.retrieval import embedded, recall, sets, threads
 from errors import MissingExtra
 from retrieval.embed import BuiltIn, Vectors
@@ -26,7 +27,7 @@ CHROMA_BATCH = 5000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of this bench."""
-    parser.add_argument("--sizes", default="10000,100000", help="comma-separated numbers of vectors")
+    parser.add_argument("--sizes", default="10000,100000,1000000", help="comma-separated numbers of vectors")
     parser.add_argument("--queries", type=int, default=200, help="queries per measurement")
     parser.add_argument("--against", choices=("chroma", "none"), default="chroma", help="what to compare with")
     parser.add_argument("--compare-at", type=int, default=100_000, help="number of vectors of the comparison")
@@ -35,19 +36,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """``embedding``: passages of about 100 tokens per processor second; ``sizes``: rows of measurements on clustered
-    vectors (ms are processor time of one query on one thread, also with a filter that allows half); ``chroma``: the
-    same vectors there, in a process of its own, as is ours; ``ratio``: Chroma's figure over ours; ``real_recall``: of
-    inverted lists on real embeddings, against exact search.
+    vectors (ms are processor time of one query on one thread, also with a filter that allows half). ``dense_bytes``:
+    the file of the vector index; up to ``--compare-at`` also ``whole_…``: a library with rows, texts, the vectors that
+    the index can be made from again, and the lexical index, with whole queries (``search_all`` without the embedding)
+    and publishing. ``chroma``: the same vectors there, and with the same texts (``whole_…``); each in a process of its
+    own; ``ratio``: Chroma's figure over ours; ``real_recall``: of inverted lists on real embeddings, against
+    exact search.
     """
-    result: dict[str, object] = {"embedding": _embedding()}
-    rows = [_apart(_ours, size, args.queries) for size in map(int, args.sizes.split(","))]
-    result["sizes"] = rows
-    if args.against == "chroma":
-        ours = next((row for row in rows if row["vectors"] == args.compare_at), None)
-        ours = ours or _apart(_ours, args.compare_at, args.queries)
-        theirs = _apart(_chroma, args.compare_at, args.queries)
+    sizes = sorted({int(size) for size in args.sizes.split(",")})
+    rows = {size: _apart(_ours, size, args.queries) for size in sizes}
+    for size in sizes:
+        rows[size] |= _apart(_whole, size, args.queries) if size <= args.compare_at else {}
+    result: dict[str, object] = {"embedding": _embedding(), "sizes": list(rows.values())}
+    if args.against == "chroma" and args.compare_at in rows:
+        ours = rows[args.compare_at]
+        theirs = _apart(_chroma, args.compare_at, args.queries) | _apart(_chroma_whole, args.compare_at, 1)
         result["chroma"] = theirs
-        names = ("query_cpu_ms", "filtered_cpu_ms", "bytes_per_vector")
+        names = ("query_cpu_ms", "filtered_cpu_ms", "dense_bytes_per_vector", "whole_bytes_per_vector")
         result["ratio"] = {name: round(theirs[name] / ours[name], 2) for name in names}
     if args.data:
         result["real_recall"] = _real(args.data)
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def clustered(count: int, seed: int = 7) -> Vectors:
-    """Unit vectors around a centre for each ten of them, as passages lie around topics."""
+    """Unit vectors around a centre for each hundred of them, as passages lie around topics."""
     random = np.random.default_rng(seed)
     centres = random.normal(size=(max(count // 100, 50), DIMENSION)).astype(np.float32)
     made = np.empty((count, DIMENSION), np.float32)
@@ -68,10 +73,18 @@ def clustered(count: int, seed: int = 7) -> Vectors:
     return made
 
 
+def questions(vectors: Vectors, count: int) -> Vectors:
+    """Unit vectors near ``count`` of these, as questions lie near passages: none is indexed itself."""
+    random = np.random.default_rng(3)
+    near = vectors[:: max(len(vectors) // count, 1)][:count]
+    made = near + random.normal(scale=0.5 / DIMENSION**0.5, size=near.shape).astype(np.float32)
+    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+
+
 def _ours(size: int, queries: int) -> dict[str, Any]:
     threads(1)
     vectors, ids = clustered(size), np.arange(size)
-    asked = vectors[:: max(size // queries, 1)][:queries]
+    asked = questions(vectors, queries)
     with TemporaryDirectory() as folder:
         began = time.process_time()
         FaissIndex(Path(folder)).replace("1", ids, vectors)
@@ -99,10 +112,17 @@ def _ours(size: int, queries: int) -> dict[str, Any]:
         "filtered_cpu_ms": round(float(np.mean(filtered)), 3),
         "recall10": round(recall(exact, np.asarray(found)), 4),
         "publish_one_cpu_s": round(change, 3),
-        "bytes_per_vector": round(bytes_ / size, 1),
+        "dense_bytes_per_vector": round(bytes_ / size, 1),
         "index_memory_mb": round(memory / 1e6, 1),
         "peak_memory_mb": _peak(),
     }
+
+
+def _whole(size: int, queries: int) -> dict[str, Any]:
+    threads(1)
+    vectors = clustered(size)
+    with TemporaryDirectory() as folder:
+        return shelf.measure(Path(folder), vectors, questions(vectors, queries))
 
 
 def _change(folder: Path, searcher: Any, vector: Vectors, size: int) -> float:
@@ -113,14 +133,14 @@ def _change(folder: Path, searcher: Any, vector: Vectors, size: int) -> float:
     return time.process_time() - began
 
 
-def _chroma(size: int, queries: int) -> dict[str, Any]:
+def _chroma(size: int, queries: int, texts: list[str] | None = None) -> dict[str, Any]:
     try:
         import chromadb
         from chromadb.config import Settings
     except ImportError as error:
         raise MissingExtra(feature="The comparison", package="chromadb") from error
     vectors = clustered(size)
-    asked = vectors[:: max(size // queries, 1)][:queries]
+    asked = questions(vectors, queries)
     exact = _exact(vectors, asked)
     with TemporaryDirectory() as folder:
         client = chromadb.PersistentClient(folder, Settings(anonymized_telemetry=False))
@@ -132,6 +152,7 @@ def _chroma(size: int, queries: int) -> dict[str, Any]:
                 ids=[str(each) for each in part],
                 embeddings=vectors[part.start : part.stop],
                 metadatas=[{"half": each % 2} for each in part],
+                documents=texts and texts[part.start : part.stop],
             )
         built = time.process_time() - began
         found: list[list[int]] = []
@@ -152,9 +173,15 @@ def _chroma(size: int, queries: int) -> dict[str, Any]:
         "query_cpu_ms": round(float(np.mean(milliseconds)), 3),
         "filtered_cpu_ms": round(float(np.mean(filtered)), 3),
         "recall10": round(recall(exact, got), 4),
-        "bytes_per_vector": round(bytes_ / size, 1),
+        "dense_bytes_per_vector": round(bytes_ / size, 1),
         "peak_memory_mb": _peak(),
     }
+
+
+def _chroma_whole(size: int, queries: int) -> dict[str, Any]:
+    """Bytes with texts."""
+    made = _chroma(size, queries, list(shelf.texts(size)))
+    return {"whole_bytes_per_vector": made["dense_bytes_per_vector"]}
 
 
 def _real(data: Path) -> list[dict[str, object]]:

@@ -1,7 +1,7 @@
 """The index of vectors: a small Protocol, and FAISS behind it (issue «Index», «Pluggable»).
 
-FAISS: exact inner product over half-precision vectors up to ``IVF_FROM`` passages; above, inverted lists, of which the
-nearest ``PROBES`` are searched. Vectors of 16 bits need half the room and find the same. No pickle anywhere.
+FAISS: exact inner product over half-precision vectors up to ``IVF_FROM`` passages; above, inverted lists, of which at
+most the nearest ``PROBES`` are searched. Vectors of 16 bits need half the room and find the same. No pickle anywhere.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ faiss: Any = _faiss  # its type stubs lack much
 IVF_FROM = 50_000
 """Passages above which exact search takes more than about 2 ms of processor time (bench index: 0.34 ms at 10,000)."""
 PROBES = 64
+"""On real embeddings 48 find .966 to .972 of the ten nearest, 64 find .981 to .985 (bench index)."""
+MARGIN = 0.1
+"""A list whose centre is by so much (cosine) further than the nearest one's is not searched. It changes nothing for
+real embeddings of the built-in model, which lie close together; where topics lie apart, one list or two are enough."""
 GROWTH = 4
 """How many times the lists may grow before they are made anew."""
 Ids = NDArray[np.int64]
@@ -106,7 +110,7 @@ class FaissSearcher:
         if not self.index.ntotal or (allowed is not None and not len(allowed)):
             return np.empty(0, np.int64), np.empty(0, np.float32)
         selector = None if allowed is None else _selector(allowed)
-        params = _params(self.index, selector)
+        params = _params(self.index, vector, selector)
         cosines, ids = self.index.search(vector[None, :], min(k, self.index.ntotal), params=params)
         real = ids[0] >= 0
         return ids[0][real], cosines[0][real]
@@ -154,7 +158,8 @@ def _selector(allowed: Ids) -> Any:
     return faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little"))
 
 
-def _params(index: Any, selector: Any) -> Any:
+def _params(index: Any, vector: Vectors, selector: Any) -> Any:
     if isinstance(index, faiss.IndexIVF):
-        return faiss.SearchParametersIVF(sel=selector, nprobe=PROBES)
+        near = index.quantizer.search(vector[None, :], min(PROBES, index.nlist))[0][0]
+        return faiss.SearchParametersIVF(sel=selector, nprobe=int((near >= near[0] - MARGIN).sum()))
     return faiss.SearchParameters(sel=selector) if selector is not None else None

@@ -162,6 +162,17 @@ def test_above_a_size_lists_are_used_and_find_nearly_the_same(monkeypatch: pytes
     assert set(lists.search(vectors[3], 10, allowed)[0].tolist()) <= set(allowed.tolist())
 
 
+def test_lists_that_are_far_from_the_question_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "IVF_FROM", 600)
+    apart = np.repeat(np.eye(32, dtype=np.float32)[:20], 40, axis=0) + 0.01 * unit(800, 12, 32)
+    lists = FaissSearcher(build(np.arange(800), apart / np.linalg.norm(apart, axis=1, keepdims=True)))
+    assert set(lists.search(apart[0], 200, None)[0].tolist()) == set(range(40))
+    together = np.ones(32, np.float32) + 0.5 * unit(800, 13, 32)
+    together /= np.linalg.norm(together, axis=1, keepdims=True)
+    lists = FaissSearcher(build(np.arange(800), together))
+    assert len(lists.search(together[0], 800, None)[0]) > 300
+
+
 def test_an_index_that_outgrew_its_kind_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IVF_FROM", 600)
     vectors = unit(900, 9)

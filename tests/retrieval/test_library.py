@@ -6,7 +6,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryModelChanged, PassageUnknown
 from retrieval import Filters, Library, Progress
 from retrieval.embed import Vectors
+from retrieval.row import Slot
 from tests.process import end, start
 from tests.retrieval.conftest import Opened, Words, libraries
 
@@ -174,6 +176,25 @@ def test_filters_hold_for_every_hit(library: Library, folder: Path) -> None:
     assert library.search("apple", Filters(language="ko")) == []
     kitchen = next(each.id for each in library.documents() if each.name == "docs/kitchen.md")
     assert {hit.passage.document_id for hit in library.search("apple", Filters(documents=(kitchen,)))} == {kitchen}
+
+
+def test_a_filter_looks_through_the_passages_once_a_revision(library: Library, folder: Path) -> None:
+    library.add([folder])
+    view = library._shelf.open()
+    first = library.search_all("apple")
+    unread = replace(view, slots=_Unread(view.slots))
+    unread._masks.update(view._masks)
+    library._shelf._view = unread
+    assert library.search_all("apple") == first
+    library.set_type(first[0].passage.document_id, "guide")
+    assert {hit.passage.doc_type for hit in library.search_all("apple")} == {"guide"}
+
+
+class _Unread(tuple[Slot, ...]):
+    """Fails when it is looked through."""
+
+    def __iter__(self) -> Iterator[Slot]:
+        raise AssertionError
 
 
 def test_search_all_takes_three_of_the_faq_and_seven_of_the_guides(library: Library) -> None:

@@ -1,0 +1,130 @@
+"""A whole library over given vectors, for the index bench: its rows, its files, its queries and its changes.
+
+Texts are made of words as rare and as common as in a language, so that the lexical half has its size and its cost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import settings
+from retrieval import search
+from retrieval.change import Source, stage
+from retrieval.embed import Vectors
+from retrieval.index import FaissIndex
+from retrieval.row import Rows, State, digest, embedded_text, passage_row
+from retrieval.shelf import Shelf
+from retrieval.split import Piece
+from store import Store
+
+WORDS, VOCABULARY, PER_DOCUMENT, MANY = 60, 30_000, 100, 5000
+
+
+class Given:
+    """An embedder whose vectors are known: «query 7» is the seventh of ``asked``, a passage gets the first."""
+
+    name, batch, unrelated, near = "given", 1, 0.0, 0.0
+
+    def __init__(self, asked: Vectors) -> None:
+        self._asked = asked
+        self.dimension = asked.shape[1]
+
+    def query(self, text: str) -> Vectors:
+        return np.asarray(self._asked[int(text.split()[1])])
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        return self._asked[: len(texts)]
+
+
+def texts(count: int) -> Iterator[str]:
+    """Texts of ``WORDS`` words, the common ones often (Zipf); the same at every call."""
+    random = np.random.default_rng(11)
+    share = 1 / np.arange(1, VOCABULARY + 1)
+    for start in range(0, count, MANY):
+        drawn = random.choice(VOCABULARY, size=(min(MANY, count - start), WORDS), p=share / share.sum())
+        yield from (" ".join(f"w{word:x}" for word in row) for row in drawn.tolist())
+
+
+def measure(folder: Path, vectors: Vectors, asked: Vectors) -> dict[str, Any]:
+    """Bytes, opening, whole queries and publishing of one more document, at first and in a process that just began."""
+    chosen = settings.load(_env_file=None, data_dir=folder)
+    store, given = Store(chosen.database), Given(asked)
+
+    def shelf() -> Shelf:
+        return Shelf(chosen, store, given, FaissIndex(folder / "library"))
+
+    first = shelf()
+    _fill(store, first.rows, vectors, given.name)
+    first.publish(whole=True)
+    warm = _published(first, given, 1)
+    fresh, began = shelf(), time.perf_counter()
+    view = fresh.open()
+    opened = time.perf_counter() - began
+    questions = [f"query {at} {' '.join(text.split()[:6])}" for at, text in enumerate(texts(len(asked)))]
+    spent = [_spent(partial(search.search_all, view, fresh.rows, given, each)) for each in questions]
+    again = _published(fresh, given, 2)
+    store.close()
+    return {
+        "whole_open_s": round(opened, 3),
+        "whole_query_cpu_ms": round(float(np.mean(spent[1:])) * 1000, 3),
+        "whole_first_query_cpu_ms": round(spent[0] * 1000, 3),
+        "whole_publish_one_cpu_s": round(warm, 3),
+        "whole_publish_one_fresh_cpu_s": round(again, 3),
+        **_bytes(folder, len(vectors)),
+    }
+
+
+def _fill(store: Store, rows: Rows, vectors: Vectors, model: str) -> None:
+    made = texts(len(vectors))
+    for start in range(0, len(vectors), MANY):
+        part = vectors[start : start + MANY]
+        passages = [_passage(start + at, next(made)) for at in range(len(part))]
+        with store.transaction() as connection:
+            rows.put_passages(connection, passages)
+            for document in range(start // PER_DOCUMENT, -(-(start + len(part)) // PER_DOCUMENT)):
+                rows.put_document(connection, _document(document + 1))
+        rows.keep_vectors([row["hash"] for row in passages], part, model)
+    with store.transaction() as connection:
+        rows.set_state(connection, State(), State(0, len(vectors) * 2 + 1, model, vectors.shape[1]))
+
+
+def _passage(at: int, text: str) -> dict[str, Any]:
+    piece = Piece(at % PER_DOCUMENT, 0, (f"Section {at}",), text, at % 3 == 0)
+    row = passage_row(at + 1, at // PER_DOCUMENT + 1, "Document", "faq" if at % 4 == 0 else "guide", piece)
+    return {**row, "hash": digest(embedded_text("Document", piece.path, text))}
+
+
+def _document(number: int) -> dict[str, Any]:
+    made = {"asked_type": None, "error": None, "state": "ready", "language": "en", "doc_type": "guide"}
+    named = {"key": digest(str(number)), "name": f"{number}.md", "source": f"/{number}.md", "title": "Document"}
+    return {"id": number, "hash": "", "size": 0, "sections": 1, "passages": 1, "added": 0.0, **made, **named}
+
+
+def _published(shelf: Shelf, given: Given, number: int) -> float:
+    """Processor seconds to publish one more document, whose vector is there."""
+    data = f"# New {number}\n\nA new passage.".encode()
+    staged = stage(Source(f"new{number}.md", f"upload:new{number}.md", lambda: data), data, None, len(data))
+    shelf.rows.keep_vectors([digest(text) for text in staged.texts()], given.passages(staged.texts()), given.name)
+    return _spent(partial(shelf.publish, [staged]))
+
+
+def _bytes(folder: Path, count: int) -> dict[str, float]:
+    """Per vector: the index files, and everything with texts and the vectors that the index can be made from again."""
+    sizes = {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    files = sum(size for name, size in sizes.items() if name.startswith(("dense-", "lexical-")))
+    text = sum(map(len, texts(count)))
+    parts = {"index_files": files, "whole": sum(sizes.values()), "text": text}
+    return {f"{name}_bytes_per_vector": round(size / count, 1) for name, size in parts.items()}
+
+
+def _spent(work: Callable[[], object]) -> float:
+    """Processor seconds."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
