@@ -18,9 +18,11 @@ from memory.archive import Archive
 from memory.key import Scope
 from memory.line import equal
 from memory.state import Entity, State, Turn, Version, put, same_key
-from memory.store import RedisStore
+from memory.store import TRIES, Conflict, RedisStore
 from text import sentence
 
+Step = tuple[int, str]
+"""A session's version and text after an undo."""
 MOST_CARRIED = 200
 """Sessions that a user's memory knows the version of; older ones know it themselves (``State.taken``)."""
 
@@ -82,28 +84,53 @@ def chain(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> 
     return state, [kept[number] for number in sorted(kept)]
 
 
-def take_back(client: Client, redis: RedisStore, scope: Scope, back: Callable[[State], State]) -> None:
-    """Undo a session's newest version, and the copy of it that the user's memory took over last.
+def take_back(
+    client: Client, redis: RedisStore, scope: Scope, back: Callable[[State], State], steps: Sequence[Step] = ()
+) -> State:
+    """Undo a session's newest version, and the copy of it that the user's memory took over last; the session's state.
 
     Where another session has written there since, its text stays; what is said from here on is still taken over.
+    ``steps``: where several versions are undone at once, what the session is after each.
     """
-    state = redis.change(client, scope, back, undo=1)
-    owner = Scope(scope.tenant, "", state.user)
+    state = redis.change(client, scope, back, undo=len(steps) or 1)
     if not state.user:
-        return
-    user, versions = redis.read_all(client, owner)
-    if taken(user, state, scope.tag) <= state.version:
-        return  # not taken over yet
-    start = state.start
-    before = versions[-2] if len(versions) > 1 else Version(0, "", "undo", 0.0)
-    if versions and linear(user, state) and before.number == versions[-1].number - 1:
-        at = state.version if before.text == state.text else max(0, state.version - 1)
-        user = redis.change(client, owner, partial(_before, before=before, tag=scope.tag, at=at), undo=1)
-        start = user.mark
+        return state
+    owner = Scope(scope.tenant, "", state.user)
+    for _ in range(TRIES):
+        user, versions = redis.read_all(client, owner)
+        if taken(user, state, scope.tag) <= state.version:
+            return state  # not taken over yet
+        new, gone, start = _without(user, versions, state, scope.tag, steps or [(state.version, state.text)])
+        written = redis.change(client, owner, partial(_unless_changed, user, new), undo=gone, known=user)
+        if (written.mark, written.carried) == (new.mark, new.carried):
+            break
     else:
-        at = state.version
-        redis.change(client, owner, partial(carried, tag=scope.tag, version=at))
-    redis.change(client, scope, lambda now: replace(now, start=start, taken=at))
+        raise Conflict(owner.tag)
+    at = taken(new, state, scope.tag)
+    return redis.change(client, scope, lambda now: replace(now, start=start, taken=at), known=state)
+
+
+def _without(
+    user: State, versions: Sequence[Version], session: State, tag: str, steps: Sequence[Step]
+) -> tuple[State, int, str]:
+    """The user's memory after these steps back of a session; how many of its versions go; the session's ``start``."""
+    start, left = session.start, list(versions)
+    for number, text in steps:
+        if taken(user, session, tag) <= number:
+            continue
+        before = left[-2] if len(left) > 1 else Version(0, "", "undo", 0.0)
+        if left and linear(user, replace(session, start=start)) and before.number == left[-1].number - 1:
+            at = number if before.text == text else max(0, number - 1)
+            user = _before(user, before, tag, at)
+            start = user.mark
+            left.pop()
+        else:
+            user = carried(user, tag, number)
+    return user, len(versions) - len(left), start
+
+
+def _unless_changed(seen: State, new: State, now: State) -> State:
+    return new if now.revision == seen.revision else now
 
 
 def _before(owner: State, before: Version, tag: str, at: int) -> State:

@@ -23,7 +23,7 @@ from memory.link import Link
 from memory.lock import Held, hold
 from memory.source import Source
 from memory.state import Entity, Rejection, State, Turn, Version, added, put, same_key, trimmed
-from memory.store import RedisStore, Stale
+from memory.store import KEPT_VERSIONS, RedisStore, Stale
 from memory.view import adopted
 from model.modelset import ModelSet
 from model.stream import Stopped
@@ -64,6 +64,8 @@ class Folding:
                     self._check()
                     if self._once(scope, state, user, token):
                         made.append(state.version + 1)
+                    if len(made) % (KEPT_VERSIONS // 2) == 0:  # a long conversation was imported: Redis keeps few
+                        self._link.run(lambda client: self._keep(client, scope))
                 self._carry(scope, Scope(scope.tenant, "", user))
         except Stale:
             raise Held from None

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,7 +46,7 @@ SLOW = f"no answer within {USER_SECONDS:g} s"
 class Patience:
     """How long somebody still waits for Redis, in seconds; one for all calls of a turn."""
 
-    left: float = USER_SECONDS
+    left: float = field(default_factory=lambda: USER_SECONDS)
 
 
 class _Waiting(threading.local):

@@ -510,12 +510,13 @@ class Memory:
         if first is not None and near > 1 and first <= near:  # the paths may have parted earlier
             first = path.strays(state, versions, [fitted(turn) for turn in turns(1)], last)
         if first is not None:
-            path.rewind(client, self._redis, scope, first, lambda: self._look(client, scope))
-            state = self._redis.read(client, scope)
+            state = path.rewind(client, self._redis, scope, first, (state, versions), lambda: self._look(client, scope))
         missed = found if state.newest >= near - 1 else [fitted(turn) for turn in turns(state.newest + 1)]
-        self._redis.change(
-            client, scope, lambda state: replace(path.joined(state, missed), user=state.user or user), read=self._state
-        )
+
+        def new(state: State) -> State:
+            return replace(path.joined(state, missed), user=state.user or user)
+
+        self._redis.change(client, scope, new, known=state, read=self._state)
 
     def _fork(self, client: Client, scope: Scope, copy: Scope) -> None:
         self._state(client, scope)

@@ -12,7 +12,7 @@ from memory import carry, recollect
 from memory.address import Client
 from memory.key import Scope
 from memory.state import State, Turn, Version, note, trimmed, undone
-from memory.store import RedisStore
+from memory.store import TRIES, Conflict, RedisStore
 
 MOST_MISSED = 200
 """Turns that a memory takes over from a conversation that it has not seen, such as an imported one."""
@@ -37,17 +37,25 @@ def strays(state: State, versions: Sequence[Version], path: Sequence[Turn], last
     return min([*wrong, *beyond], default=None)
 
 
-def rewind(client: Client, redis: RedisStore, scope: Scope, first: int, look: Look) -> None:
+def rewind(
+    client: Client, redis: RedisStore, scope: Scope, first: int, seen: tuple[State, Sequence[Version]], look: Look
+) -> State:
     """The memory as it was before turn ``first``: later versions are undone, later turns and values leave.
 
-    What the user had forgotten stays forgotten, also where an earlier version said it.
+    All in one step, however many versions that are: somebody waits for it. ``seen``: what ``look`` gave. What the user
+    had forgotten stays forgotten, also where an earlier version said it.
     """
-    while True:
-        state, known = look()
-        if not any(turn.number >= first for version in known for turn in version.turns):
-            break
-        _undo(client, redis, scope, state, known)
-    redis.change(client, scope, lambda state: _before(state, first))
+    for _ in range(TRIES):
+        state, known = seen
+        strays = [any(turn.number >= first for turn in version.turns) for version in known]
+        if not any(strays):
+            return redis.change(client, scope, lambda state: _before(state, first), known=state)
+        at = strays.index(True)
+        now = _undo(client, redis, scope, state, known, at, first)
+        if now.version == (known[at - 1].number if at else 0):
+            return now
+        seen = look()  # somebody else was here
+    raise Conflict(scope.tag)
 
 
 def joined(state: State, path: Sequence[Turn]) -> State:
@@ -58,15 +66,21 @@ def joined(state: State, path: Sequence[Turn]) -> State:
     return state
 
 
-def _undo(client: Client, redis: RedisStore, scope: Scope, seen: State, known: Sequence[Version]) -> None:
-    last, before = known[-1], known[-2] if len(known) > 1 else None
+def _undo(
+    client: Client, redis: RedisStore, scope: Scope, seen: State, known: Sequence[Version], at: int, first: int
+) -> State:
+    """The versions from ``known[at]`` on taken back, and what is left from turn ``first`` on; the state."""
+    befores = [(0, ""), *((each.number, each.text) for each in known)]
+    gone, steps = [*reversed(known[at:])], [*reversed(befores[at:-1])]
 
     def back(state: State) -> State:
-        if state.version != seen.version:  # somebody else was here: what is to do is looked at again
+        if state.version != seen.version:
             return state
-        return replace(undone(state, last, before.text if before else ""), version=before.number if before else 0)
+        for version, (number, text) in zip(gone, steps, strict=True):
+            state = replace(undone(state, version, text), version=number)
+        return _before(state, first)
 
-    carry.take_back(client, redis, scope, back)
+    return carry.take_back(client, redis, scope, back, steps)
 
 
 def _before(state: State, first: int) -> State:

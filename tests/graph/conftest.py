@@ -10,12 +10,19 @@ from typing import Any
 import pytest
 
 from graph.agent import Agent, open_agent
+from memory import link
 from model import scripted
 from model.modelset import ModelSet
 from settings import load
 from tests.graph.talk import answering, summarising
 
 OpenAgent = Callable[..., Agent]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine does not make memory away; the tests that are about waiting for it say how long."""
+    monkeypatch.setattr(link, "USER_SECONDS", 10.0)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -14,7 +15,7 @@ import redis
 import settings
 from errors import BadImport, BadSetting, MemoryAway, MemoryTooLarge, NothingToUndo
 from memory import Memory, Turn
-from memory.link import USER_SECONDS
+from memory.link import USER_SECONDS, Link
 from store import Store
 from tests.memory.conftest import Opened, free_port, valkey
 from tests.memory.models import good, saying
@@ -521,3 +522,63 @@ def test_erasing_everything_leaves_the_switch_as_it_was(memory: Memory) -> None:
     assert not memory.carries("acme")
     memory.set_carries("acme", True)
     assert memory.context("acme", "s2", "en").text == ""
+
+
+# --- the path of the conversation -----------------------------------------------------------------
+
+
+def path(last: int, changed: int) -> list[Turn]:
+    """A conversation up to this turn; from turn ``changed`` on it has other words."""
+    prices = {number: number * (100 if number < changed else 1000) for number in range(1, last + 1)}
+    return [Turn(number, f"My item {number} costs ${price}.", "Noted.") for number, price in prices.items()]
+
+
+def commands(memory: Memory, session: str, turns: list[Turn], monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often Redis is asked while the memory comes in line with these turns."""
+    asked: list[object] = []
+    within = Link.within
+
+    def counted(self: Link, *args: Any, **named: Any) -> Any:
+        asked.append(args)
+        return within(self, *args, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Link, "within", counted)
+        assert memory.follow("acme", session, lambda first: turns[first - 1 :], len(turns))
+    return len(asked)
+
+
+def test_going_back_over_many_versions_takes_no_longer_than_over_one(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(memory, *range(1, 127))
+    fold(memory)
+    assert memory.settle(10)
+    assert len(memory.versions("acme", "s1")) == 25  # more than Redis keeps
+    few = commands(memory, "s1", path(122, changed=122), monkeypatch)
+    assert memory.context("acme", "s1").version == 24
+    assert commands(memory, "s1", path(7, changed=7), monkeypatch) <= few < 12
+    view = memory.context("acme", "s1", "en", count=lambda text: 0)
+    assert (view.version, [turn.number for turn in view.short][-2:]) == (1, [6, 7])
+    assert "$500" in view.whole
+    assert "$600" not in view.whole + view.entity_text
+    assert view.short[-1].question == "My item 7 costs $7000."
+    memory.settle(10)
+    assert [each.number for each in memory.versions("acme", "s1")] == [1]
+
+
+def test_going_back_over_several_versions_takes_all_of_them_out_of_the_users_memory(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for last in (6, 11, 16):
+        talk(memory, *range(last - 5 if last == 6 else last - 4, last + 1))
+        fold(memory)
+    assert "$1500" in memory.context("acme", "new", "en").text
+    assert memory.follow("acme", "s1", lambda first: path(7, changed=7)[first - 1 :], 7)
+    view = memory.context("acme", "new", "en", count=lambda text: 0)
+    assert "$500" in view.whole
+    assert "$600" not in view.whole + view.entity_text
+    assert "$1500" not in view.whole + view.entity_text
+    memory.settle(10)
+    assert memory.follow("acme", "s1", lambda first: path(2, changed=2)[first - 1 :], 2)
+    assert memory.context("acme", "new", "en").text == ""
