@@ -184,6 +184,13 @@ class RequestRejected(UpstreamError):
     retryable = False
 
 
+class ToolsRejected(UpstreamError):
+    code = "tools_rejected"
+    message = "The model {model!r} at {url} takes no tools."
+    hint = "Set GIEOK_NATIVE_TOOLS=false: then a short call of its own decides about tools."
+    retryable = False
+
+
 class ContextTooLong(UpstreamError):
     code = "context_too_long"
     message = "The question needs about {tokens:,} tokens, and the model takes {limit:,}."

@@ -92,7 +92,8 @@ class Settings(BaseSettings):
     )
     native_tools: bool | None = Field(
         None,
-        description="Whether the model calls tools by itself. Empty: yes if hosted or local, no if embedded.",
+        description="Whether the model calls tools by itself. Empty: yes if hosted or local (unless Ollama says that it"
+        " cannot), no if embedded. false also makes summaries, memory and titles by constrained JSON.",
     )
     context_size: int | None = Field(
         None, ge=1024, description="Tokens that the model takes. Empty: asked from the server, else 128,000."
@@ -181,7 +182,10 @@ class Settings(BaseSettings):
         100, ge=1, description="Token budget of the question. Reported only: a question is never cut."
     )
     answer_tokens: int = Field(
-        1024, ge=16, description="Longest answer in tokens; also kept free in the model's context."
+        1024,
+        ge=16,
+        description="Longest answer in tokens; also kept free in the model's context. A hosted model is told only if it"
+        " is set.",
     )
     port: int = Field(8501, ge=1, le=65535, description="Port of the web interface on this machine.")
 

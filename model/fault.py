@@ -28,10 +28,14 @@ from errors import (
     ModelUnknown,
     ModelUnreachable,
     RequestRejected,
+    ToolsRejected,
 )
 
 _TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "context window", "maximum context length")
 _OVER = re.compile(r"maximum context length is (?P<limit>\d+) tokens.*?(?:resulted in|requested) (?P<tokens>\d+)", re.S)
+_NO_TOOLS = re.compile(
+    r"does not support tool|tools? (?:use |calling )?(?:is|are) not supported|requires --jinja", re.I
+)
 _NAME = re.compile(r"[\w.\[\]-]{1,80}")
 
 
@@ -69,6 +73,8 @@ def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model:
         return ModelOverloaded(url=url)
     if _too_long(body, text):
         return _overflow(body, text)
+    if status in (400, 500, 501) and _NO_TOOLS.search(text):
+        return ToolsRejected(url=url, model=model)
     kind = ModelServerError if status >= 500 else RequestRejected
     return kind(url=url, status=status, reason=_reason(body) or _phrase(status))
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx2
 
-_CONTEXT = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length", "context_window")
+OLLAMA_CONTEXT = 4096
+"""What Ollama loads a model with where nobody says otherwise; a longer prompt it would cut without a word."""
 
 
 class Refused(Exception):
@@ -41,23 +42,45 @@ def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
 
 
 def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
-    """Tokens that the model takes, from the servers' own pages: llama.cpp, LM Studio, Ollama (when it is loaded)."""
+    """Tokens that the model takes, from the servers' own pages: llama.cpp, LM Studio, Ollama.
+
+    Ollama says it only of a model that is loaded: of another, the size that it will load it with by default.
+    """
     root = url.removesuffix("/v1")
     for page in ("/props", "/api/v0/models", "/api/ps"):
         try:
             answer = _get(root + page, key, timeout)
         except (httpx2.HTTPError, httpx2.InvalidURL):
             return None
-        for entry in _entries(_json(answer), model) if answer.status_code == 200 else ():
+        said = _json(answer) if answer.status_code == 200 else {}
+        for entry in _entries(said, model):
             if size := _context(entry):
                 return size
+        if page == "/api/ps" and isinstance(said.get("models"), list):
+            return OLLAMA_CONTEXT
     return None
+
+
+def takes_tools(url: str, key: str, model: str, timeout: float) -> bool | None:
+    """Whether the model calls tools by itself, as Ollama says (POST /api/show «capabilities»); None: not known."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        page = f"{url.removesuffix('/v1')}/api/show"
+        answer = httpx2.post(page, json={"model": model}, headers=headers, timeout=timeout, trust_env=not _here(page))
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        return None
+    able = _json(answer).get("capabilities") if answer.status_code == 200 else None
+    return "tools" in able if isinstance(able, list) else None
 
 
 def _get(url: str, key: str, timeout: float) -> httpx2.Response:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    here = httpx2.URL(url).host in ("127.0.0.1", "localhost", "::1")
-    return httpx2.get(url, headers=headers, timeout=timeout, follow_redirects=True, trust_env=not here)
+    return httpx2.get(url, headers=headers, timeout=timeout, follow_redirects=True, trust_env=not _here(url))
+
+
+def _here(url: str) -> bool:
+    """Whether the address is this machine, so that no proxy is to be asked."""
+    return httpx2.URL(url).host in ("127.0.0.1", "localhost", "::1")
 
 
 def _json(answer: httpx2.Response) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from errors import BadSetting, KeyRejected, ModelUnreachable
 from model import catalogue, client, embedded, token, weights
 from model.endpoint import Found
 from model.modelset import Kind, ModelSet
-from model.probe import Listed, Refused, context_size, listed
+from model.probe import Listed, Refused, context_size, listed, takes_tools
 from settings import Settings, variable
 
 OPENAI = "https://api.openai.com/v1"
@@ -171,10 +171,17 @@ def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered,
         key=key,
         chat_model=name,
         utility_model=settings.utility_model or name,
-        native_tools=True if settings.native_tools is None else settings.native_tools,
+        native_tools=_native(kind, url, key, name, settings),
         context_size=size or CONTEXT,
         label=f"{name} ({urlsplit(url).netloc})",
     )
+
+
+def _native(kind: Kind, url: str, key: str, name: str, settings: Settings) -> bool:
+    """Whether the model is sent tools. Every hosted one takes them; a local server may say that its model does not."""
+    if settings.native_tools is not None:
+        return settings.native_tools
+    return kind != "local" or takes_tools(url, key, name, settings.local_timeout) is not False
 
 
 def _embedded(settings: Settings, progress: Report | None, cancel: threading.Event | None) -> Found:

@@ -124,6 +124,7 @@ OUTCOMES = [
     (reply.failed(429, "rate_limit_exceeded", message=SECRET), errors.ModelOverloaded),
     (reply.failed(400, "invalid_value", message=SECRET, param="temperature"), errors.RequestRejected),
     (reply.failed(422, message=SECRET), errors.RequestRejected),
+    (reply.failed(400, "api_error", message=f"{SECRET} does not support tools"), errors.ToolsRejected),
     (reply.failed(500, message=SECRET, kind="server_error"), errors.ModelServerError),
     (reply.failed(503, message=SECRET, kind="unavailable_error"), errors.ModelServerError),
     (reply.failed(599, message=SECRET), errors.ModelServerError),

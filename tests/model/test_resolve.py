@@ -36,6 +36,8 @@ def start() -> Iterator[Start]:
                 self.end_headers()
                 self.wfile.write(json.dumps({} if refused else pages.get(self.path, {})).encode())
 
+            do_POST = do_GET
+
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
@@ -153,6 +155,20 @@ def test_servers_are_asked_at_once_and_a_silent_one_costs_one_timeout(start: Sta
 def test_the_context_size_is_found_where_each_server_keeps_it(start: Start, pages: dict[str, Any]) -> None:
     url = start(offering("a") | pages)
     assert resolve.find(settings.load(local_servers=(url,))).context_size == 8192
+
+
+def test_a_prompt_is_kept_short_for_a_model_that_ollama_has_yet_to_load(start: Start) -> None:
+    url = start(offering("a") | {"/api/ps": {"models": []}})
+    assert resolve.find(settings.load(local_servers=(url,))).context_size == 4096
+
+
+@pytest.mark.parametrize(
+    ("able", "native"), [(["completion", "tools"], True), (["completion"], False), (None, True), ("tools", True)]
+)
+def test_a_local_model_that_takes_no_tools_is_sent_none(start: Start, able: object, native: bool) -> None:
+    url = start(offering("a") | {"/api/show": {"capabilities": able}})
+    assert resolve.find(settings.load(local_servers=(url,))).native_tools is native
+    assert resolve.find(settings.load(local_servers=(url,), native_tools=not native)).native_tools is not native
 
 
 @pytest.mark.parametrize("page", [[], "no", {"data": None}, {"data": [1, {"name": "x"}]}])
