@@ -73,11 +73,15 @@ class Source:
         return tuple(each for each in found if not change.outdated(each.text, self.changes))
 
     @cached_property
+    def plans(self) -> list[str]:
+        """Questions in which the user asks for something to be done on a day or at a time, such as a booking."""
+        asked = [line for turn in self.turns for line in sentence.split(clean(turn.question)) if line not in self.said]
+        return [line for line in asked if _REQUEST.search(line) and _dated(line) and not self.is_forgotten(line)]
+
+    @cached_property
     def asked(self) -> tuple[fact.Fact, ...]:
-        """Facts of what the user asked for with a day or a time, such as a booking: a plan, though it is a question."""
-        lines = [line for turn in self.turns for line in sentence.split(clean(turn.question)) if line not in self.said]
-        plans = [line for line in lines if _REQUEST.search(line) and _dated(line) and not self.is_forgotten(line)]
-        return tuple(each for each in fact.facts("\n".join(plans)) if not change.outdated(each.text, self.changes))
+        """Facts of the plans: they are looked for, though nobody stated them."""
+        return tuple(each for each in fact.facts("\n".join(self.plans)) if not change.outdated(each.text, self.changes))
 
     @cached_property
     def before(self) -> tuple[fact.Fact, ...]:

@@ -242,6 +242,14 @@ def test_facts_that_the_notes_lack_are_copied_from_the_user() -> None:
     assert made.lost == ()
 
 
+def test_what_is_to_be_done_on_a_day_is_copied_although_it_was_asked() -> None:
+    question = "5월 3일에 4명 자리를 예약해 줄래?"
+    made = fold(constrained(notes("사용자가 인사한다."), pairs()), (Turn(1, question, "네."),), default="ko")
+    assert made.text == f"사용자가 인사한다.\n사용자: {question}"
+    plain = fold(constrained(notes("사용자가 묻는다."), pairs()), (Turn(1, "300의 12%는?", "36."),), default="ko")
+    assert plain.text == "사용자가 묻는다."
+
+
 def test_facts_of_a_sentence_too_long_for_a_note_are_copied_in_parts() -> None:
     long = f"We met {'and talked about this and that ' * 9}and then the budget of 42,500 dollars came up for Tom Reed."
     made = fold(
