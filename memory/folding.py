@@ -128,7 +128,8 @@ class Folding:
         """Bring the user's memory up to the session's version.
 
         It is a copy where the session was made from just what the user's memory holds, else the session's new turns are
-        folded in. What changes there meanwhile wins: the next run does it then.
+        folded in. What changes there meanwhile wins: the next run does it then. Where the user keeps sessions apart,
+        nothing goes there but the version, so that it does not come later either.
         """
         session = self._read(scope)
         if not session.version:
@@ -138,18 +139,21 @@ class Folding:
             return
         with hold(self._link, owner) as token:
             user = self._read(owner)
-            if not user.apart and carry.taken(user, session, scope.tag) != session.version:
+            if carry.taken(user, session, scope.tag) != session.version:
                 self._step("carrying")
-                made, version = self._carried(scope, session, user)
-                tag, mark = scope.tag, user.mark
+                made, version = (user, None) if user.apart else self._carried(scope, session, user)
+                tag, seen = scope.tag, user
 
                 def new(now: State) -> State:
-                    if now.mark != mark:
+                    if now.mark != seen.mark or now.apart != seen.apart:
                         return now
                     return replace(carry.carried(now, tag, session.version), text=made.text, entities=made.entities)
 
-                user = self._link.run(lambda client: self._redis.swap(client, owner, version, new, token))
-                if user.version != version.number:
+                def revised(before: State, after: State) -> Version | None:
+                    return version
+
+                user = self._link.run(lambda client: self._redis.change(client, owner, new, revised, token=token))
+                if dict(user.carried).get(tag) != session.version:
                     return
                 self._step("carried")
             self._settle(scope, session, user)

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Literal
 
 from errors import CallerError, MemoryAway, NothingToUndo
-from memory import carry, folding, path, portable, recollect
+from memory import carry, folding, path, portable, recollect, write
 from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
@@ -25,20 +25,14 @@ from memory.known import Known
 from memory.link import STARTING, Link, Patience
 from memory.state import (
     KEY_CHARS,
-    MOST_PINS,
     PIN_CHARS,
     TEXT_CHARS,
-    Entity,
-    Origin,
     State,
     Turn,
     Version,
-    added,
     checked,
     entity,
     fitted,
-    note,
-    put,
     same_key,
     undone,
 )
@@ -384,26 +378,20 @@ class Memory:
         Raises ``MemoryTooLarge``, ``MemoryAway``.
         """
         pinned = checked("statement", statement, PIN_CHARS)
-        pin = partial(_pinned, statement=pinned)
+        pin = partial(write.pinned, statement=pinned)
         self._change(Scope(tenant, session), user, pin, everywhere=True)
         return self.context(tenant, session, user=user)
 
     def unpin(self, tenant: str, session: str, statement: str, *, user: str = USER) -> MemoryView:
         """The statement may be forgotten again, here and by new sessions."""
-        self._change(Scope(tenant, session), user, partial(_unpinned, statement=statement), everywhere=True)
+        self._change(Scope(tenant, session), user, partial(write.unpinned, statement=statement), everywhere=True)
         return self.context(tenant, session, user=user)
 
     def remove_entity(self, tenant: str, session: str, key: str, *, user: str = USER) -> MemoryView:
         """Drop one entity; it may come back when it is said again."""
         wanted = same_key(checked("key", key, KEY_CHARS))
         self._drop_given(Scope(tenant, session))
-        self._change(
-            Scope(tenant, session),
-            user,
-            lambda state: replace(
-                state, entities=tuple(each for each in state.entities if same_key(each.key) != wanted)
-            ),
-        )
+        self._change(Scope(tenant, session), user, partial(write.without_entity, key=wanted))
         return self.context(tenant, session, user=user)
 
     def carries(self, tenant: str, user: str = USER) -> bool:
@@ -579,21 +567,14 @@ class Memory:
             return
         before, after = "", ""
         if each.kind == "forget" and not each.data.get("here"):
-            forget = partial(_forgotten, what=each.data["what"])
+            forget = partial(write.forgotten, what=each.data["what"])
             before, after = self._of_user(client, each.scope, each.user, forget)
         known = self._known.take(each.scope)
 
         def new(state: State) -> State:
-            state = replace(state, user=state.user or each.user)
-            if each.kind == "turn":
-                return note(state, Turn(**each.data))
-            if each.kind == "skip":
-                return replace(state, folded=added(state.folded, range(1, each.data["last"] + 1)))
-            if each.kind == "remember":
-                return replace(state, entities=put(state.entities, Entity(**each.data)))
-            return carry.moved(recollect.without(state, each.data["what"], each.data["turn"]), before, after)
+            return carry.moved(write.written(state, each.kind, each.user, each.data), before, after)
 
-        revised = partial(_version, "forget") if each.kind == "forget" else lambda before, after: None
+        revised = partial(write.version, "forget") if each.kind == "forget" else lambda before, after: None
         state = self._redis.change(client, each.scope, new, revised, known=known, read=self._state)
         self._known.put(each.scope, state)
 
@@ -604,29 +585,25 @@ class Memory:
         """
 
         def work(client: Client) -> None:
-            if everywhere:
-                self._of_user(client, scope, user, new)
+            if everywhere and self._settings.user_memory:
+                self._of_user(client, scope, user, lambda state: state if state.apart else new(state))
             _, base = self._with_base(client, scope, user)
 
             def changed(state: State) -> State:
                 now = new(adopted(state, base))
                 return now if now == state else replace(now, user=now.user or user)
 
-            revised = partial(_version, "edit", base=base)
+            revised = partial(write.version, "edit", base=base)
             self._redis.change(client, scope, changed, revised, read=self._state)
 
         self._link.quick(work)
         self._upkeep.changed(scope)
 
     def _of_user(self, client: Client, scope: Scope, user: str, new: Callable[[State], State]) -> tuple[str, str]:
-        """Change the memory of the session's user, unless it is kept apart; what it held before and after."""
+        """Change the memory of the session's user; what it held before and after (``State.mark``)."""
         owner = Scope(scope.tenant, "", self._state(client, scope).user or user)
-        if not self._settings.user_memory:
-            return "", ""
         before = self._state(client, owner)
-        after = self._redis.change(
-            client, owner, lambda state: state if state.apart else new(state), known=before, read=self._state
-        )
+        after = self._redis.change(client, owner, new, known=before, read=self._state)
         self._upkeep.changed(owner)
         return before.mark, after.mark
 
@@ -655,33 +632,6 @@ class Memory:
                 self._link.run(lambda client, scope=scope: self._upkeep.save(client, scope))  # type: ignore[misc]
         except MemoryAway:
             return
-
-
-def _version(origin: Origin, before: State, after: State, base: State | None = None) -> Version | None:
-    """The version that a change by hand makes, or taking over what earlier sessions left (``base``).
-
-    None where neither the text nor an entity of a memory went; what was only remembered is not a version.
-    """
-    shown, keys = adopted(before, base), {same_key(each.key) for each in after.entities}
-    dropped = tuple(each for each in shown.entities if same_key(each.key) not in keys)
-    inherits = not before.version and base is not None and bool(base.text or base.entities)
-    if not inherits and after.text == before.text and not (before.version and dropped):
-        return None
-    made = Version(before.version + 1, after.text, origin, time.time(), prior=shown.text, dropped=dropped)
-    return replace(made, before=before.entities, after=after.entities)
-
-
-def _forgotten(owner: State, what: str) -> State:
-    """A user's memory without it; the numbers of its sessions' turns say nothing there."""
-    return recollect.without(owner, what, 0) if owner.revision else owner
-
-
-def _pinned(state: State, statement: str) -> State:
-    return replace(state, pins=tuple(dict.fromkeys([*state.pins, statement]))[-MOST_PINS:])
-
-
-def _unpinned(state: State, statement: str) -> State:
-    return replace(state, pins=tuple(each for each in state.pins if each != statement))
 
 
 __all__ = ["USER", "CallerError", "Due", "FoldReport", "Memory"]

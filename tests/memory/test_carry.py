@@ -141,6 +141,27 @@ def test_a_user_who_carries_nothing_gets_no_pin_from_another_session(memory: Mem
     assert memory.context("acme", "new", "en").pins == ()
 
 
+def test_what_is_forgotten_leaves_the_user_also_while_sessions_are_kept_apart(memory: Memory) -> None:
+    two(memory)
+    memory.set_carries("acme", False)
+    memory.forget("acme", "s1", "My item 3 costs $300", turn=6)
+    memory.set_carries("acme", True)
+    assert "item 3 costs" not in told(memory)
+    assert "item 4 costs $400" in told(memory)
+
+
+def test_what_was_said_while_sessions_are_kept_apart_stays_there(memory: Memory) -> None:
+    two(memory)
+    memory.set_carries("acme", False)
+    talk(memory, *range(7, 12))
+    fold(memory)
+    memory.set_carries("acme", True)
+    talk(memory, *range(12, 17))
+    fold(memory)
+    assert "item 9 costs" not in told(memory)
+    assert "item 15 costs $1500" in told(memory)
+
+
 def test_a_session_that_the_user_s_memory_has_lost_count_of_is_not_taken_in_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
