@@ -117,7 +117,9 @@ def test_six_turns_become_a_memory_that_can_be_edited_pinned_and_undone(
     expect(panel.locator("[class*='st-key-statement-pinned']")).to_have_count(0)
 
 
-def test_an_entity_is_changed_and_deleted_by_its_menu_and_comes_back_by_undo(visit: Visit, talked: Callable[[str], str]) -> None:
+def test_an_entity_is_changed_and_deleted_by_its_menu_and_back_by_undo(
+    visit: Visit, talked: Callable[[str], str]
+) -> None:
     person = visit(path=talked("en"), locale="en-US")
     panel = opened(person)
     expect(row(panel, "hotel")).to_contain_text("360")
