@@ -42,6 +42,13 @@ export default function (component) {
   window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
   if (!window.gieokKeys) {
     window.gieokKeys = true;
+    addEventListener("keydown", (event) => {  // Esc that is meant for a field or a composition stops no answer
+      const field = event.target.closest?.("input, textarea");
+      const elsewhere = field && !field.closest('[data-testid="stChatInput"]');
+      if (event.key === "Escape" && (elsewhere || event.isComposing || event.keyCode === 229)) {
+        if (!event.target.closest('[role="dialog"]')) event.stopImmediatePropagation();
+      }
+    }, true);
     document.addEventListener("keydown", (event) => {
       const input = event.target.closest?.('[data-testid="stChatInput"] textarea');
       if (event.key === "ArrowUp" && input && !input.value && !event.isComposing) {
@@ -127,7 +134,11 @@ _NAMES = {
     '[class*="st-key-document-menu-"] button': "documents.menu",
     '[data-testid="stFileUploaderDropzone"] button': "documents.choose",
     '[class*="st-key-again-"] button': "turn.again",
-    '[class*="st-key-more-"] [data-testid="stMenuButton"] > button, [class*="st-key-more-"] button': "turn.more",
+    '[class*="st-key-more-"]:not(.st-key-more-sessions, .st-key-more-summaries) button': "turn.more",
+    '[role="dialog"] > button': "a11y.close",
+    '[class*="st-key-question-"] [data-testid="stChatMessageContent"]': "a11y.question",
+    '[class*="st-key-answer-"] [data-testid="stChatMessageContent"]': "a11y.answer",
+    '.st-key-live [data-testid="stChatMessageContent"]': "a11y.answer",
     '[class*="st-key-earlier-"] button': "turn.earlier",
     '[class*="st-key-later-"] button': "turn.later",
     '[class*="st-key-memory-pin-"] button': "memory.pin",

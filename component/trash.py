@@ -45,7 +45,7 @@ def draw_deleted(view: View) -> None:
     with st.container(key="deleted"):
         st.warning(f"**{words('trash.here')}**  \n{words('trash.here.hint')}", icon=":material/delete:")
         back = partial(trying, partial(_restore, view, session.id))
-        st.button(words("session.undo"), key="restore", icon=":material/undo:", on_click=back)
+        st.button(words("trash.restore"), key="restore", icon=":material/undo:", on_click=back)
 
 
 def draw_entry(view: View) -> None:
@@ -95,7 +95,7 @@ def _draw_row(view: View, session: Session) -> None:
             _draw_question(view, session)
             return
         back = partial(_attempt, partial(_restore, view, session.id))
-        st.button(words("session.undo"), key=f"restore-{session.id}", icon=":material/undo:", on_click=back)
+        st.button(words("trash.restore"), key=f"restore-{session.id}", icon=":material/undo:", on_click=back)
         ask = partial(st.session_state.__setitem__, ASKED, session.id)
         icon = ":material/delete_forever:"
         st.button(words("trash.erase"), key=f"erase-{session.id}", type="tertiary", icon=icon, on_click=ask)
@@ -105,7 +105,7 @@ def _draw_question(view: View, session: Session) -> None:
     """The question before a conversation goes for good, in its place."""
     words = view.words
     st.markdown(plain(words("trash.erase.about")), width="stretch")
-    erase = partial(_attempt, partial(resource.agent().delete_session, session.id), "trash.erased")
+    erase = partial(_attempt, partial(_erase, session.id), "trash.erased")
     st.button(words("trash.erase"), key="erase-yes", type="primary", on_click=erase)
     leave = partial(st.session_state.pop, ASKED, None)
     st.button(words("trash.erase.no"), key="erase-no", on_click=leave)
@@ -113,6 +113,13 @@ def _draw_question(view: View, session: Session) -> None:
 
 def _attempt(action: Callable[[], None], done: str = "") -> None:
     attempt(PLACE, action, done)
+
+
+def _erase(session: str) -> None:
+    resource.agent().delete_session(session)
+    away: Session | None = st.session_state.get(AWAY)
+    if away is not None and away.id == session:
+        del st.session_state[AWAY]
 
 
 def _restore(view: View, session: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.journey.application import REPEATED
+from tests.journey.application import REPEATED, Person
 from tests.journey.conftest import Visit
 
 pytestmark = pytest.mark.browser
@@ -228,13 +228,39 @@ def test_buttons_have_names(visit: Visit) -> None:
     assert nameless == []
 
 
+def press(person: Person, target: Locator, key: str = "Enter") -> None:
+    """Goes there with the tab key, and presses a key there."""
+    expect(target).to_be_visible()
+    for _ in range(80):
+        if target.evaluate("(element) => element === document.activeElement"):
+            person.page.keyboard.press(key)
+            return
+        person.page.keyboard.press("Tab")
+    raise AssertionError("the tab key does not lead there")
+
+
 def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     person = visit()
+    page, keys = person.page, person.page.keyboard
     person.input.focus()
-    person.page.keyboard.type("키보드만으로 물어봅니다")
-    person.page.keyboard.press("Enter")
+    keys.type("키보드만으로 물어봅니다")
+    keys.press("Enter")
     person.see(1)
     expect(person.input).to_be_focused()
+    keys.press("ArrowUp")
+    expect(page.get_by_label("질문 고치기")).to_be_focused()
+    keys.type(" 정말로")
+    press(person, page.get_by_role("button", name="보내기", exact=True))
+    expect(person.answer(1)).to_contain_text("2/2", timeout=20_000)
+    expect(page.locator(".st-key-question-1")).to_contain_text("키보드만으로 물어봅니다 정말로")
+    press(person, person.answer(1).get_by_role("button", name="다시 답변"))
+    expect(person.answer(1)).to_contain_text("3/3", timeout=20_000)
+    press(person, person.panel.get_by_role("tab", name="요약"), "ArrowRight")
+    expect(person.panel.get_by_role("tab", name="기억")).to_have_attribute("aria-selected", "true")
+    press(person, page.get_by_role("button", name="새 대화"))
+    expect(page.locator(".st-key-invitation")).to_be_visible()
+    press(person, page.locator("[class*='st-key-open-']").get_by_role("button", name="키보드만으로").first)
+    expect(person.answer(1)).to_contain_text("3/3", timeout=20_000)
 
 
 def test_keys_lead_to_the_last_message_and_to_the_search(visit: Visit) -> None:
@@ -261,7 +287,7 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     with page.expect_download() as download:
         page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")
-    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="닫기", exact=True).click()
     menu.click()
     page.get_by_text("삭제", exact=True).click()
     expect(page.get_by_role("button", name="되돌리기")).to_be_visible()

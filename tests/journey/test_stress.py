@@ -113,6 +113,23 @@ def test_two_tabs_follow_the_same_answer_queue_behind_it_and_either_stops_it(vis
         expect(person.answer(1)).to_contain_text("중지함")
 
 
+COMPOSING = """(input) => input.dispatchEvent(new KeyboardEvent("keydown", {
+  key: "Escape", code: "Escape", isComposing: true, bubbles: true, cancelable: true,
+}))"""
+
+
+def test_esc_in_the_search_or_while_letters_are_composed_stops_no_answer(visit: Visit) -> None:
+    person = visit()
+    slow(person, how="아주 천천히")
+    person.page.get_by_label("대화 검색").press("Escape")
+    person.input.focus()
+    person.input.evaluate(COMPOSING)
+    expect(person.live).to_contain_text("긴 답변입니다. 기억은", timeout=20_000)
+    expect(person.page.get_by_role("button", name="중지")).to_be_enabled()
+    person.input.press("Escape")
+    expect(person.see(1)).to_contain_text("중지함")
+
+
 def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: Browser, tmp_path: Path) -> None:
     port, upstream = free_port(), Upstream(always=answer)
     with upstream, started(tmp_path, port, **settings(upstream)) as app, visitor(browser, app) as person:

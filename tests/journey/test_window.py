@@ -43,7 +43,7 @@ def talked(app: App) -> str:
 
 
 def shut(person: Person) -> None:
-    person.page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    person.page.get_by_role("dialog").get_by_role("button", name="닫기").click()
     expect(person.page.get_by_role("dialog")).to_have_count(0)
 
 
