@@ -61,8 +61,16 @@ def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None)
         draw_turn_error(view.words, {"code": cut_off.code, "message": cut_off.text(), "values": cut_off.values})
         if last:
             retry_button(view.words("chat.resume"), f"retry-{turn.number}", again)
+    if _without_memory(turn):
+        st.caption(f":material/cloud_off: {plain(view.words('turn.memory_away'))}")
     if turn.status != "running":
         draw_actions(view, turn, _facts(view, turn), versions)
+
+
+def _without_memory(turn: Turn) -> bool:
+    """Whether the answer was made while long-term memory was away."""
+    left_out = (turn.report or {}).get("left_out") or ()
+    return bool(turn.answer) and any(each.get("reason") == "memory_away" for each in left_out)
 
 
 def _facts(view: View, turn: Turn) -> str:

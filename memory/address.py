@@ -1,8 +1,9 @@
 """From ``REDIS_URL`` to a client of redis-py: one server, TLS, a Unix socket, Sentinel, or Cluster.
 
 Forms: ``redis://``, ``rediss://`` and ``unix://`` as redis-py reads them; ``redis+sentinel://host:port,host:port/name/0``;
-``redis+cluster://host:port,host:port``; the last two also with ``rediss+``. A plain address that turns out to be a
-node of a cluster is used as one.
+``redis+cluster://host:port,host:port``; the last two also with ``rediss+``, which is TLS all the way, and with what
+redis-py reads after a ``?``, such as ``ssl_ca_certs``. Sentinels have a login of their own: ``sentinel_username`` and
+``sentinel_password`` after the ``?``. A plain address that turns out to be a node of a cluster is used as one.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 import redis
 from redis import RedisError
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
+from redis.connection import parse_url
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 from redis.sentinel import Sentinel
@@ -24,9 +25,11 @@ from errors import BadSetting, MemoryAway
 
 SOCKET_SECONDS = 2.0
 CONNECT_SECONDS = 1.0
+_LOGIN = ("username", "password")
 _PLAIN = ("redis", "rediss", "unix")
 _ADDRESS = re.compile(
-    r"(?P<scheme>rediss?)\+(?P<kind>sentinel|cluster)://(?:(?P<login>[^@/]*)@)?(?P<hosts>[^/]+)(?P<path>/.*)?"
+    r"(?P<scheme>rediss?)\+(?P<kind>sentinel|cluster)://(?P<login>[^@/]*@)?(?P<hosts>[^/?]+)"
+    r"(?P<path>/[^?]*)?(?P<query>\?.*)?"
 )
 
 Client = Any
@@ -63,9 +66,10 @@ def parse(url: str) -> Address:
     try:
         hosts = tuple(_host(part, 26379 if found["kind"] == "sentinel" else 6379) for part in found["hosts"].split(","))
         database = int(path[1]) if len(path) > 1 else 0
-    except ValueError:
-        raise _bad(url, "a port or the database is not a number") from None
-    return Address(found["kind"], url, hosts, path[0] if path else "", database, _options(found))
+        options = _options(found)
+    except ValueError as error:
+        raise _bad(url, "a port or the database is not a number, or an option is wrong") from error
+    return Address(found["kind"], url, hosts, path[0] if path else "", database, options)
 
 
 def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
@@ -104,7 +108,7 @@ def clustered(address: Address, plain: Client) -> Client | None:
     if address.kind != "plain" or not plain.info("cluster").get("cluster_enabled"):
         return None
     known = plain.connection_pool.connection_kwargs
-    options = [(name, known[name]) for name in ("username", "password") if known.get(name)]
+    options = [(name, value) for name, value in known.items() if name in _LOGIN or name.startswith("ssl_")]
     options += [("ssl", True)] if address.url.startswith("rediss:") else []
     hosts = ((str(known.get("host", "localhost")), int(known.get("port", 6379))),)
     plain.close()
@@ -112,22 +116,24 @@ def clustered(address: Address, plain: Client) -> Client | None:
 
 
 def _sentinel(address: Address, common: dict[str, Any]) -> Client:
-    hosts = list(address.hosts)
-    watchers = Sentinel(hosts, sentinel_kwargs=dict(common), **common)  # type: ignore[no-untyped-call]
-    return watchers.master_for(address.service, db=address.database, **dict(address.options))  # type: ignore[no-untyped-call]
+    given = dict(address.options)
+    login = {name: given.pop(f"sentinel_{name}") for name in _LOGIN if f"sentinel_{name}" in given}
+    asked = {name: value for name, value in given.items() if name not in _LOGIN} | login
+    watchers = Sentinel(list(address.hosts), sentinel_kwargs={**common, **asked}, **common)  # type: ignore[no-untyped-call]
+    return watchers.master_for(address.service, db=address.database, **given)  # type: ignore[no-untyped-call]
 
 
 def _cluster(address: Address, common: dict[str, Any]) -> Client:
     nodes = [ClusterNode(host, port) for host, port in address.hosts]  # type: ignore[no-untyped-call]
     common["retry"] = Retry(NoBackoff(), 2)  # a cluster moves slots: a redirected call is asked again
-    return RedisCluster(startup_nodes=nodes, **common, **dict(address.options))
+    return RedisCluster(startup_nodes=nodes, **{**common, **dict(address.options)})
 
 
 def _options(found: re.Match[str]) -> tuple[tuple[str, Any], ...]:
-    user, _, password = (found["login"] or "").rpartition(":")
-    options: list[tuple[str, Any]] = [("ssl", True)] if found["scheme"] == "rediss" else []
-    options += [("username", unquote(user))] if user else []
-    return (*options, *([("password", unquote(password))] if password else []))
+    """Login, TLS and the rest, as redis-py reads them of a plain address."""
+    given = parse_url(f"redis://{found['login'] or ''}host{found['query'] or ''}")  # type: ignore[no-untyped-call]
+    options = {name: value for name, value in given.items() if name != "host"}
+    return (*([("ssl", True)] if found["scheme"] == "rediss" else []), *options.items())
 
 
 def _host(part: str, port: int) -> tuple[str, int]:
@@ -138,4 +144,4 @@ def _host(part: str, port: int) -> tuple[str, int]:
 
 
 def _bad(url: str, reason: str) -> BadSetting:
-    return BadSetting(name="REDIS_URL", value=re.sub(r"//[^@/]*@", "//", url), reason=reason)
+    return BadSetting(name="REDIS_URL", value=re.sub(r"//[^@/]*@", "//", url).split("?")[0], reason=reason)

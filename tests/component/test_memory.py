@@ -118,6 +118,7 @@ def test_in_english_it_speaks_english() -> None:
 
 
 def test_a_chat_without_memory_says_when_there_will_be_one() -> None:
+    memory()  # it is reached by now
     assert "다섯 턴이 넘으면" in said(page())
     assert "1-2턴은 아직 기억에 없고" in said(page(remembered(2)))
 
@@ -330,6 +331,23 @@ def test_while_memory_is_away_the_tab_says_what_that_means(monkeypatch: pytest.M
     assert "지금은 장기 기억에 닿을 수 없습니다" in read
     assert "다시 연결되면 기억합니다" in read
     assert "대화 사이에 이어받을지는" in read
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_an_answer_that_was_made_without_memory_says_so_under_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str
+) -> None:
+    told = {"ko": "장기 기억에 닿지 못해 기억 없이 답했습니다.", "en": "Answered without long-term memory"}[language]
+    port = free_port()
+    monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
+    settings.current.cache_clear()
+    session = resource.agent().store.create_session("en", 0.3).id
+    done(list(resource.agent().run(session, "My item 1 costs $100.")))
+    with valkey(tmp_path, port):
+        memory()
+        done(list(resource.agent().run(session, "My item 2 costs $200.")))
+        read = said(page(session, language))
+    assert read.count(told) == 1, "of the first answer alone"
 
 
 def test_a_server_that_hangs_does_not_hold_the_page_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

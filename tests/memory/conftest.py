@@ -43,8 +43,8 @@ def valkey(folder: Path, port: int, *options: str) -> Iterator[subprocess.Popen[
         process.wait()
 
 
-def answers(port: int) -> None:
-    client = redis.Redis(port=port, protocol=2)
+def answers(port: int, password: str | None = None) -> None:
+    client = redis.Redis(port=port, password=password, protocol=2)
     until = time.monotonic() + 10
     while True:
         try:
