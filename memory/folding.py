@@ -22,7 +22,7 @@ from memory.key import Scope
 from memory.link import Link
 from memory.lock import Held, hold
 from memory.source import Source
-from memory.state import Entity, Rejection, State, Turn, Version, added, put, same_key, trimmed
+from memory.state import MOST_PINS, Entity, Rejection, State, Turn, Version, added, put, same_key, trimmed
 from memory.store import KEPT_VERSIONS, RedisStore, Stale
 from memory.view import adopted
 from model.modelset import ModelSet
@@ -248,6 +248,6 @@ def _taken(now: State, state: State, base: State, made: Folded) -> State:
         if same_key(each.key) in meanwhile:
             entities = put(entities, each)
     folded = added(now.folded, (turn.number for turn in state.batch))
-    pins = (*(pin for pin in base.pins if pin not in state.pins), *now.pins)
+    pins = (*(pin for pin in base.pins if pin not in state.pins), *now.pins)[-MOST_PINS:]
     taken = replace(now, text=made.text, entities=entities, folded=folded, pins=pins, rejection=None, start=base.start)
     return trimmed(taken)

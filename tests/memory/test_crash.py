@@ -47,13 +47,28 @@ def test_a_fold_that_was_killed_is_completed_once(step: str, opened: Opened, tcp
     whole(memory, 6)
 
 
-@pytest.mark.parametrize("step", ["asked", "repaired", "rejected"])
-def test_a_fold_that_was_killed_while_it_was_rejected_loses_nothing(
-    step: str, opened: Opened, tcp: str, tmp_path: Path
+FREE = ("The user talks.", "The user talks again.")
+HELPED = ('{"notes": ["The user talks."], "new_topic": false}', "[]", '{"notes": ["Again."], "new_topic": false}')
+
+
+@pytest.mark.parametrize(
+    ("step", "answers"),
+    [
+        ("asked", FREE),
+        ("repaired", FREE),
+        ("rejected", FREE),
+        ("asked", HELPED),
+        ("named", HELPED),
+        ("repaired", HELPED),
+        ("made", HELPED),
+    ],
+)
+def test_a_fold_that_was_killed_after_a_bad_answer_loses_nothing(
+    step: str, answers: tuple[str, ...], opened: Opened, tcp: str, tmp_path: Path
 ) -> None:
     memory = opened()
     talk(memory, *range(1, 7))
-    kill(step, tcp, tmp_path, "s1", False, ("The user talks.", "The user talks again."))
+    kill(step, tcp, tmp_path, "s1", False, answers, answers is HELPED)
     assert memory.context("acme", "s1").waiting == (1, 2, 3, 4, 5, 6)
     talk(memory, 7)
     while due := memory.due("acme", "s1"):
