@@ -168,15 +168,31 @@ def test_a_session_that_the_user_s_memory_has_lost_count_of_is_not_taken_in_agai
     monkeypatch.setattr("memory.carry.MOST_CARRIED", 1)
     two(memory)
     talk(memory, *range(7, 12))
+    asked = asked_by_a_fold(memory, "s1")
+    assert len(asked) == 2  # the session's own, and the user's
+    assert all("item 10 costs" in each and "item 1 costs" not in each for each in asked)
+
+
+def test_a_session_still_takes_the_user_s_place_after_another_was_erased(memory: Memory) -> None:
+    two(memory)
+    assert memory.settle(10)
+    memory.erase("acme", "s1")
+    talk(memory, *range(17, 22), session="s2")
+    assert len(asked_by_a_fold(memory, "s2")) == 1
+    assert "item 20 costs $2000" in told(memory)
+    assert "item 3 costs" not in told(memory)
+
+
+def asked_by_a_fold(memory: Memory, session: str) -> list[str]:
+    """The dialogues that a fold puts to the model."""
     asked: list[str] = []
 
     def spying(messages: list[BaseMessage]) -> str:
         asked.append(str(messages[1].content).split("<dialogue>")[1])
         return faithful(messages)
 
-    memory.fold("acme", "s1", models=scripted.models(utility=spying), language="en")
-    assert len(asked) == 2  # the session's own, and the user's
-    assert all("item 10 costs" in each and "item 1 costs" not in each for each in asked)
+    memory.fold("acme", session, models=scripted.models(utility=spying), language="en")
+    return asked
 
 
 def test_a_merge_that_is_rejected_keeps_every_value(memory: Memory) -> None:
