@@ -8,6 +8,7 @@ boundary where they arise.
 from __future__ import annotations
 
 import traceback
+from functools import partial
 from typing import Any, ClassVar
 
 
@@ -27,6 +28,10 @@ class GieokError(Exception):
     def __init__(self, **values: Any) -> None:
         self.values = values
         super().__init__(self.text())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As plain data, so that an error of another process arrives."""
+        return partial(type(self), **self.values), ()
 
     def text(self) -> str:
         """The message with its values and, when there is one, the hint."""

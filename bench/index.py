@@ -7,6 +7,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -43,6 +44,8 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     own; ``ratio``: Chroma's figure over ours; ``real_recall``: of inverted lists on real embeddings, against
     exact search.
     """
+    if args.against == "chroma" and find_spec("chromadb") is None:
+        raise MissingExtra(feature="The comparison", package="chromadb")
     sizes = sorted({int(size) for size in args.sizes.split(",")})
     rows = {size: _apart(_ours, size, args.queries) for size in sizes}
     for size in sizes:
@@ -134,11 +137,9 @@ def _change(folder: Path, searcher: Any, vector: Vectors, size: int) -> float:
 
 
 def _chroma(size: int, queries: int, texts: list[str] | None = None) -> dict[str, Any]:
-    try:
-        import chromadb
-        from chromadb.config import Settings
-    except ImportError as error:
-        raise MissingExtra(feature="The comparison", package="chromadb") from error
+    import chromadb
+    from chromadb.config import Settings
+
     vectors = clustered(size)
     asked = questions(vectors, queries)
     exact = _exact(vectors, asked)

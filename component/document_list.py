@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Literal
 
 import streamlit as st
@@ -99,7 +100,7 @@ def facts_of(words: Words, document: Document) -> str:
     """Type, title when it says more than the name, sections and passages, language, size, and since when."""
     parts = [words(f"documents.type.{document.doc_type}")]
     if document.state == "ready":
-        if document.title and document.title != document.name.rpartition(".")[0]:
+        if document.title and document.title != PurePosixPath(document.name).stem:
             parts.append(short(document.title, 60))
         parts.append(words("documents.pieces", sections=document.sections, passages=document.passages))
         parts.append(words(f"documents.language.{document.language}"))

@@ -149,8 +149,6 @@ class Shelf:
 
     def _usable(self, state: State) -> Searcher | None:
         """The index that counts, to change it; None when it must be made from all vectors."""
-        if not state.revision:
-            return None
         if self._view is not None and self._view.revision == state.revision:
             return self._view.searcher
         try:

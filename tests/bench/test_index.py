@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bench import index
+from errors import MissingExtra
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +26,13 @@ def test_the_index_and_the_whole_product_are_measured() -> None:
     assert first["whole_bytes_per_vector"] > both, "the vectors twice, and the texts"
     assert first["whole_query_cpu_ms"] > 0
     assert "whole_query_cpu_ms" not in second
+
+
+def test_a_comparison_that_cannot_be_made_is_told_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "find_spec", lambda _: None)
+    monkeypatch.setattr(index, "_ours", lambda *_: pytest.fail("it was measured"))
+    with pytest.raises(MissingExtra):
+        index.run(argparse.Namespace(sizes="300", queries=5, against="chroma", compare_at=300, data=None))
 
 
 def test_a_question_is_near_a_passage_and_is_none() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from dataclasses import replace
@@ -150,6 +151,19 @@ def test_files_on_disk_are_read_again(serve: Serve, tmp_path: Any) -> None:
     assert shelf().search("words")[0].passage.text == "New words."
     at.menu_button(key=f"document-menu-{id_of('guide.md')}").set_value("reindex").run()
     assert "그대로 1" in texts(at)
+
+
+def test_a_title_that_only_repeats_the_name_of_the_file_is_not_shown(serve: Serve, tmp_path: Any) -> None:
+    serve()
+    page()
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/returns.txt").write_text("Fourteen days.")
+    (tmp_path / "shop/prices.md").write_text("# What it costs\n\nNothing.")
+    shelf().add([tmp_path / "shop"])
+    shown = texts(documents())
+    assert r"shop/returns\.txt" in shown
+    assert "What it costs" in shown
+    assert not re.search(r"· returns", shown)
 
 
 def test_a_long_list_is_drawn_a_page_at_a_time_and_found_by_name(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
