@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import streamlit as st
@@ -18,6 +19,15 @@ _ADDRESS = re.compile(r"(\b[a-z]+://[\w.:/%?=&@\[\]-]*[\w/])", re.ASCII)
 def draw_error(words: Words, error: GieokError) -> None:
     """The box of an error."""
     draw_box(words, error.code, error.text(), error.values)
+
+
+@contextmanager
+def telling(words: Words) -> Iterator[None]:
+    """What goes wrong inside is drawn there, in words: a window draws itself again without the page around it."""
+    try:
+        yield
+    except GieokError as error:
+        draw_error(words, error)
 
 
 def draw_turn_error(words: Words, error: dict[str, Any]) -> None:

@@ -12,11 +12,10 @@ import streamlit as st
 
 from component import resource
 from component.catalogue import Words
-from component.failure import draw_error
+from component.failure import telling
 from component.markdown import plain, short
 from component.overflow import Item, draw_overflow
 from component.view import SESSION, View, show
-from errors import GieokError
 from store import Session
 from store.portable import Imported
 
@@ -67,8 +66,10 @@ def draw_windows(view: View) -> None:
 def _draw_details(view: View, session: Session) -> None:
     words, agent = view.words, resource.agent()
     title = st.text_input(words("session.title"), session.title, max_chars=60, key=f"title-{session.id}")
-    if st.button(words("revision.save"), key="title-save", type="primary") and _renamed(view, session, title):
-        st.rerun()
+    if st.button(words("revision.save"), key="title-save", type="primary"):
+        with telling(words):
+            view.store.rename_session(session.id, title)
+            st.rerun()
     st.caption(words("session.facts", turns=session.turn_count, moment=moment(session.updated)))
     st.caption(words("session.link"))
     st.code(f"{st.context.url or ''}?{SESSION}={session.id}", language=None, wrap_lines=True)
@@ -77,16 +78,6 @@ def _draw_details(view: View, session: Session) -> None:
     with st.container(horizontal=True):
         _download(words("session.markdown"), markdown, f"{name}.md", "text/markdown")
         _download(words("session.json"), partial(agent.export_session, session.id), f"{name}.json", "application/json")
-
-
-def _renamed(view: View, session: Session, title: str) -> bool:
-    """Whether it has the title now; else what went wrong is told in the window."""
-    try:
-        view.store.rename_session(session.id, title)
-    except GieokError as error:
-        draw_error(view.words, error)
-        return False
-    return True
 
 
 def _download(label: str, data: partial[str], name: str, kind: str) -> None:
@@ -106,17 +97,13 @@ def _draw_import(view: View) -> None:
     given = st.file_uploader(words("session.import.file"), type=["json"], key="import-file")
     if given is None or not st.button(words("session.import.go"), key="import-go", type="primary"):
         return
-    try:
+    with telling(words):
         made = resource.agent().import_sessions(given.getvalue())
-    except GieokError as error:
-        draw_error(words, error)
-        return
-    if not made.sessions:
-        st.warning(plain(_told(words, made)), icon=":material/info:")
-        return
-    show(made.sessions[0])
-    st.session_state[IMPORTED] = made
-    st.rerun()
+        if made.sessions:
+            show(made.sessions[0])
+            st.session_state[IMPORTED] = made
+            st.rerun()
+        st.warning(plain(_imported(words, made)), icon=":material/info:")
 
 
 def draw_imported(view: View) -> None:
@@ -127,10 +114,10 @@ def draw_imported(view: View) -> None:
         st.empty()
         return
     with st.container(key="imported"):
-        st.caption(f":material/check: {plain(_told(view.words, made))}")
+        st.caption(f":material/check: {plain(_imported(view.words, made))}")
 
 
-def _told(words: Words, made: Imported) -> str:
+def _imported(words: Words, made: Imported) -> str:
     """How many conversations there are now, and which had nothing in them."""
     parts = [words("session.imported", count=len(made.sessions))] if made.sessions else []
     if made.empty:

@@ -9,6 +9,7 @@ import streamlit as st
 
 import settings
 from component import resource
+from component.failure import telling
 from component.markdown import plain, short
 from component.owner import attempt, draw_said
 from component.session import AWAY, moment
@@ -75,6 +76,11 @@ def _close() -> None:
 def _draw(view: View) -> None:
     if not st.session_state.get(OPENED):  # a conversation was brought back
         st.rerun()
+    with telling(view.words):
+        _draw_list(view)
+
+
+def _draw_list(view: View) -> None:
     words, days = view.words, settings.current().trash_days
     st.caption(words("trash.about", days=days) if days else words("trash.about.kept"))
     draw_said(words, PLACE)

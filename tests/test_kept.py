@@ -11,12 +11,12 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from component import resource
-from errors import KeyRejected, SummaryRejected
+from errors import DiskFull, KeyRejected, SummaryRejected
 from graph.finish import plain_error
 from model import resolve
 from model.scripted import ScriptedModel
 from model.scripted import models as scripted
-from store import Finished
+from store import Finished, Session, Store
 from tests.test_app import filled, page, say, session_of, store, summarised, texts
 from tests.test_stress import fill_disk
 
@@ -143,6 +143,22 @@ def test_deleted_chats_are_brought_back_or_erased_from_their_list(serve: Any) ->
     at.button(key=f"restore-{kept}").click().run()
     assert session_of(at) == kept
     assert not [each for each in at.button if each.key == "trash"]
+
+
+def test_a_list_that_cannot_be_read_says_so_in_its_window(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve()
+    deleted(say(page(), "지운 대화입니다"))
+    at, known = page(), Store.put_away_sessions
+
+    def full(self: Store, limit: int = 100) -> list[Session]:
+        if limit > 1:
+            raise DiskFull(path="x", needed="more", free="none")
+        return known(self, limit)
+
+    monkeypatch.setattr(Store, "put_away_sessions", full)
+    at.button(key="trash").click().run()
+    assert not at.exception
+    assert "디스크에 남은 공간이 없습니다" in at.error[0].value
 
 
 # --- what is told -------------------------------------------------------------------------------

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from sqlalchemy import text as sql
 
 from errors import SessionUnknown
 from store import Finished, Store
+
+
+@pytest.fixture
+def store(database: str | None, tmp_path: Path) -> Iterator[Store]:
+    opened = Store(database or f"sqlite:///{tmp_path / 'gieok.db'}")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -106,7 +117,7 @@ def test_a_session_that_is_deleted_takes_both_along(store: Store, own: str) -> N
     store.delete_session(own)
     assert store.outbox.of(own) == []
     with store.transaction() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM partial").scalar() == 0
+        assert connection.execute(sql("SELECT count(*) FROM partial")).scalar() == 0
 
 
 def test_a_copy_of_a_session_has_a_title_of_its_own(store: Store, own: str) -> None:
