@@ -1,7 +1,7 @@
 """``make screenshots``: the pictures of the documentation, taken of the real app in Chromium.
 
 The conversation is read from ``conversation.json`` and held by the real agent on a scripted model; with ``--url`` its
-questions go to the model of a server instead. Writes ``docs/image/app-<language>.png`` and its variants.
+questions go to the model of a server instead. Writes ``docs/image/<screen>-<language>.png`` and its variants.
 """
 
 from __future__ import annotations
@@ -9,21 +9,23 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from component.catalogue import Words
 from graph.agent import Agent, open_agent
 from graph.event import Failed
 from model import scripted
 from settings import load
 from store import Finished
 from tests import browser
-from tests.journey.application import ROOT, Person, answer, started
+from tests.journey.application import ROOT, App, Person, answer, folded, started
 from tests.stub.upstream import Upstream
 
 IMAGES = ROOT / "docs" / "image"
@@ -48,22 +50,87 @@ def main() -> None:
 
 def take(folder: Path, language: str, asked: argparse.Namespace) -> None:
     """Holds the conversation of a language and takes its pictures."""
-    session = hold(folder / "data", language, asked)
-    with upstream(asked) as environment, started(folder, **environment) as app, chromium() as chrome:
-        for name, size, scheme in (("", DESK, "light"), ("-dark", DESK, "dark"), ("-phone", PHONE, "light")):
-            width, height = size
-            context = chrome.new_context(
-                viewport={"width": width, "height": height},
-                locale=LOCALES[language],
-                color_scheme="dark" if scheme == "dark" else "light",
-                device_scale_factor=2 if size == PHONE else 1,
-            )
-            person = Person(context.new_page(), app)
-            person.open(f"/?s={session}")
-            expect(person.answer(10)).to_be_visible(timeout=30_000)
-            person.page.wait_for_timeout(1500)
-            person.page.screenshot(path=asked.out / f"app-{language}{name}.png")
-            context.close()
+    words = Words(language)  # type: ignore[arg-type]
+    with upstream(asked) as environment, chromium() as chrome:
+        with started(folder / "new", **environment) as app:
+            picture(chrome, app, asked.out / f"first-{language}.png", language, lambda _: None, path="/")
+        session = hold(folder / "data", language, asked)
+        with started(folder, GIEOK_MEMORY="true", GIEOK_RETRIEVAL="true", **environment) as app:
+            for name, form, show in screens(words):
+                out = asked.out / f"{name}-{language}{form.suffix}.png"
+                path = "/?view=documents" if name == "documents" else f"/?s={session}"
+                picture(chrome, app, out, language, show, form, path)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of screen."""
+
+    suffix: str = ""
+    size: tuple[int, int] = DESK
+    dark: bool = False
+
+
+def screens(words: Words) -> Iterator[tuple[str, Form, Callable[[Person], None]]]:
+    """Every picture of the app with a conversation: its name, its screen, and what is done before."""
+
+    def tab(name: str) -> Callable[[Person], None]:
+        def show(person: Person) -> None:
+            person.panel.get_by_role("tab", name=words(f"panel.tab.{name}")).click()
+
+        return show
+
+    def settings(person: Person) -> None:
+        person.page.get_by_role("button", name=words("options.open"), exact=True).first.click()
+        expect(person.page.get_by_role("dialog")).to_be_visible()
+
+    def summary(person: Person) -> None:
+        person.panel.get_by_role("button", name=words("revision.open")).first.click()
+        expect(person.page.get_by_role("dialog")).to_be_visible()
+
+    def drawer(person: Person) -> None:
+        person.page.get_by_role("button", name=words("panel.open"), exact=True).click()
+        expect(person.page.get_by_role("dialog")).to_be_visible()
+
+    for form in (Form(), Form("-dark", dark=True), Form("-phone", PHONE)):
+        yield "app", form, lambda _: None
+    for form in (Form(), Form("-dark", dark=True)):
+        yield "context", form, tab("context")
+        yield "memory", form, tab("memory")
+    yield "summary", Form(), summary
+    yield "settings", Form(), settings
+    yield "documents", Form(), lambda _: None
+    yield "drawer", Form("-phone", PHONE), drawer
+
+
+def picture(
+    chrome: Browser,
+    app: App,
+    out: Path,
+    language: str,
+    show: Callable[[Person], None],
+    form: Form = Form(),
+    path: str = "/",
+) -> None:
+    """Opens the app in a new browser context and takes one picture."""
+    context = chrome.new_context(
+        viewport={"width": form.size[0], "height": form.size[1]},
+        locale=LOCALES[language],
+        color_scheme="dark" if form.dark else "light",
+        device_scale_factor=2 if form.size == PHONE else 1,
+    )
+    person = Person(context.new_page(), app)
+    if "view=" in path:
+        person.page.goto(app.url + path)
+        expect(person.page.locator(".st-key-document-rows")).to_be_visible(timeout=30_000)
+    else:
+        person.open(path, ready=READY[language])
+    if "?s=" in path:
+        expect(person.answer(10)).to_be_visible(timeout=30_000)
+    show(person)
+    person.page.wait_for_timeout(1500)
+    person.page.screenshot(path=out)
+    context.close()
 
 
 def hold(folder: Path, language: str, asked: argparse.Namespace) -> str:
@@ -71,7 +138,10 @@ def hold(folder: Path, language: str, asked: argparse.Namespace) -> str:
     folder.mkdir(parents=True)
     talk = TALKS[language]
     fields = {"openai_base_url": asked.url, "openai_api_key": "none", "chat_model": asked.model} if asked.url else {}
-    agent = open_agent(load(data_dir=folder, **fields), None if asked.url else lambda: played(talk))
+    chosen = load(data_dir=folder, memory=True, retrieval=True, **fields)
+    agent = open_agent(chosen, None if asked.url else lambda: played(talk))
+    if agent.library is not None:
+        agent.library.add([ROOT / "docs" / "faq" / language])
     for title in talk["others"]:
         one(agent, language, title)
     session = agent.store.create_session(language, 0.3).id  # type: ignore[arg-type]
@@ -107,7 +177,10 @@ def played(talk: dict[str, Any]) -> Any:
         return AIMessage(asked[1])
 
     def utility(messages: list[BaseMessage]) -> str:
-        said = "".join(str(each.content) for each in messages)
+        said = "\n".join(str(each.content) for each in messages)
+        if "<memory>" in said:  # a memory of what was told, not of what was asked
+            lines = folded(said).splitlines()
+            return "\n".join(line for line in lines if not line.endswith("?") or any(map(str.isdigit, line)))
         found = [index for index, turn in enumerate(talk["turns"]) if turn[1] in said]
         return str(talk["summaries"][found[-1] // 3]) if len(found) >= 3 else str(talk["title"])
 
