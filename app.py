@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from component import resource
+from component import resource, window
 from component.announce import announce
 from component.chat import draw_chat
+from component.comparison import draw_comparison
 from component.composer import draw_attached, draw_composer
 from component.documents import draw_documents
 from component.failure import draw_error, retry_button
-from component.follow import follow, follow_documents
+from component.follow import follow, follow_documents, watch
 from component.header import draw_header
 from component.help import draw_help
 from component.menu import open_asked
 from component.options import draw_options
 from component.page import open_page
-from component.panel import draw_panel
+from component.panel import draw_drawer, draw_panel
+from component.revision import draw_revision
+from component.session import draw_details, draw_import
 from component.sidebar import draw_sidebar
 from component.source import draw_source
 from component.tour import draw_tour
 from component.trash import draw_trash
+from component.version import draw_versions
 from component.view import View, current, on_documents, words
 from errors import GieokError
+
+WINDOWS: dict[str, Callable[[View, Any], None]] = {
+    "comparison": draw_comparison,
+    "details": draw_details,
+    "drawer": draw_drawer,
+    "help": draw_help,
+    "import": draw_import,
+    "options": draw_options,
+    "revision": draw_revision,
+    "source": draw_source,
+    "trash": draw_trash,
+    "versions": draw_versions,
+}
 
 
 def main() -> None:
@@ -52,12 +72,12 @@ def draw(view: View) -> None:
         draw_composer(view)
     with right.container(height=160, key="panel", border=False):
         panel = draw_panel(view, turns)
-    draw_source(view)
     st.empty()  # in the place of the documents
     ended = announce(view.words, view.session_id, view.job is not None, turns[-1] if turns else None)
     draw_tour(view.words, ended)
-    draw_help(view)
-    if not (draw_options(view) or draw_trash(view)):
+    if draw_window(view):
+        watch(view, live)
+    else:
         follow(view, live, panel, [model, *places], turns, adding)
 
 
@@ -66,9 +86,17 @@ def draw_library(view: View, model: DeltaGenerator) -> None:
     st.empty()  # in the place of the conversation
     adding = draw_documents(view)
     announce(view.words, view.session_id, view.job is not None, None)
-    draw_help(view)
-    if not (draw_options(view) or draw_trash(view)):
+    if not draw_window(view):
         follow_documents(view, adding, [model])
+
+
+def draw_window(view: View) -> bool:
+    """The window over the page; True while one is open: nothing is followed then (``component.window``)."""
+    now = window.opened()
+    if now is not None:
+        name, about = now
+        WINDOWS[name](view, about)
+    return window.opened() is not None
 
 
 main()

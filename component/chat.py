@@ -11,7 +11,7 @@ from component import resource
 from component.failure import draw_error
 from component.invitation import draw_invitation
 from component.job import Refused
-from component.jump import WINDOW, away, onward, widen, window
+from component.jump import WINDOW, away, draw_leap, onward, widen, window
 from component.live import Live
 from component.markdown import plain, short
 from component.stage import stage
@@ -109,19 +109,22 @@ def _draw_later(view: View) -> None:
 
 
 def _draw_earlier(view: View, turns: list[Turn]) -> None:
-    if not turns or turns[0].number <= 1:
+    """The ways to turns that are not shown: more of the earlier ones, or any by its number."""
+    more = turns[0].number - 1 if turns else 0
+    if view.session is None or (more < 1 and not away(view)):
         st.empty()
         return
-    with st.container(key="earlier", horizontal_alignment="center"):
-        label = view.words("chat.earlier", count=min(WINDOW, turns[0].number - 1))
-        st.button(
-            label,
-            key="load-earlier",
-            icon=":material/history:",
-            type="tertiary",
-            on_click=widen,
-            args=(view.session_id,),
-        )
+    with st.container(key="earlier", horizontal=True, horizontal_alignment="center", vertical_alignment="bottom"):
+        if more:
+            st.button(
+                view.words("chat.earlier", count=min(WINDOW, more)),
+                key="load-earlier",
+                icon=":material/history:",
+                type="tertiary",
+                on_click=widen,
+                args=(view.session_id,),
+            )
+        draw_leap(view, "earlier")
 
 
 def _draw_refused(view: View, session: str, refused: Refused) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
-from component import resource
+from component import resource, window
 from component.errand import Errand
 from component.failure import draw_error
 from component.markdown import fixed, plain
@@ -18,27 +18,22 @@ from graph import compare
 from graph.agent import Agent
 from graph.compare import Answered, Variant
 
-OPENED = "comparison-opened"
+NAME = "comparison"
+RUNNING = "comparison-running"
+"""In session state: the keys of both sides, once they were asked for."""
+BEAT = 0.4
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
+Key = tuple[str, str, str, Variant]
 CHOICES = (Variant(), Variant(full=True), *(Variant(rate=rate) for rate in RATES))
 
 
-def ask_comparison() -> None:
-    """Opens the window in the next run."""
-    st.session_state[OPENED] = True
-
-
-def draw_comparison(view: View) -> None:
-    """The window, when it was asked for."""
-    if not st.session_state.pop(OPENED, False) or view.session_id is None:
-        return
+def draw_comparison(view: View, about: object = None) -> None:
+    """The window; closing it ends what runs there."""
     session = view.session_id
-
-    @st.dialog(view.words("compare.title"), width="large")
-    def window() -> None:
-        _draw(view, session)
-
-    window()
+    if session is None:
+        window.shut()
+        return
+    window.draw(view.words("compare.title"), lambda: _draw(view, session), width="large", leave=_dismiss)
 
 
 def draw_entry(view: View, prefix: str = "") -> None:
@@ -46,7 +41,9 @@ def draw_entry(view: View, prefix: str = "") -> None:
     st.caption(view.words("compare.about"))
     usable = view.session is not None and view.session.turn_count > 0 and view.status.state == "ready"
     label = view.words("compare.open")
-    st.button(label, key=f"{prefix}compare", icon=":material/compare:", on_click=ask_comparison, disabled=not usable)
+    st.button(
+        label, key=f"{prefix}compare", icon=":material/compare:", on_click=window.ask, args=(NAME,), disabled=not usable
+    )
 
 
 def _draw(view: View, session: str) -> None:
@@ -63,13 +60,39 @@ def _draw(view: View, session: str) -> None:
         draw_error(words, error)
         return
     keys = [("compare", session, text, side) for side in sides]
-    if st.button(words("compare.go"), key="compare-go", type="primary", icon=":material/compare:"):
-        for key, side in zip(keys, sides, strict=True):
-            resource.errands().dismiss(key)
-            resource.errands().start(key, _work(view.agent, session, text, side))
-    errands = [resource.errands().of(key) for key in keys]
+    if st.session_state.get(RUNNING) not in (None, keys):  # another question, another side
+        _dismiss()
+    works = {key: _work(view.agent, session, text, side) for key, side in zip(keys, sides, strict=True)}
+    errands = [resource.errands().of(key) for key in keys if key in st.session_state.get(RUNNING, ())]
+    with st.container(horizontal=True, key="compare-ways"):
+        icon, busy = ":material/compare:", any(not each.done for each in errands if each)
+        go = partial(_start, keys, works)
+        st.button(words("compare.go"), key="compare-go", type="primary", icon=icon, on_click=go, disabled=busy)
+        if busy:
+            st.button(words("chat.stop"), key="compare-stop", icon=":material/stop_circle:", on_click=_stop)
     if any(errands):
         _follow(view, errands)
+
+
+def _start(keys: list[Key], works: dict[Key, Callable[[Errand], Answered | None]]) -> None:
+    _dismiss()
+    st.session_state[RUNNING] = keys
+    for key, work in works.items():
+        resource.errands().start(key, work)
+
+
+def _stop() -> None:
+    """Ends both sides; what was said so far stays."""
+    for key in st.session_state.get(RUNNING, ()):
+        errand = resource.errands().of(key)
+        if errand is not None:
+            errand.stop.set()
+
+
+def _dismiss() -> None:
+    """Ends both sides and forgets them."""
+    for key in st.session_state.pop(RUNNING, ()):
+        resource.errands().dismiss(key)
 
 
 def _choose(view: View, column: object, index: int) -> Variant:
@@ -112,23 +135,27 @@ def _work(agent: Agent, session: str, text: str, side: Variant) -> Callable[[Err
 
 
 def _follow(view: View, errands: list[Errand | None]) -> None:
-    """Both answers while they grow, then what each was given."""
-    places = [column.empty() for column in st.columns(2, gap="medium")]
-    while True:
-        done = all(each is None or each.done for each in errands)
-        for place, errand in zip(places, errands, strict=True):
+    """Both answers while they grow, then what each was given. The window's own widgets work meanwhile."""
+    running = any(each is not None and not each.done for each in errands)
+
+    @st.fragment(run_every=BEAT if running else None)
+    def sides() -> None:
+        for column, errand in zip(st.columns(2, gap="medium"), errands, strict=True):
             if errand is not None:
-                with place.container():
+                with column:
                     _draw_side(view, errand)
-        if done:
-            return
-        st.session_state.get("told")
-        time.sleep(0.3)
+        if running and all(each is None or each.done for each in errands):
+            st.rerun()
+
+    sides()
 
 
 def _draw_side(view: View, errand: Errand) -> None:
     if errand.error is not None:
         draw_error(view.words, errand.error)
+        return
+    if errand.done and not errand.text:
+        st.caption(view.words("compare.stopped"))
         return
     st.markdown(fixed(errand.text) if errand.text else f":shimmer[{view.words('live.thinking')}]")
     if errand.result is not None:

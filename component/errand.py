@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from errors import GieokError, Unexpected, trace
+from model.stream import Stopped
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class Errand:
-    """One such call. ``text`` grows while it runs; ``result`` or ``error`` is there when ``done``."""
+    """One such call. ``text`` grows while it runs; ``result`` or ``error`` is there when ``done``, neither when it was
+    stopped."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     text: str = ""
@@ -61,6 +63,8 @@ def begin(work: Callable[[Errand], Any]) -> Errand:
 def _run(errand: Errand, work: Callable[[Errand], Any]) -> None:
     try:
         errand.result = work(errand)
+    except Stopped:
+        log.debug("a call beside the conversation was stopped")
     except GieokError as error:
         errand.error = error
     except Exception as error:

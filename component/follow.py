@@ -24,6 +24,7 @@ from graph.turns import CHUNK
 from store import Store, Turn
 
 BEAT = 0.1
+WINDOW_BEAT = 1.0
 AHEAD_SECONDS = 90.0
 START_SECONDS = 10.0
 
@@ -46,6 +47,25 @@ def follow(view: View, live: Live | None, panel: Panel, model: Places, turns: li
     elif not (_follow_start(panel) or _follow_fold(view, panel) or _follow_ahead(view, turns)):
         return
     st.rerun()
+
+
+def watch(view: View, live: Live | None) -> None:
+    """While a window is open: the page is drawn anew when the answer has ended.
+
+    A run that follows the answer would keep the window's own widgets waiting (``component.window``).
+    """
+    job = view.job
+    if job is None:
+        return
+    if live is not None:
+        live.update(job.progress, view.status)
+
+    @st.fragment(run_every=WINDOW_BEAT)
+    def look() -> None:
+        if job.progress.ended:
+            st.rerun()
+
+    look()
 
 
 def _follow_unseen(job: Job) -> None:

@@ -6,8 +6,9 @@ from typing import Literal
 
 import streamlit as st
 
+from component import window
 from component.markdown import plain, short
-from component.panel import draw_drawer
+from component.panel import DRAWER
 from component.readiness import State
 from component.view import View, on_documents
 
@@ -30,10 +31,9 @@ def draw_header(view: View) -> None:
                 words("panel.open"),
                 key="open-panel-button",
                 icon=":material/right_panel_open:",
-                on_click=_ask_drawer,
+                on_click=window.ask,
+                args=(DRAWER,),
             )
-    if st.session_state.pop("drawer", False):
-        draw_drawer(view)
 
 
 def _colour(state: State) -> Literal["green", "red", "orange"]:
@@ -44,7 +44,3 @@ def _colour(state: State) -> Literal["green", "red", "orange"]:
 
 def _icon(state: State) -> str:
     return {"ready": ":material/check_circle:", "failed": ":material/error:"}.get(state, ":material/hourglass_top:")
-
-
-def _ask_drawer() -> None:
-    st.session_state["drawer"] = True

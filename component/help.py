@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from component import window
 from component.tour import ask_tour
 from component.view import View
 
-OPENED = "help-opened"
+NAME = "help"
 KEYS = (
     ("enter", "Enter"),
     ("newline", "Shift + Enter"),
@@ -18,14 +19,13 @@ KEYS = (
 
 
 def ask_help() -> None:
-    """Opens the window in the next run."""
-    st.session_state[OPENED] = True
+    """Opens the window."""
+    window.ask(NAME)
 
 
-def draw_help(view: View) -> None:
-    """The window, when it was asked for."""
-    if st.session_state.pop(OPENED, False):
-        st.dialog(view.words("help.title"))(lambda: _draw(view))()
+def draw_help(view: View, about: object = None) -> None:
+    """The window."""
+    window.draw(view.words("help.title"), lambda: _draw(view))
 
 
 def _draw(view: View) -> None:
@@ -33,7 +33,7 @@ def _draw(view: View) -> None:
     st.markdown(words("help.about"))
     if st.button(words("help.tour"), key="tour-again", icon=":material/tour:"):
         ask_tour()
-        st.rerun()
+        window.shut()
     st.markdown(f"**{words('help.keys')}**")
     rows = "".join(
         f"<tr><th scope='row'><kbd>{key}</kbd></th><td>{words(f'help.key.{name}')}</td></tr>" for name, key in KEYS

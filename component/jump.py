@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from component.view import View, show, to_newest
+from component.window import shut
 from store import Turn
 
 WINDOW = 20
 BEFORE = 3
-LEFT = "jumped"
 
 
 def leap(session_id: str, number: int, count: int) -> None:
@@ -20,8 +20,36 @@ def leap(session_id: str, number: int, count: int) -> None:
         st.session_state[_until(session_id)] = number - BEFORE + WINDOW - 1
         st.session_state[_size(session_id)] = WINDOW
     st.session_state["jump"] = (int(st.session_state.get("jump", (0, 0))[0]) + 1, number)
-    st.session_state[LEFT] = True
+    shut()
     show(session_id)
+
+
+def draw_leap(view: View, place: str) -> None:
+    """A field that takes the number of a turn and goes there."""
+    session = view.session
+    if session is None or not session.turn_count:
+        return
+    key, label = f"{place}-leap-{session.id}", view.words("jump.turn")
+    go = (session.id, key, session.turn_count)
+    st.number_input(
+        label,
+        1,
+        session.turn_count,
+        None,
+        key=key,
+        placeholder=f"1–{session.turn_count}",
+        icon=":material/my_location:",
+        width=190,
+        on_change=_go,
+        args=go,
+    )
+
+
+def _go(session_id: str, key: str, count: int) -> None:
+    number = st.session_state.get(key)
+    if number is not None:
+        st.session_state[key] = None
+        leap(session_id, int(number), count)
 
 
 def window(view: View) -> list[Turn]:

@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import streamlit as st
 
+from component import window
 from component.budget import draw_budgets
 from component.catalogue import LANGUAGES
 from component.picker import draw_picker
 from component.theme import draw_theme
 from component.view import LANGUAGE, View
 
-OPENED = "options-opened"
+NAME = "options"
 
 
 def ask_options() -> None:
-    """Opens the window in the next run."""
-    st.session_state[OPENED] = True
+    """Opens the window."""
+    window.ask(NAME)
 
 
-def draw_options(view: View) -> bool:
-    """The window, when it was asked for; True while it is open: nothing is followed then.
-
-    A run that follows an answer or a download would keep the window's own widgets waiting until it has ended.
-    """
-    if not st.session_state.pop(OPENED, False):
-        return False
-
-    @st.dialog(view.words("options.title"), width="medium", on_dismiss="rerun")
-    def window() -> None:
-        with st.container(key="options"):
-            _draw(view)
-
-    window()
-    return True
+def draw_options(view: View, about: object = None) -> None:
+    """The window."""
+    window.draw(view.words("options.title"), lambda: _draw(view), width="medium")
 
 
 def _draw(view: View) -> None:
@@ -58,5 +47,4 @@ def _draw_language(view: View) -> None:
     )
     if chosen != view.words.language:
         st.query_params[LANGUAGE] = chosen
-        ask_options()
         st.rerun()

@@ -12,23 +12,22 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from component.comparison import OPENED as COMPARED
-from component.comparison import draw_comparison, draw_entry
+from component import window
+from component.comparison import draw_entry
 from component.context import draw_context
-from component.jump import LEFT, leap
+from component.jump import leap
 from component.memory import draw_memory, folds
 from component.prompt_bar import draw_prompt
-from component.revision import OPENED, ask_revision, draw_revision
+from component.revision import ask_revision
 from component.stage import stage
 from component.summary import Way, draw_summaries
 from component.total import draw_due, draw_totals, totals
 from component.trace import draw_trace
-from component.version import OPENED as RECALLED
-from component.version import draw_versions
 from component.view import View
 from store import Turn
 
 CARDS = 20
+DRAWER = "drawer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +62,17 @@ def draw_panel(view: View, turns: Sequence[Turn]) -> Panel:
         panel = _draw(view)
         job = view.job
         panel.show_prompt((job.progress.report if job else None) or last_report(turns))
-    if view.job is None:
-        draw_revision(view)
-        draw_comparison(view)
-        draw_versions(view)
     return panel
 
 
-def draw_drawer(view: View) -> None:
+def draw_drawer(view: View, about: object = None) -> None:
     """The same as a drawer from the right."""
-    turns = view.store.turns(view.session_id, limit=5) if view.session_id else []
-    st.session_state.pop(LEFT, None)
 
-    @st.dialog(view.words("panel.title"), position="right", width="medium")
-    def drawer() -> None:
-        with st.container(key="drawer"):
-            _draw(view, "drawer-").show_prompt(last_report(turns))
-        left = st.session_state.pop(LEFT, False)
-        if left or any(name in st.session_state for name in (OPENED, COMPARED, RECALLED)):
-            st.rerun()
+    def content() -> None:
+        turns = view.store.turns(view.session_id, limit=5) if view.session_id else []
+        _draw(view, "drawer-").show_prompt(last_report(turns))
 
-    drawer()
+    window.draw(view.words("panel.title"), content, width="medium", position="right")
 
 
 def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:

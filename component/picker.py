@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 import settings
 from component import choice as chosen
-from component import resource
+from component import resource, window
 from component.choice import KINDS, Choice, Kind
 from component.errand import Errand, begin
 from component.failure import draw_error
@@ -244,4 +244,4 @@ def _use(choice: Choice | None) -> None:
     """From the next message on; the window closes and the side shows how it goes."""
     chosen.choose(choice)
     st.session_state.pop(TRIED, None)
-    st.rerun()
+    window.shut()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import streamlit as st
 
-from component import resource
+from component import resource, window
 from component.errand import Errand
 from component.failure import draw_error
 from component.markdown import plain
@@ -16,32 +15,35 @@ from component.view import View
 from errors import GieokError
 from store import Summary
 
-OPENED = "summary-opened"
-BEAT = 0.3
+NAME = "revision"
+BEAT = 0.4
 
 
 def ask_revision(first_turn: int) -> None:
-    """Opens the window in the next run."""
-    st.session_state[OPENED] = first_turn
+    """Opens the window."""
+    window.ask(NAME, first_turn)
 
 
-def draw_revision(view: View) -> None:
-    """The window, when it was asked for."""
-    first = st.session_state.pop(OPENED, None)
-    if first is None or view.session_id is None:
-        return
+def draw_revision(view: View, first: int) -> None:
+    """The window of the summary that begins with turn ``first``; closing it also ends a summary being made there."""
     session = view.session_id
+    if session is None:
+        window.shut()
+        return
+    leave = partial(resource.errands().dismiss, _key(session, first))
+    window.draw(view.words("revision.title"), lambda: _draw(view, session, first), width="large", leave=leave)
 
-    @st.dialog(view.words("revision.title"), width="large", on_dismiss="rerun")
-    def window() -> None:
-        with st.container(key="revision"):
-            _draw(view, session, first)
 
-    window()
+def _key(session: str, first: int) -> tuple[str, str, int]:
+    """What names the making of one summary among the errands."""
+    return ("remake", session, first)
 
 
 def _draw(view: View, session: str, first: int) -> None:
     words, agent = view.words, resource.agent()
+    errand = resource.errands().of(_key(session, first))
+    if errand is not None and errand.done and errand.error is None:
+        resource.errands().dismiss(_key(session, first))
     versions = agent.summary_versions(session, first)
     counting = [each for each in versions if each.status != "superseded"]
     if not counting:
@@ -104,27 +106,25 @@ def _draw_edit(view: View, session: str, first: int, now: Summary) -> None:
 
 
 def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
-    """Another rate; the model works apart from the page, which waits and shows it."""
-    words, key = view.words, ("remake", session, first)
+    """Another rate; the model works apart from the page, and can be stopped."""
+    words, key = view.words, _key(session, first)
     errand = resource.errands().of(key)
+    running = errand is not None and not errand.done
     with st.container(horizontal=True, vertical_alignment="bottom", key="remake"):
         rate = st.slider(words("rate.label"), 0.1, 0.5, now.rate, 0.05, key=f"remake-rate-{now.id}")
         start = partial(_start, view, session, first, rate)
-        running = errand is not None and not errand.done
-        ready = view.status.state == "ready" and not running
+        idle = view.status.state == "ready" and not running
         st.button(
-            words("revision.remake"), key="remake-go", icon=":material/refresh:", on_click=start, disabled=not ready
+            words("revision.remake"), key="remake-go", icon=":material/refresh:", on_click=start, disabled=not idle
         )
-    if errand is None:
-        return
-    if running:
+        if running:
+            stop, icon = partial(resource.errands().dismiss, key), ":material/stop_circle:"
+            st.button(words("chat.stop"), key="remake-stop", icon=icon, on_click=stop)
+    if errand is not None and running:
         st.markdown(f":shimmer[{words('step.summarising', first=now.turns[0], last=now.turns[-1])}]")
         wait(errand)
-    resource.errands().dismiss(key)
-    if errand.error is not None:
+    elif errand is not None and errand.error is not None:
         draw_error(words, errand.error)
-    else:
-        st.rerun(scope="fragment")
 
 
 def _start(view: View, session: str, first: int, rate: float) -> None:
@@ -133,14 +133,18 @@ def _start(view: View, session: str, first: int, rate: float) -> None:
     def work(errand: Errand) -> Summary:
         return agent.remake_summary(session, first, rate, stop=errand.stop)
 
-    resource.errands().start(("remake", session, first), work)
+    resource.errands().start(_key(session, first), work)
 
 
 def wait(errand: Errand) -> None:
-    """Until it is done; what the user does interrupts the wait, not the work."""
-    while not errand.done:
-        st.session_state.get("told")
-        time.sleep(BEAT)
+    """Draws the page anew once it is done. A run that waited would keep the window's own widgets waiting."""
+
+    @st.fragment(run_every=BEAT)
+    def look() -> None:
+        if errand.done:
+            st.rerun()
+
+    look()
 
 
 def _draw_versions(view: View, session: str, first: int, versions: list[Summary], now: Summary) -> None:
@@ -168,4 +172,4 @@ def _change(view: View, action: object) -> None:
     except GieokError as error:
         draw_error(view.words, error)
     else:
-        st.rerun(scope="fragment")
+        st.rerun()

@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 
 import streamlit as st
 
-from component import resource
+from component import resource, window
 from component.catalogue import Words
 from component.failure import telling
+from component.jump import draw_leap
 from component.markdown import plain, short
 from component.overflow import Item, draw_overflow
 from component.view import SESSION, View, show
@@ -20,8 +21,8 @@ from store import Session
 from store.portable import Imported
 
 AWAY = "session-away"
-OPENED = "session-opened"
-IMPORTING = "session-import"
+DETAILS = "details"
+IMPORT = "import"
 IMPORTED = "session-imported"
 EMPTY_SHOWN, TITLE_CHARS = 5, 30
 _UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]+')
@@ -33,14 +34,10 @@ def draw_session_menu(view: View, session: Session) -> None:
     pin, icon = ("unpin", "keep_off") if session.pinned else ("pin", "keep")
     choices = {
         "pin": Item(words(f"session.{pin}"), icon, partial(view.store.pin_session, session.id, not session.pinned)),
-        "details": Item(words("session.details"), "edit", partial(_open, session)),
+        "details": Item(words("session.details"), "edit", partial(window.ask, DETAILS)),
         "delete": Item(words("session.delete"), "delete", partial(_delete, view, session)),
     }
     draw_overflow(f"session-menu-{session.id}", choices, upright=True)
-
-
-def _open(session: Session) -> None:
-    st.session_state[OPENED] = session.id
 
 
 def _delete(view: View, session: Session) -> None:
@@ -53,14 +50,13 @@ def _delete(view: View, session: Session) -> None:
     st.session_state[AWAY] = session
 
 
-def draw_windows(view: View) -> None:
-    """The window that was asked for, if any."""
-    opened = st.session_state.pop(OPENED, None)
-    if opened is not None and view.session is not None and view.session.id == opened:
-        session = view.session
-        st.dialog(view.words("session.details"))(lambda: _draw_details(view, session))()
-    elif st.session_state.pop(IMPORTING, False):
-        st.dialog(view.words("session.import"))(lambda: _draw_import(view))()
+def draw_details(view: View, about: object = None) -> None:
+    """The window of the open conversation: its title, its address, its files."""
+    session = view.session
+    if session is None:
+        window.shut()
+        return
+    window.draw(view.words("session.details"), lambda: _draw_details(view, session))
 
 
 def _draw_details(view: View, session: Session) -> None:
@@ -69,8 +65,9 @@ def _draw_details(view: View, session: Session) -> None:
     if st.button(words("revision.save"), key="title-save", type="primary"):
         with telling(words):
             view.store.rename_session(session.id, title)
-            st.rerun()
+            window.shut()
     st.caption(words("session.facts", turns=session.turn_count, moment=moment(session.updated)))
+    draw_leap(view, "details")
     st.caption(words("session.link"))
     st.code(f"{st.context.url or ''}?{SESSION}={session.id}", language=None, wrap_lines=True)
     name = _UNSAFE.sub(" ", session.title).strip()[:60] or "gieok"
@@ -87,8 +84,13 @@ def _download(label: str, data: partial[str], name: str, kind: str) -> None:
 
 
 def ask_import() -> None:
-    """Opens the window in the next run."""
-    st.session_state[IMPORTING] = True
+    """Opens the window in which conversations are taken in."""
+    window.ask(IMPORT)
+
+
+def draw_import(view: View, about: object = None) -> None:
+    """That window."""
+    window.draw(view.words("session.import"), lambda: _draw_import(view))
 
 
 def _draw_import(view: View) -> None:
@@ -100,9 +102,10 @@ def _draw_import(view: View) -> None:
     with telling(words):
         made = resource.agent().import_sessions(given.getvalue())
         if made.sessions:
+            window.shut()
             show(made.sessions[0])
             st.session_state[IMPORTED] = made
-            st.rerun()
+            return
         st.warning(plain(_imported(words, made)), icon=":material/info:")
 
 

@@ -13,7 +13,7 @@ from component.help import ask_help
 from component.markdown import plain, short
 from component.model_status import draw_model
 from component.options import ask_options
-from component.session import age, ask_import, draw_imported, draw_session_menu, draw_windows, moment
+from component.session import age, ask_import, draw_imported, draw_session_menu, moment
 from component.trash import draw_entry, draw_undo
 from component.view import LANGUAGE, RATE_NEW, View, show, show_documents, tell
 from errors import GieokError
@@ -54,7 +54,6 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             place = _draw_model(view)
             _draw_language(view)
             _draw_foot(view)
-    draw_windows(view)
     return place
 
 

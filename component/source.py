@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from component import resource
+from component import resource, window
 from component.markdown import plain, short, shown
 from component.view import View
 from errors import DocumentUnknown, PassageUnknown
@@ -19,7 +19,7 @@ from retrieval import Library
 from retrieval.lookup import CUT
 from store import Turn
 
-OPENED = "source-opened"
+NAME = "source"
 LABEL_CHARS = 70
 _NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _SMALL_WORDS = frozenset({"does", "from", "that", "this", "what", "when", "which", "with"})
@@ -36,7 +36,7 @@ def draw_sources(view: View, turn: Turn) -> None:
         st.caption(view.words("source.cited" if cited else "source.given"), width="content")
         for number in cited or sorted(given):
             label = plain(short(f"[{number}] {given[number].get('label', '')}", LABEL_CHARS))
-            open_ = partial(_open, (turn.session_id, turn.branch, turn.number, number))
+            open_ = partial(window.ask, NAME, (turn.session_id, turn.branch, turn.number, number))
             st.button(label, key=f"source-{turn.number}-{number}", type="tertiary", on_click=open_)
 
 
@@ -46,30 +46,16 @@ def cited_numbers(answer: str) -> set[int]:
     return {int(number) for each in found for number in each[1].split(",")}
 
 
-def _open(wanted: tuple[str, int, int, int]) -> None:
-    st.session_state[OPENED] = wanted
-
-
-def _close() -> None:
-    st.session_state.pop(OPENED, None)
-
-
-def draw_source(view: View) -> None:
-    """The window of the source that was opened; it stays until it is closed, also while an answer goes on."""
-    session, branch, turn_number, number = st.session_state.get(OPENED, ("", 0, 0, 0))
-    turn = view.store.turn(session, turn_number) if session and session == view.session_id else None
+def draw_source(view: View, about: tuple[str, int, int, int]) -> None:
+    """The window of a source: ``about`` session, branch, turn and number."""
+    session, branch, turn_number, number = about
+    turn = view.store.turn(session, turn_number) if session == view.session_id else None
     source = citations(turn.steps).get(number) if turn is not None and turn.branch == branch else None
     if turn is None or source is None:
-        _close()
+        window.shut()
         return
     asked = " ".join([turn.question, *(str(each.get("question", "")) for each in look_ups(turn.steps))])
-
-    @st.dialog(view.words("source.title", number=number), width="large", on_dismiss=_close)
-    def window() -> None:
-        with st.container(key="source", gap="small"):
-            _draw(view, source, asked)
-
-    window()
+    window.draw(view.words("source.title", number=number), lambda: _draw(view, source, asked), width="large")
 
 
 def _draw(view: View, source: Mapping[str, Any], asked: str) -> None:

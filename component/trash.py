@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 import settings
-from component import resource
+from component import resource, window
 from component.failure import telling
 from component.markdown import plain, short
 from component.owner import attempt, draw_said
@@ -16,7 +16,7 @@ from component.session import AWAY, moment
 from component.view import View, show, trying
 from store import Session
 
-OPENED = "trash-opened"
+NAME = "trash"
 ASKED = "trash-asked"
 PLACE = "trash"
 MOST = 100
@@ -53,29 +53,16 @@ def draw_entry(view: View) -> None:
     """The way to the list, when there is anything in it."""
     if view.store.put_away_sessions(1):
         icon = ":material/delete:"
-        st.button(view.words("trash.open"), key="trash", type="tertiary", icon=icon, on_click=_open)
+        st.button(view.words("trash.open"), key="trash", type="tertiary", icon=icon, on_click=window.ask, args=(NAME,))
 
 
-def draw_trash(view: View) -> bool:
-    """The list, while it is open; True then: nothing is followed, which would keep its buttons waiting."""
-    if not st.session_state.get(OPENED):
-        return False
-    st.dialog(view.words("trash.title"), on_dismiss=_close)(lambda: _draw(view))()
-    return True
-
-
-def _open() -> None:
-    st.session_state[OPENED] = True
-
-
-def _close() -> None:
-    st.session_state.pop(OPENED, None)
-    st.session_state.pop(ASKED, None)
+def draw_trash(view: View, about: object = None) -> None:
+    """The list."""
+    leave = partial(st.session_state.pop, ASKED, None)
+    window.draw(view.words("trash.title"), lambda: _draw(view), leave=leave)
 
 
 def _draw(view: View) -> None:
-    if not st.session_state.get(OPENED):  # a conversation was brought back
-        st.rerun()
     with telling(view.words):
         _draw_list(view)
 
@@ -131,7 +118,8 @@ def _erase(session: str) -> None:
 def _restore(view: View, session: str) -> None:
     view.store.put_away(session, away=False)
     st.session_state.pop(AWAY, None)
-    _close()
+    st.session_state.pop(ASKED, None)
+    window.shut()
     show(session)
 
 

@@ -8,6 +8,7 @@ from html import escape
 
 import streamlit as st
 
+from component import window
 from component.markdown import plain, shown
 from component.marked import marked
 from component.owner import Owner, attempt, draw_said, owner
@@ -16,39 +17,27 @@ from component.view import View
 from memory import Entity, Version
 from memory.recollect import Difference, difference
 
-OPENED = "memory-versions-opened"
+NAME = "versions"
 
 
 def versions_button(view: View, prefix: str) -> None:
-    """The button that opens the window; not while an answer runs, because the page follows that."""
+    """The button that opens the window."""
     st.button(
         view.words("memory.versions"),
         key=f"{prefix}memory-versions",
         icon=":material/difference:",
-        on_click=_ask,
-        disabled=view.job is not None,
+        on_click=window.ask,
+        args=(NAME,),
     )
 
 
-def _ask() -> None:
-    st.session_state[OPENED] = True
-
-
-def draw_versions(view: View) -> None:
-    """The window, when it was asked for."""
-    if not st.session_state.pop(OPENED, False) or view.session_id is None:
-        return
+def draw_versions(view: View, about: object = None) -> None:
+    """The window."""
     mine = owner(view)
-    if mine is None:
+    if mine is None or not mine.session:
+        window.shut()
         return
-    session = mine
-
-    @st.dialog(view.words("memory.versions"), width="large", on_dismiss="rerun")
-    def window() -> None:
-        with st.container(key="versions"):
-            _draw(view, session)
-
-    window()
+    window.draw(view.words("memory.versions"), lambda: _draw(view, mine), width="large")
 
 
 def _draw(view: View, mine: Owner) -> None:

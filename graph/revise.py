@@ -14,6 +14,7 @@ from graph.chunk import ledger_fields
 from graph.engine import Engine
 from graph.rebuild import messages_of
 from graph.summary import Made, make, written
+from model.stream import Stopped
 from store import Summary
 
 
@@ -25,11 +26,14 @@ def versions(engine: Engine, session_id: str, first_turn: int) -> list[Summary]:
 def remake(
     engine: Engine, session_id: str, first_turn: int, rate: float, stop: threading.Event | None = None
 ) -> Summary:
-    """The summary once more at ``rate``; the chat may go on meanwhile. Raises as ``graph.summary.make``."""
+    """The summary once more at ``rate``; the chat may go on meanwhile. Raises as ``graph.summary.make``; stopped
+    (``Stopped``), it replaces nothing."""
     if not 0.1 <= rate <= 0.5:
         raise BadRate(value=rate)
     old = _current(engine, session_id, first_turn)
     made = make(**_source(engine, old), rate=rate, models=engine.models(), stop=stop)
+    if stop is not None and stop.is_set():
+        raise Stopped
     return _replace(engine, old, made, rate, "regenerated")
 
 

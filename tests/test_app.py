@@ -335,6 +335,34 @@ def test_a_long_conversation_shows_its_last_turns_and_more_on_demand(serve: Serv
     assert (shown[0], len(shown)) == ("질문 5", 40)
 
 
+def test_a_turn_is_gone_to_by_its_number(serve: Serve) -> None:
+    serve()
+    page()
+    session = filled(144)
+    at = page(s=session)
+    at.number_input(key=f"earlier-leap-{session}").set_value(37).run()
+    assert not at.exception
+    shown = [each.value for each in at.text if each.value.startswith("질문")]
+    assert (shown[0], len(shown)) == ("질문 34", 20)
+    assert at.number_input(key=f"earlier-leap-{session}").value is None
+    at.number_input(key=f"earlier-leap-{session}").set_value(1).run()
+    assert "질문 1" in [each.value for each in at.text]
+    at.number_input(key=f"earlier-leap-{session}").set_value(144).run()
+    assert "질문 144" in [each.value for each in at.text]
+    at.menu_button(key=f"session-menu-{session}").set_value("details").run()
+    at.number_input(key=f"details-leap-{session}").set_value(50).run()
+    assert "질문 50" in [each.value for each in at.text]
+    assert not at.text_input(key="search").value
+    assert f"title-{session}" not in [each.key for each in at.text_input]
+
+
+def test_a_short_chat_needs_no_way_to_its_turns(serve: Serve) -> None:
+    serve()
+    page()
+    session = filled(3)
+    assert f"earlier-leap-{session}" not in [each.key for each in page(s=session).number_input]
+
+
 def test_a_deleted_chat_leaves_the_list_and_comes_back(serve: Serve) -> None:
     serve(lambda messages: "네.")
     at = say(page(), "지웠다가 되돌릴 대화입니다")

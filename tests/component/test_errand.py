@@ -8,6 +8,7 @@ from typing import Any
 
 from component.errand import Errand, Errands
 from errors import EmptyMessage
+from model.stream import Stopped
 
 
 def finished(errand: Errand | None) -> Errand:
@@ -55,3 +56,16 @@ def test_the_same_errand_runs_once_and_a_dismissed_one_is_stopped() -> None:
     assert finished(running).stop.is_set()
     assert len(calls) == 1
     assert threading.active_count() < 50
+
+
+def test_a_stopped_call_ends_without_a_result_and_without_an_error() -> None:
+    def work(errand: Errand) -> None:
+        errand.stop.wait(5)
+        raise Stopped
+
+    errands = Errands()
+    errands.start("one", work)
+    errand = errands.of("one")
+    errands.dismiss("one")
+    ended = finished(errand)
+    assert (ended.result, ended.error) == (None, None)

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component import resource
-from component.version import OPENED
 from memory import Memory, address
 from model import resolve
 from model.modelset import ModelSet
@@ -211,7 +210,6 @@ def test_versions_show_their_turns_and_what_changed() -> None:
     assert "<p><ins>I only buy tea.</ins></p>" in html(at)
     assert "<p><del>User said: My item 5 costs $500.</del></p>" in html(at)
     assert "직접 바꾼 버전입니다" in html(at)
-    at.session_state[OPENED] = True  # a window is a fragment: what is done there leaves it open, not so in AppTest
     at.selectbox(key="memory-version-2").set_value(1).run()
     assert '<mark class="kept">$500</mark>' in html(at)
 
@@ -376,7 +374,6 @@ def test_the_archive_is_shown_while_memory_is_away(monkeypatch: pytest.MonkeyPat
     assert "보관된 기억" in said(at)
     assert "User said: My item 5 costs $500." in said(at)
     at = click(at, "memory-versions")
-    at.session_state[OPENED] = True
     assert "닿을 수 없습니다" in said(click(at, "memory-back-1")) or "연결할 수 없습니다" in said(at)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
+from langchain_core.messages import BaseMessage
 
 from errors import BadRate, EmptyMessage, SummaryUnknown
 from graph.agent import Agent
+from model.stream import Stopped
 from tests.graph.conftest import OpenAgent
-from tests.graph.talk import done, question, say, scripted, talk
+from tests.graph.talk import done, question, say, scripted, summarising, talk
 
 NewSession = Callable[[Agent], str]
 
@@ -54,6 +57,24 @@ def test_a_summary_is_made_again_at_another_rate(agent: OpenAgent, session: NewS
     assert made.record["compression_rate"] == 0.5
     assert made.record["summary_chars"] > old["summary_chars"]
     assert [each.origin for each in one.summary_versions(talked, 1)] == ["auto", "regenerated"]
+
+
+def test_a_summary_that_was_stopped_while_it_was_made_replaces_nothing(agent: OpenAgent, session: NewSession) -> None:
+    stop = threading.Event()
+
+    def summary(messages: list[BaseMessage]) -> str:
+        if remaking:
+            stop.set()
+        return summarising(messages)
+
+    remaking: list[bool] = []
+    one = agent(utility=summary)
+    talked = session(one)
+    talk(one, talked, range(1, 5))
+    remaking.append(True)
+    with pytest.raises(Stopped):
+        one.remake_summary(talked, 1, 0.5, stop=stop)
+    assert [each.origin for each in one.summary_versions(talked, 1)] == ["auto"]
 
 
 def test_what_an_edit_loses_is_noted(agent: OpenAgent, session: NewSession) -> None:

@@ -19,10 +19,12 @@ from playwright.sync_api import Locator, Page, expect
 
 import settings
 from tests.stub.reply import Reply, called, failed, said
+from tests.stub.upstream import Upstream
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
 REPEATED = 6
+SLOW, SLOW_SECONDS = "느리게요약될", 4.0
 MARKDOWN = """**압축률(0.3)**은 30%입니다. **“공개 문서”**는 10~20개, 30~40개입니다. 값은 $5에서 $10 사이입니다.
 
 | 항목 | 값 |
@@ -46,11 +48,12 @@ LONG = "이 답변은 한 단어씩 천천히 도착하는 긴 답변입니다. 
 
 @dataclass(frozen=True)
 class App:
-    """A running app: where it is, and what it has written."""
+    """A running app: where it is, what it has written, and the stub it asks."""
 
     url: str
     log: Path
     pid: int = 0
+    upstream: Upstream | None = None
 
     def complaints(self) -> list[str]:
         """Lines of the log that nobody expects."""
@@ -110,6 +113,8 @@ def answer(body: dict[str, object]) -> Reply:
     material = "\n".join(str(each.get("content")) for each in messages[:2])
     if "<memory>" in material and "<dialogue>" in material:
         return said(folded(material))
+    if SLOW in material and "tools" not in body:
+        return said("사용자와 AI가 여행 이야기를 나눔.").but(silence=60 if "아주" in material else SLOW_SECONDS)
     last = messages[-1]
     text = str(last.get("content"))
     question = text.rsplit("\n", 1)[-1] if last["role"] == "user" else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +26,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
         settings = {"OPENAI_BASE_URL": upstream.url, "OPENAI_API_KEY": "x", "GIEOK_MODEL_RETRIES": "0"}
         settings["GIEOK_TITLES"] = "false"
         with started(tmp_path_factory.mktemp("app"), **settings) as running:
-            yield running
+            yield replace(running, upstream=upstream)
 
 
 @pytest.fixture

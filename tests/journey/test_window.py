@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, messages_to_dict
 from playwright.sync_api import Browser, expect
 
 from graph.state import SummaryRecord
 from settings import load
 from store import Finished, Store
-from tests.journey.application import App, Person, answer, started
+from tests.journey.application import SLOW, App, Person, answer, started
 from tests.journey.conftest import Visit
-from tests.stub.upstream import Upstream
+from tests.stub.upstream import Request, Upstream
 
 pytestmark = pytest.mark.browser
 
@@ -21,13 +25,15 @@ LONG = "여행의 예산은 500,000원이고 3월 5일에 부산에서 떠나 �
 SUMMARY = "3월 5일 부산에서 제주로 사흘, 예산 500,000원."
 
 
-def talked(app: App) -> str:
+def talked(app: App, said: str = "여행") -> str:
     """A session of four finished turns with the summary of three, written into the app's store."""
     store = Store(load(data_dir=app.log.parent / "data").database)
     session = store.create_session("ko", 0.3).id
     for number in range(1, 5):
-        store.accept_turn(session, f"{number}번째 여행 질문입니다")
-        store.finish_turn(session, number, Finished("done", answer=LONG))
+        asked = f"{number}번째 {said} 질문입니다"
+        store.accept_turn(session, asked)
+        messages = messages_to_dict([HumanMessage(asked), AIMessage(LONG)])
+        store.finish_turn(session, number, Finished("done", answer=LONG, messages=messages))
     record = SummaryRecord(
         thread_id=session,
         turns=[1, 2, 3],
@@ -40,6 +46,27 @@ def talked(app: App) -> str:
     store.ledger.add(session, [1, 2, 3], 0.3, "active", record=record, kept=["500,000원"], lost=["사흘"])
     store.close()
     return session
+
+
+def requests(app: App) -> list[Request]:
+    """The calls of the model so far."""
+    assert app.upstream is not None
+    return list(app.upstream.requests)
+
+
+@contextmanager
+def stored(app: App) -> Iterator[Store]:
+    """The app's store, read from here."""
+    store = Store(load(data_dir=app.log.parent / "data").database)
+    yield store
+    store.close()
+
+
+def until(holds: Callable[[], bool], seconds: float = 20) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.1)
+    return holds()
 
 
 def shut(person: Person) -> None:
@@ -81,6 +108,58 @@ def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None
     expect(window).to_contain_text("압축률 0.35")
 
 
+def test_a_summary_that_is_being_made_again_is_stopped_by_closing_its_window(visit: Visit, app: App) -> None:
+    session = talked(app, f"아주 {SLOW}")
+    person, asked = visit(path=f"/?s={session}"), requests(app)
+    person.panel.get_by_role("button", name="원문과 비교·수정").click()
+    window = person.page.get_by_role("dialog")
+    window.get_by_role("button", name="이 압축률로 다시 요약").click()
+    expect(window.get_by_role("button", name="중지")).to_be_visible(timeout=20_000)
+    shut(person)
+    (call,) = requests(app)[len(asked) :]
+    assert call.gone.wait(20)
+    with stored(app) as store:
+        assert [each.origin for each in store.ledger.versions(session, 1)] == ["auto"]
+    person.panel.get_by_role("button", name="원문과 비교·수정").click()
+    expect(window.get_by_role("button", name="이 압축률로 다시 요약")).to_be_enabled(timeout=20_000)
+
+
+def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile(visit: Visit, app: App) -> None:
+    session = talked(app)
+    person = visit(path=f"/?s={session}")
+    person.ask(f"{SLOW} 다섯 번째 이야기입니다", 5)
+    person.ask(f"{SLOW} 여섯 번째 이야기입니다", 6)
+    person.panel.get_by_role("button", name="원문과 비교·수정").click()
+    window = person.page.get_by_role("dialog")
+    window.get_by_text("요약 고치기").first.click()
+    window.get_by_role("textbox").press_sequentially("쓰고 있는 요약")
+    with stored(app) as store:
+        assert until(lambda: [each.turns for each in store.ledger.summaries(session)] == [[1, 2, 3], [4, 5, 6]])
+    person.page.wait_for_timeout(1500)  # what would close the window comes with the next look
+    assert "쓰고 있는 요약" in window.get_by_role("textbox").input_value()
+    window.get_by_role("button", name="저장").click()
+    expect(window).to_contain_text("직접 고침", timeout=20_000)
+    expect(window.locator(".gieok-marked").nth(1)).to_contain_text("쓰고 있는 요약")
+    shut(person)
+    expect(person.panel).to_contain_text("사용자와 AI가 여행 이야기를 나눔", timeout=20_000)
+
+
+def test_the_drawer_on_a_phone_works_and_stays_while_an_answer_runs_and_after_it(visit: Visit, app: App) -> None:
+    person = visit(width=390, height=844, path=f"/?s={talked(app)}")
+    person.say("천천히 답해 줘")
+    expect(person.live).to_contain_text("이 답변은", timeout=20_000)
+    person.page.get_by_role("button", name="요약 패널").click()
+    drawer = person.page.get_by_role("dialog")
+    expect(drawer).to_contain_text("[1-3턴 요약]", timeout=20_000)
+    drawer.get_by_role("tab", name="컨텍스트").click()
+    expect(drawer).to_contain_text("첫 답변 뒤에", timeout=5_000)
+    expect(person.live).to_have_count(1)
+    expect(person.answer(5)).to_have_count(1, timeout=60_000)
+    expect(drawer).to_contain_text("6턴에 담길 것", timeout=20_000)
+    shut(person)
+    expect(person.answer(5)).to_be_visible()
+
+
 def test_two_answers_are_compared_side_by_side_and_nothing_is_kept(visit: Visit, app: App) -> None:
     person = visit(path=f"/?s={talked(app)}")
     person.panel.get_by_role("tab", name="컨텍스트").click()
@@ -93,6 +172,26 @@ def test_two_answers_are_compared_side_by_side_and_nothing_is_kept(visit: Visit,
     shut(person)
     expect(person.answer(4)).to_be_visible()
     expect(person.answer(5)).to_have_count(0)
+
+
+def test_a_comparison_is_stopped_by_its_button_and_by_closing_its_window(visit: Visit, app: App) -> None:
+    person, asked = visit(path=f"/?s={talked(app)}"), requests(app)
+    person.panel.get_by_role("tab", name="컨텍스트").click()
+    person.panel.get_by_role("button", name="비교하기").click()
+    window = person.page.get_by_role("dialog")
+    window.get_by_role("textbox").fill("아주 천천히 답해 줘")
+    window.get_by_role("textbox").press("Control+Enter")
+    window.get_by_role("button", name="두 답변 받기").click()
+    expect(window.get_by_text("이 답변은")).to_have_count(2, timeout=30_000)
+    window.get_by_role("button", name="중지").click()
+    expect(window.get_by_role("button", name="중지")).to_have_count(0, timeout=10_000)
+    expect(window.get_by_text("이 답변은")).to_have_count(2)
+    assert all(call.gone.wait(10) for call in requests(app)[len(asked) :])
+    asked = requests(app)
+    window.get_by_role("button", name="두 답변 받기").click()
+    assert until(lambda: len(requests(app)) - len(asked) == 2)
+    shut(person)
+    assert all(call.gone.wait(10) for call in requests(app)[len(asked) :])
 
 
 def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:
