@@ -105,7 +105,7 @@ def _draw_import(view: View) -> None:
             window.shut()
             show(made.sessions[0])
             st.session_state[IMPORTED] = made
-            return
+            st.rerun()
         st.warning(plain(_imported(words, made)), icon=":material/info:")
 
 
