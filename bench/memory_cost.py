@@ -1,19 +1,29 @@
-"""What long-term memory costs: calls, tokens and money of sessions of 20, 50 and 100 turns (copilot-rag.md §7)."""
+"""What long-term memory costs, beside answers and looking things up in documents: calls, tokens and money of sessions
+of 20, 50 and 100 turns (copilot-rag.md §7)."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import time
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench import memory_recall
 from bench import models as bench_models
 from bench.memory_recall import Cost, planted, play
+from graph.agent import open_agent
 from graph.turns import CHUNK
 from memory.state import SHORT_TURNS
 from model.modelset import ModelSet
 from model.price import usd
+from retrieval.batch import first_run
+from settings import load
 from text.language import Language
 
+QUESTIONS = Path(__file__).parent / "data" / "rag.jsonl"
 SESSIONS = (20, 50, 100)
 PRICED = "gpt-5-nano"
 """Whose price the specification takes."""
@@ -34,22 +44,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of this bench."""
     parser.add_argument("--turns", type=int, default=60, help="turns of the conversation that is measured")
     parser.add_argument("--language", choices=memory_recall.LANGUAGES, default="ko", help="its language")
+    parser.add_argument("--look-ups", type=int, default=4, help="questions that are looked up in the documents")
     parser.add_argument("--price", default=PRICED, help="model whose price is taken")
     bench_models.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """Tokens of a fold, a summary and an answer as measured, and what sessions of these lengths come to."""
-    return measure(bench_models.models(args), args.language, args.turns, args.price)
+    models = bench_models.models(args)
+    looked_up = look_up(models, args.language, args.look_ups) if args.look_ups else None
+    return measure(models, args.language, args.turns, args.price, looked_up)
 
 
-def measure(models: ModelSet, language: Language, turns: int, price: str) -> dict[str, object]:
-    """The figures of one conversation."""
+def measure(
+    models: ModelSet, language: Language, turns: int, price: str, looked_up: Work | None = None
+) -> dict[str, object]:
+    """The figures of one conversation; ``looked_up``: «Rerank + sufficiency» of §7.2, which every turn has there."""
     played = play(models, language, planted(language)[:turns])
     works = [
         Work("fold", pieces("fold", turns + 1), played.folds),
         Work("summary", pieces("summary", turns + 1), played.summaries),
         Work("answer", turns, played.answers),
+        *([looked_up] if looked_up else []),
     ]
     return {
         "model": models.name,
@@ -58,6 +74,23 @@ def measure(models: ModelSet, language: Language, turns: int, price: str) -> dic
         "work": [_each(work) for work in works],
         "sessions": [_session(works, length, price) for length in SESSIONS],
     }
+
+
+def look_up(models: ModelSet, language: Language, count: int) -> Work:
+    """So many answerable questions looked up in the product's own documents: what reranking and judging take."""
+    rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines() if line.strip()]
+    mine = [row["question"] for row in rows if (row["kind"], row["language"]) == ("answer", language)][:count]
+    with TemporaryDirectory(prefix="gieok-bench-") as folder:
+        chosen = load(data_dir=Path(folder), memory=False, titles=False, retrieval=True)
+        with closing(open_agent(chosen, lambda: models)) as agent:
+            assert agent.library is not None
+            first_run(agent.library)
+            began = time.monotonic()
+            found = [agent.library.look_up(question, models, language) for question in mine]
+            seconds = time.monotonic() - began
+    calls = sum(step.judgement is not None for each in found for step in each.trace)
+    tokens = sum(each.prompt_tokens for each in found), sum(each.answer_tokens for each in found)
+    return Work("look_up", len(found), Cost(calls, *tokens, seconds))
 
 
 def pieces(name: str, turns: int) -> int:

@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage
 
 from bench import memory_cost
 from bench.context import excerpt
-from bench.memory_recall import Fact, holds, measure, planted, scores
+from bench.memory_recall import Cost, Fact, holds, measure, planted, scores
 from model import scripted
 from tests.graph.recalling import folding
 
@@ -61,7 +61,11 @@ def test_the_bench_runs_over_a_scripted_model() -> None:
 
 
 def test_the_cost_of_sessions_comes_from_measured_tokens() -> None:
-    result: dict[str, Any] = memory_cost.measure(scripted.models(utility=writing), "en", 12, "gpt-5-nano")
+    looked_up = memory_cost.Work("look_up", 2, Cost(3, 3000, 600, 4.0))
+    result: dict[str, Any] = memory_cost.measure(scripted.models(utility=writing), "en", 12, "gpt-5-nano", looked_up)
+    assert [each["work"] for each in result["work"]] == ["fold", "summary", "answer", "look_up"]
+    assert (result["work"][-1]["prompt_tokens"], result["work"][-1]["calls"]) == (1500, 1.5)
+    assert (result["sessions"][0]["look_up_calls"], result["sessions"][0]["look_up_tokens"]) == (30, 36_000)
     fold, *_ = result["work"]
     assert (fold["measured"], fold["calls"]) == (2, 1.0)
     assert fold["prompt_tokens"] > 100
