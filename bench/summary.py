@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def over(self) -> bool:
-        """Whether it is longer than the issue allows."""
+        """Whether it is longer than a summary may be."""
         made = self.made
         return made is not None and self.target > SMALL and made.record["summary_chars"] > SLACK * self.target
 

@@ -306,7 +306,7 @@ def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], m
 
 
 def _fault(source: Source, written: _Written, made: Folded, helped: bool) -> str:
-    """Why this must not replace the memory (issue «Judged write path»); '' when it may.
+    """Why this must not replace the memory; '' when it may.
 
     ``helped``: the model is a small one, and code has copied what it could of what the notes lacked.
     """

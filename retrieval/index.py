@@ -1,4 +1,4 @@
-"""The index of vectors: a small Protocol, and FAISS behind it (issue «Index», «Pluggable»).
+"""The index of vectors: a small Protocol, and FAISS behind it.
 
 FAISS: exact inner product over half-precision vectors up to ``IVF_FROM`` passages; above, inverted lists, of which at
 most the nearest ``PROBES`` are searched. Vectors of 16 bits need half the room and find the same. No pickle anywhere.

@@ -1,4 +1,4 @@
-"""Files into text: one reader per kind, each file's own faults told by name (issue «Load»).
+"""Files into text: one reader per kind, each file's own faults told by name.
 
 Everything becomes Markdown with its headings, so that splitting is written once. Only this file knows the libraries.
 """

@@ -1,4 +1,4 @@
-"""The index on PostgreSQL with pgvector, for more than one machine (issue «Pluggable»).
+"""The index on PostgreSQL with pgvector, for more than one machine.
 
 Vectors of 16 bits in one table, changed in the same transaction as the rows; HNSW makes it quick.
 """

@@ -1,4 +1,4 @@
-"""Searching one revision: dense and lexical candidates, fused, as hits (issue «Search»)."""
+"""Searching one revision: dense and lexical candidates, fused, as hits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text into sections and passages (issue «Split»).
+"""Text into sections and passages.
 
 A section is what stands under one heading, with the path of headings above it. A long one becomes several passages,
 cut between paragraphs, list items and sentences; a table or a code block stays whole, also inside a list item or a

@@ -30,7 +30,7 @@ from tests.memory.conftest import free_port, valkey
 from tests.process import end, start
 
 PATH_SECONDS = 0.3
-"""What a user may wait for Redis in a turn, all in all (issue «Redis down»)."""
+"""What a user may wait for Redis in a turn, all in all."""
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from memory.address import Client
 from memory.link import USER_SECONDS, Link
 
 LIMIT = 0.3
-"""Seconds that a user may wait for Redis (issue «Redis down»)."""
+"""Seconds that a user may wait for Redis."""
 
 
 def test_a_sentinel_address_names_hosts_service_and_database() -> None:
