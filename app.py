@@ -18,6 +18,7 @@ from component.failure import draw_error, retry_button
 from component.follow import follow, follow_documents, watch
 from component.header import draw_header
 from component.help import draw_help
+from component.markdown import plain
 from component.menu import open_asked
 from component.options import draw_options
 from component.page import open_page
@@ -48,7 +49,11 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
 
 def main() -> None:
     """One run of the page."""
-    said = words()
+    try:
+        said = words()
+    except GieokError as error:  # a setting that cannot be read: nobody knows which language is wanted
+        st.error(plain(str(error)))
+        return
     open_page(said)
     try:
         draw(current(said))

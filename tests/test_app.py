@@ -561,3 +561,13 @@ def test_a_page_opened_in_mid_answer_stays_until_it_is_complete(serve: Serve) ->
     at = page(s=session)
     assert resource.jobs().of(session) is None
     assert "느린 답이 천천히 왔습니다" in texts(at)
+
+
+def test_a_setting_that_cannot_be_read_is_named_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as environment:
+        environment.setenv("GIEOK_PORT", "eighty")
+        settings.current.cache_clear()
+        at = page().run()
+    settings.current.cache_clear()
+    assert not at.exception
+    assert "eighty" in at.error[0].value
