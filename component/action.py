@@ -11,8 +11,7 @@ from component import resource
 from component.copy import copy_button
 from component.markdown import plain
 from component.overflow import Item, draw_overflow
-from component.view import View, show, tell
-from errors import GieokError
+from component.view import View, show, trying
 from store import Turn
 from store.tree import Alternatives
 
@@ -100,10 +99,7 @@ def _draw_versions(view: View, versions: Alternatives, busy: bool) -> None:
 
 
 def _switch(session: str, number: int, branch: int) -> None:
-    try:
-        resource.agent().switch(session, number, branch)
-    except GieokError as error:
-        tell(error)
+    trying(partial(resource.agent().switch, session, number, branch))
 
 
 def _fork(turn: Turn) -> None:
@@ -148,8 +144,5 @@ def _note(turn: Turn, key: str) -> None:
 
 
 def _keep(turn: Turn, feedback: dict[str, Any]) -> None:
-    try:
-        store = resource.agent().store
-        store.set_feedback(turn.session_id, turn.number, feedback.get("thumb"), str(feedback.get("note") or ""))
-    except GieokError as error:
-        tell(error)
+    thumb, note = feedback.get("thumb"), str(feedback.get("note") or "")
+    trying(partial(resource.agent().store.set_feedback, turn.session_id, turn.number, thumb, note))

@@ -14,8 +14,7 @@ from component.catalogue import Words
 from component.markdown import plain, short
 from component.overflow import Item, draw_overflow
 from component.session import moment
-from component.view import View, tell
-from errors import GieokError
+from component.view import View, trying
 from retrieval import Document, Library
 from retrieval.change import UPLOAD
 
@@ -149,15 +148,8 @@ def _draw_delete(view: View, library: Library, document: Document) -> None:
 
 def _delete(library: Library, document: Document) -> None:
     _leave()
-    _change(partial(library.remove, document.id))
+    trying(partial(library.remove, document.id))
 
 
 def _leave() -> None:
     st.session_state.pop(ASKED, None)
-
-
-def _change(action: partial[None]) -> None:
-    try:
-        action()
-    except GieokError as error:
-        tell(error)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from component.view import tell
-from errors import GieokError
+from component.view import trying
 
 
 class Item(NamedTuple):
@@ -36,8 +35,5 @@ def draw_overflow(key: str, choices: Mapping[str, Item], *, upright: bool = Fals
 
 def _chosen(key: str, choices: Mapping[str, Item]) -> None:
     chosen = choices.get(str(st.session_state.get(key)))
-    try:
-        if chosen is not None:
-            chosen.do()
-    except GieokError as error:
-        tell(error)
+    if chosen is not None:
+        trying(chosen.do)

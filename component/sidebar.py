@@ -15,8 +15,7 @@ from component.model_status import draw_model
 from component.options import ask_options
 from component.session import age, ask_import, draw_imported, draw_session_menu, moment
 from component.trash import draw_entry, draw_undo
-from component.view import LANGUAGE, RATE_NEW, View, show, show_documents, tell
-from errors import GieokError
+from component.view import LANGUAGE, RATE_NEW, View, show, show_documents, trying
 
 PAGE = 30
 TITLE_CHARS = 34
@@ -117,12 +116,8 @@ def _draw_rate(view: View) -> None:
 
 
 def _set_rate(view: View, key: str) -> None:
-    if view.session_id is None:
-        return
-    try:
-        view.store.set_rate(view.session_id, float(st.session_state[key]))
-    except GieokError as error:
-        tell(error)
+    if view.session_id is not None:
+        trying(partial(view.store.set_rate, view.session_id, float(st.session_state[key])))
 
 
 def _draw_model(view: View) -> DeltaGenerator:

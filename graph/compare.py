@@ -11,21 +11,17 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from langchain_core.messages import AnyMessage
-from langchain_core.tools import BaseTool
 
 from graph import memory
-from graph.context import Prompt, build, message_tokens
-from graph.documents import offered
+from graph.context import Prompt, message_tokens
 from graph.engine import Engine
+from graph.preview import next_prompt
 from graph.rebuild import made as state_of
 from graph.rebuild import messages_of
 from graph.report import ContextReport
-from graph.runtime import TurnContext
 from graph.state import SummaryRecord
 from graph.summary import make
-from graph.system import system_prompt
 from graph.turns import covered, question
-from model import decide
 from model.modelset import ModelSet
 from model.price import usd
 from model.stream import stream
@@ -106,26 +102,8 @@ def _prompt(
     records = _records(engine, session, variant, models, stop)
     raw = engine.store.turns_between(session.id, covered(records) + 1, session.turn_count)
     messages = [message for turn in raw for message in messages_of(turn)]
-    context = TurnContext(models, engine.settings)
-    remembered, tools = memory.before(engine, session, models, number), _tools(engine, session, number)
-    return build(
-        [*messages, question(clean(text), number, session.id)],
-        records,
-        number,
-        language=session.language,
-        system=system_prompt(session.language, tools, calls=models.decide is None),
-        count=models.count,
-        exact=models.exact,
-        limits=context.limits(),
-        changing=(*memory.parts(remembered, engine, session.language), *engine.changing(session)),
-        history_tokens=session.history_tokens,
-        beside=decide.form_tokens(models, tools),
-    )
-
-
-def _tools(engine: Engine, session: Session, number: int) -> list[BaseTool]:
-    """The tools that a turn would have, for the prompt's sake."""
-    return [*engine.tools, *memory.tools(engine, session, number), *offered(engine)]
+    asked = [*messages, question(clean(text), number, session.id)]
+    return next_prompt(engine, session, models, asked, records, memory.before(engine, session, models, number))
 
 
 def _records(

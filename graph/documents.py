@@ -33,7 +33,7 @@ from retrieval.batch import NICE, first_run
 from retrieval.kind import asked_for
 from retrieval.library import Library
 from retrieval.lookup import LookUp
-from retrieval.loop import CALLS, look_up
+from retrieval.loop import CALLS
 from retrieval.tool import LEANING_WORDS, NAME, result, tool
 from settings import Settings
 
@@ -99,21 +99,12 @@ class Search:
 
         Raises ``ToolException`` when none is left, ``Stopped``, and what the library raises.
         """
-        left, models, settings = CALLS - self._calls, self._models, self._settings
+        left, models = CALLS - self._calls, self._models
         if left <= 0:
             said = f"The documents were searched {CALLS} times for this question."
             raise ToolException(f"{said} Answer from what was found, or say that it is not in them.")
-        found = look_up(
-            self._library,
-            query,
-            models,
-            self._language,
-            kind=asked_for(self._question or query),
-            stop=self._stop,
-            budget=settings.budget_retrieval,
-            menu=settings.menu,
-            calls=left,
-        )
+        kind = asked_for(self._question or query)
+        found = self._library.look_up(query, models, self._language, self._stop, kind=kind, calls=left)
         self._calls += found.calls
         judged = sum(bool(step.prompt_tokens) for step in found.trace)
         if judged:

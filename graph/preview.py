@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import cast
@@ -10,7 +11,7 @@ from langchain_core.messages import AnyMessage
 
 from graph import memory
 from graph.chunk import chunk_messages
-from graph.context import build
+from graph.context import Prompt, build
 from graph.documents import offered
 from graph.engine import Engine
 from graph.node.summary import MOST_DUE, leaving
@@ -20,7 +21,9 @@ from graph.runtime import TurnContext
 from graph.state import ChatState, SummaryRecord
 from graph.system import system_prompt
 from graph.turns import closing, due_chunks, question
+from memory import MemoryView
 from model import decide
+from model.modelset import ModelSet
 from store import Session
 
 
@@ -43,21 +46,35 @@ def preview(engine: Engine, session_id: str) -> Preview:
     remembered = memory.before(engine, session, models, number)
     turn = TurnContext(models, engine.settings, unfolded=memory.unfolded(remembered))
     records, making = _due(engine, session, messages, list(state["summary_history"]))
+    kept = records[len(leaving(records, turn)) :]
+    return Preview(next_prompt(engine, session, models, messages, kept, remembered).report, making)
+
+
+def next_prompt(
+    engine: Engine,
+    session: Session,
+    models: ModelSet,
+    messages: Sequence[AnyMessage],
+    records: Sequence[SummaryRecord],
+    remembered: MemoryView | None,
+) -> Prompt:
+    """The prompt that the next turn of a session would have, made of these messages and summaries and what memory
+    holds. Raises ``ContextTooLong``."""
+    number = session.turn_count + 1
     tools = [*engine.tools, *memory.tools(engine, session, number), *offered(engine)]
-    prompt = build(
+    return build(
         messages,
-        records[len(leaving(records, turn)) :],
+        records,
         number,
         language=session.language,
         system=system_prompt(session.language, tools, calls=models.decide is None),
         count=models.count,
         exact=models.exact,
-        limits=turn.limits(),
+        limits=TurnContext(models, engine.settings).limits(),
         changing=(*memory.parts(remembered, engine, session.language), *engine.changing(session)),
         history_tokens=session.history_tokens,
         beside=decide.form_tokens(models, tools),
     )
-    return Preview(prompt.report, making)
 
 
 def _state(engine: Engine, session: Session) -> ChatState:

@@ -87,7 +87,7 @@ def make(
         prompt_tokens=talk.prompt_tokens,
         answer_tokens=talk.answer_tokens,
         calls=talk.calls,
-        model=models.name,
+        model=models.side_name,
     )
     if reason := _fault(source, written, made, models.constrained):
         raise source.rejected(reason, cost(made))

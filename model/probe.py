@@ -31,7 +31,7 @@ class Listed:
 def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
     """The models at ``url`` (up to and including ``/v1``). Raises ``Refused``. ``timeout`` in seconds."""
     try:
-        answer = _get(f"{url}/models", key, timeout)
+        answer = _asked("GET", f"{url}/models", key, timeout)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Refused(url, None) from error
     if answer.status_code != 200:
@@ -49,7 +49,7 @@ def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
     root = url.removesuffix("/v1")
     for page in ("/props", "/api/v0/models", "/api/ps"):
         try:
-            answer = _get(root + page, key, timeout)
+            answer = _asked("GET", root + page, key, timeout)
         except (httpx2.HTTPError, httpx2.InvalidURL):
             return None
         said = _json(answer) if answer.status_code == 200 else {}
@@ -63,24 +63,20 @@ def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
 
 def takes_tools(url: str, key: str, model: str, timeout: float) -> bool | None:
     """Whether the model calls tools by itself, as Ollama says (POST /api/show «capabilities»); None: not known."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        page = f"{url.removesuffix('/v1')}/api/show"
-        answer = httpx2.post(page, json={"model": model}, headers=headers, timeout=timeout, trust_env=not _here(page))
+        answer = _asked("POST", f"{url.removesuffix('/v1')}/api/show", key, timeout, json={"model": model})
     except (httpx2.HTTPError, httpx2.InvalidURL):
         return None
     able = _json(answer).get("capabilities") if answer.status_code == 200 else None
     return "tools" in able if isinstance(able, list) else None
 
 
-def _get(url: str, key: str, timeout: float) -> httpx2.Response:
+def _asked(method: str, url: str, key: str, timeout: float, json: dict[str, Any] | None = None) -> httpx2.Response:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx2.get(url, headers=headers, timeout=timeout, follow_redirects=True, trust_env=not _here(url))
-
-
-def _here(url: str) -> bool:
-    """Whether the address is this machine, so that no proxy is to be asked."""
-    return httpx2.URL(url).host in ("127.0.0.1", "localhost", "::1")
+    here = httpx2.URL(url).host in ("127.0.0.1", "localhost", "::1")
+    return httpx2.request(
+        method, url, json=json, headers=headers, timeout=timeout, follow_redirects=method == "GET", trust_env=not here
+    )
 
 
 def _json(answer: httpx2.Response) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from retrieval.document import DocType, Document, Filters, Hit, Passage, Section
 from retrieval.embed import Embedder, embedder
 from retrieval.fuse import nearness
 from retrieval.lookup import LookUp
-from retrieval.loop import look_up
+from retrieval.loop import CALLS, look_up
 from retrieval.pgvector import index
 from retrieval.row import digest
 from retrieval.search import View
@@ -215,14 +215,27 @@ class Library:
         stop: threading.Event | None = None,
         *,
         filters: Filters | None = None,
+        kind: Filters | None = None,
+        calls: int = CALLS,
     ) -> LookUp:
         """Finds passages to answer from, by the loop of copilot-rag.md §4; ``language`` None: the question's.
+        ``filters``, ``kind``, ``calls``: see ``retrieval.loop.look_up``.
 
         Raises ``Stopped`` when ``stop`` was set, and what the class says; a judge that fails is told in the trace.
         """
         spoken = language or detect(question)
-        budget, menu = self._settings.budget_retrieval, self._settings.menu
-        return look_up(self, question, models, spoken, filters=filters, stop=stop, budget=budget, menu=menu)
+        return look_up(
+            self,
+            question,
+            models,
+            spoken,
+            filters=filters,
+            kind=kind,
+            stop=stop,
+            budget=self._settings.budget_retrieval,
+            menu=self._settings.menu,
+            calls=calls,
+        )
 
     @property
     def folder(self) -> Path:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from platformdirs import user_cache_dir
@@ -42,6 +42,30 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.current.cache_clear()
     yield
     settings.current.cache_clear()
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """For tests of the page: no agent, no models, no running turns of an earlier test."""
+    import streamlit as st
+
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Puts scripted models behind the page: ``chat`` a list of answers or a function of the messages."""
+    from model import resolve, scripted
+
+    def put(chat: Any = lambda messages: "네, 알겠습니다.", **fields: Any) -> None:
+        def models(*_: Any, **__: Any) -> Any:
+            return scripted.models(scripted.ScriptedModel(chat, **fields), lambda _: "사용자와 AI가 인사를 나눔.")
+
+        monkeypatch.setattr(resolve, "models", models)
+
+    return put
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from langchain_core.messages import AIMessage, BaseMessage
 from streamlit.testing.v1 import AppTest
 
@@ -26,14 +25,7 @@ from store import Store
 APP = str(Path(__file__).parent.parent / "app.py")
 Answer = str | AIMessage | BaseException
 Serve = Callable[..., None]
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """No agent, no models, no running turns of an earlier test."""
-    st.cache_resource.clear()
-    yield
-    st.cache_resource.clear()
+pytestmark = pytest.mark.usefixtures("fresh")
 
 
 @pytest.fixture

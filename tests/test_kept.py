@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,33 +12,11 @@ from streamlit.testing.v1 import AppTest
 from component import resource
 from errors import DiskFull, KeyRejected, SummaryRejected
 from graph.finish import plain_error
-from model import resolve
-from model.scripted import ScriptedModel
-from model.scripted import models as scripted
 from store import Finished, Session, Store
-from tests.test_app import filled, page, say, session_of, store, summarised, texts
+from tests.test_app import filled, page, say, session_of, store, texts
 from tests.test_stress import fill_disk
 
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """No agent, no models, no running turns of an earlier test."""
-    st.cache_resource.clear()
-    yield
-    st.cache_resource.clear()
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Puts scripted models behind the page."""
-
-    def put(chat: Any = lambda messages: "네, 알겠습니다.", **fields: Any) -> None:
-        def models(*_: Any, **__: Any) -> Any:
-            return scripted(ScriptedModel(chat, **fields), summarised)
-
-        monkeypatch.setattr(resolve, "models", models)
-
-    return put
+pytestmark = pytest.mark.usefixtures("fresh")
 
 
 def restart() -> None:

@@ -9,40 +9,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import streamlit as st
 from langchain_core.messages import BaseMessage
 from sqlalchemy import event
 from streamlit.testing.v1 import AppTest
 
 from component import resource
 from graph.event import Token
-from model import resolve
-from model.scripted import ScriptedModel
-from model.scripted import models as scripted
-from tests.test_app import add_summary, filled, page, say, session_of, store, summarised, texts
+from tests.test_app import add_summary, filled, page, say, session_of, store, texts
 
+pytestmark = pytest.mark.usefixtures("fresh")
 SLOW = "느린 답이 천천히 옵니다 "
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """No agent, no models, no running turns of an earlier test."""
-    st.cache_resource.clear()
-    yield
-    st.cache_resource.clear()
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Puts scripted models behind the page."""
-
-    def put(chat: Any = lambda messages: "네, 알겠습니다.", **fields: Any) -> None:
-        def models(*_: Any, **__: Any) -> Any:
-            return scripted(ScriptedModel(chat, **fields), summarised)
-
-        monkeypatch.setattr(resolve, "models", models)
-
-    return put
 
 
 @pytest.fixture

@@ -22,9 +22,10 @@ from retrieval import Library, library
 from tests.journey.library import REFUND, judgement
 from tests.retrieval import file
 from tests.retrieval.conftest import Words
-from tests.test_app import Serve, fresh, page, say, serve, session_of, store, texts
+from tests.test_app import Serve, page, say, serve, session_of, store, texts
 
-__all__ = ["fresh", "serve"]
+__all__ = ["serve"]
+pytestmark = pytest.mark.usefixtures("fresh")
 QUESTION = "환불은 며칠 안에 신청하나요?"
 FILES = [
     ("환불.md", REFUND.encode(), "text/markdown"),
