@@ -84,7 +84,7 @@ def _draw(view: View, prefix: str = "") -> Panel:
     """The tabs; only the open one is drawn."""
     words = view.words
     names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "trace")]
-    tabs = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change="rerun")
+    tabs = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change=_keep_typed, args=(prefix,))
     summaries, memory, context, trace = tabs
     folding = bool(memory.open) and folds(view)
     if memory.open:
@@ -102,6 +102,16 @@ def _draw(view: View, prefix: str = "") -> Panel:
         return Panel(view, None, None, prefix, bool(memory.open), folding)
     with summaries:
         return _draw_summaries(view, prefix)
+
+
+def _keep_typed(prefix: str) -> None:
+    """What was typed in a tab is told to the browser anew when the tab comes back: it forgets fields it does not show.
+
+    Streamlit does so by itself too, but not when the tab comes back while the page is still being drawn.
+    """
+    for key, value in st.session_state.items():
+        if isinstance(value, str) and str(key).startswith((f"{prefix}memory-", f"{prefix}entity-")):
+            st.session_state[key] = value
 
 
 def _draw_summaries(view: View, prefix: str) -> Panel:

@@ -60,6 +60,8 @@ def _draw_card(words: Words, summary: Summary) -> None:
     st.text(shown(str(record["summary"])), width="stretch")
     if summary.lost:
         st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=_lost(words, summary.lost)))}]")
+    if summary.origin == "extracted":
+        st.caption(f":material/format_quote: {words('summary.extracted')}")
     if summary.status == "ready":
         st.caption(f":material/bolt: {words('summary.ahead')}")
     elif summary.status == "retired":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from errors import GieokError, SessionUnknown
 from graph.chunk import chunk_messages, ledger_fields
@@ -62,8 +63,9 @@ def _work(engine: Engine, session: Session, chunk: list[int], state: ChatState) 
         if not _wanted(engine, session, chunk) or ledger.ready(session.id, chunk, rate):
             return
         try:
-            models = engine.models()
-            made = make(messages, chunk, thread_id=session.id, rate=rate, models=models, language=language, stop=stop)
+            write = partial(make, messages, chunk, thread_id=session.id, rate=rate, language=language)
+            again = partial(ledger.failed, session.id, chunk, branch)
+            made = write(models=engine.models(), stop=stop, again=again)
             ledger.add(session.id, chunk, rate, "ready", branch=branch, ahead=True, **ledger_fields(made))
             _submit(engine, session, [number + CHUNK for number in chunk], state)
         except SessionUnknown:  # deleted meanwhile

@@ -21,6 +21,7 @@ def ledger_fields(made: Made) -> dict[str, Any]:
     return {
         "record": made.record,
         "model": made.model,
+        "origin": made.origin,
         "prompt_tokens": made.prompt_tokens,
         "answer_tokens": made.answer_tokens,
         "seconds": made.seconds,

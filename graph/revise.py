@@ -73,7 +73,7 @@ def _source(engine: Engine, old: Summary) -> dict[str, Any]:
 
 def _replace(engine: Engine, old: Summary, made: Made, rate: float, origin: str) -> Summary:
     with engine.lock.hold(old.session_id):
-        fields = ledger_fields(made)
-        engine.store.ledger.replace(old.session_id, old.turns, rate, old.status, origin=origin, **fields)
+        fields = ledger_fields(made) | {"origin": origin}
+        engine.store.ledger.replace(old.session_id, old.turns, rate, old.status, **fields)
         engine.store.revise(old.session_id)
     return _current(engine, old.session_id, old.turns[0])

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
+from errors import ContextTooLong, ModelOutputError, RequestRejected
 from graph import draft
 from graph.context import past
 from graph.source import SLACK, SMALL, Source
 from graph.state import SummaryRecord
 from model.modelset import ModelSet
-from text import fact
+from text import fact, pack
 from text.clean import clean
 
-__all__ = ["SLACK", "SMALL", "Made", "make", "written"]
+__all__ = ["HOPELESS", "SLACK", "SMALL", "Made", "make", "written"]
+
+HOPELESS = (ModelOutputError, RequestRejected, ContextTooLong)
+"""Failures that the same text will most likely meet again, unlike those of a server that is away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Made:
     """A summary that may replace its turns, and what it cost.
 
     ``lost``, ``kept``: facts as the original writes them. ``exact``: the server counted the tokens. ``model``: '' when
-    the user wrote it.
+    the user wrote it. ``origin``: ``extracted`` for sentences of the original in place of a model's words.
     """
 
     record: SummaryRecord
@@ -41,6 +46,7 @@ class Made:
     exact: bool
     calls: int
     model: str
+    origin: str = "auto"
 
 
 def make(
@@ -52,18 +58,27 @@ def make(
     models: ModelSet,
     language: str,
     stop: threading.Event | None,
+    again: Callable[[], bool] = lambda: False,
 ) -> Made:
     """Summarise all messages of the given turns to ``int(original_chars * rate)`` characters.
 
     The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when it shows none.
+    ``again``: whether an attempt at these turns has failed before; when the model fails once more (``HOPELESS``),
+    sentences of the original take the place of its words, and the turns do not stay raw for ever (decision 0011).
     Raises ``SummaryRejected`` when the result is empty or too long, ``Stopped`` when ``stop`` was set, and the model's
     own errors.
     """
     begun = time.monotonic()
     source = _source(messages, turns, rate, language)
     talk = draft.Talk(models, stop, source.opening(draft.longest(source, models)))
-    text = draft.notes(source, talk) if models.constrained else draft.prose(source, talk)
-    _check(text, source)
+    origin = "auto"
+    try:
+        text = draft.notes(source, talk) if models.constrained else draft.prose(source, talk)
+        _check(text, source)
+    except HOPELESS:
+        text, origin = pack.pack(source.sentences, source.wanted, source.room) if again() else "", "extracted"
+        if not text:
+            raise
     return Made(
         record=source.record(thread_id, text),
         **_facts(source, text),
@@ -73,6 +88,7 @@ def make(
         exact=talk.exact,
         calls=talk.calls,
         model=models.side_name,
+        origin=origin,
     )
 
 
@@ -83,7 +99,9 @@ def written(
     source, own = _source(messages, turns, rate, language), clean(text)
     record = source.record(thread_id, own)
     facts = _facts(source, own)
-    return Made(record, **facts, seconds=0.0, prompt_tokens=0, answer_tokens=0, exact=True, calls=0, model="")
+    return Made(
+        record, **facts, seconds=0.0, prompt_tokens=0, answer_tokens=0, exact=True, calls=0, model="", origin="edited"
+    )
 
 
 def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Source:

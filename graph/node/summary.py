@@ -7,6 +7,7 @@ made up for by the next. A summary that fails leaves its turns raw.
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import islice
 from typing import Any, cast
 
@@ -88,11 +89,10 @@ def _make(
 ) -> SummaryRecord | None:
     turn, began = context(runtime), time.monotonic()
     messages = chunk_messages(state["messages"], turn_number(state), chunk)
-    language = state.get("language", "ko")
+    write = partial(make, messages, chunk, thread_id=session_id, rate=rate, language=state.get("language", "ko"))
+    again = partial(turn.ledger.failed, session_id, chunk) if turn.ledger else lambda: False
     try:
-        made = make(
-            messages, chunk, thread_id=session_id, rate=rate, models=turn.models, language=language, stop=turn.stop
-        )
+        made = write(models=turn.models, stop=turn.stop, again=again)
     except Stopped:
         return None
     except GieokError as error:

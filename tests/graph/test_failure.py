@@ -17,6 +17,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from sqlalchemy import event
 
 from errors import (
+    AnswerRefused,
     ContextTooLong,
     DiskFull,
     EmptyMessage,
@@ -111,11 +112,24 @@ def test_a_summary_that_fails_leaves_its_turns_raw_and_is_tried_again(
     assert made.error
     assert raw(prompts(bot)[-1]) == [topic(n) for n in (1, 2, 3, 4)]
     assert bot.state(own)["summary_history"] == []
-    talk(bot, own, [5, 6, 7])
     (row,) = bot.store.ledger.summaries(own)
     assert (row.status, row.turns) == ("failed", [1, 2, 3])
     assert row.error is not None
     assert row.error["code"] in (code, "summary_rejected")
+    bad[0] = False
+    talk(bot, own, [5])
+    assert summarised(prompts(bot)[-1]) == [(1, 3)]
+    assert raw(prompts(bot)[-1]) == [topic(4), topic(5)]
+    assert [(row.status, row.origin) for row in bot.store.ledger.summaries(own)] == [("active", "auto")]
+
+
+def test_a_server_that_is_away_is_asked_at_every_turn(agent: OpenAgent, session: NewSession) -> None:
+    bad = [True]
+    bot = agent(utility=lambda messages: OVERLOADED if bad[0] else summarising(messages), ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 8))
+    (row,) = bot.store.ledger.summaries(own)
+    assert (row.status, row.turns) == ("failed", [1, 2, 3])
     assert raw(prompts(bot)[-1]) == [topic(n) for n in range(1, 8)]
     bad[0] = False
     made_up = only(say(bot, own, question(8)), SummaryMade)
@@ -123,6 +137,26 @@ def test_a_summary_that_fails_leaves_its_turns_raw_and_is_tried_again(
     assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6)]
     assert raw(prompts(bot)[-1]) == [topic(7), topic(8)]
     assert [row.status for row in bot.store.ledger.summaries(own)] == ["active", "active"]
+
+
+@pytest.mark.parametrize("wrong", ["", "가" * 5000, AnswerRefused()])
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_summary_that_fails_twice_is_made_of_the_original(
+    agent: OpenAgent, session: NewSession, wrong: Any, ahead: bool
+) -> None:
+    bot = agent(utility=lambda _messages: wrong, ahead=ahead)
+    own = session(bot)
+    for number in range(1, 6):
+        talk(bot, own, [number])
+        assert bot.background.idle(5)
+    (record,) = bot.state(own)["summary_history"]
+    said = [each.answer for each in bot.store.turns(own)] + [topic(number) for number in (1, 2, 3)]
+    assert any(part in record["summary"] for text in said if text for part in text.split(". "))
+    assert record["turns"] == [1, 2, 3]
+    assert 0 < record["summary_chars"] < record["original_chars"]
+    (row,) = bot.store.ledger.summaries(own)[:1]
+    assert (row.status, row.origin) == ("active", "extracted")
+    assert raw(prompts(bot)[-1]) == [topic(4), topic(5)]
 
 
 def test_a_failed_summary_made_ahead_is_made_in_its_turn(agent: OpenAgent, session: NewSession) -> None:

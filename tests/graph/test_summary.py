@@ -221,6 +221,25 @@ def test_a_summary_that_stays_too_long_is_rejected() -> None:
         run(chunk(500), scripted("말" * 196, "말" * 196)[0])
 
 
+@pytest.mark.parametrize("constrained", [True, False])
+def test_the_second_failure_takes_sentences_of_the_original(constrained: bool) -> None:
+    long, none = "말" * 5000, "[]"
+    wrong = none if constrained else long
+    made = run(FACTS, scripted(wrong, wrong, wrong, constrained=constrained)[0], again=lambda: True)
+    original = "".join(each.text for each in FACTS)
+    assert made.origin == "extracted"
+    assert all(word in original for word in made.record["summary"].replace("사용자: ", "").split())
+    assert made.record["summary_chars"] <= 1.3 * int(made.record["original_chars"] * 0.3)
+    assert "3월 5일" in made.kept
+    with pytest.raises(SummaryRejected):
+        run(FACTS, scripted(wrong, wrong, wrong, constrained=constrained)[0])
+
+
+def test_a_server_that_is_away_twice_is_told() -> None:
+    with pytest.raises(ModelUnreachable):
+        run(FACTS, scripted(ModelUnreachable(url="http://model"))[0], again=lambda: True)
+
+
 def test_one_third_above_a_large_target_is_the_limit() -> None:
     assert run(chunk(500), scripted("말" * 195)[0]).record["summary_chars"] == 195
 
