@@ -27,9 +27,9 @@ from graph.tool.time import LOCAL
 from model import decide
 from model.modelset import ModelSet
 from model.stream import complete, usage
-from retrieval.batch import first_run
 from retrieval.library import Library
 from retrieval.lookup import LookUp
+from retrieval.own import first_run
 from retrieval.tool import tool as search_documents
 from settings import load
 from store import Store

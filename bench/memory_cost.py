@@ -19,7 +19,7 @@ from graph.turns import CHUNK
 from memory.state import SHORT_TURNS
 from model.modelset import ModelSet
 from model.price import usd
-from retrieval.batch import first_run
+from retrieval.own import first_run
 from settings import load
 from text.language import Language
 

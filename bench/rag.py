@@ -19,8 +19,8 @@ from bench.models import models
 from graph.agent import Agent, open_agent
 from graph.documents import look_ups
 from retrieval import Library
-from retrieval.batch import first_run
 from retrieval.fallback import NOT_FOUND, NOT_READY
+from retrieval.own import first_run
 from settings import current
 
 QUESTIONS = Path(__file__).parent / "data" / "rag.jsonl"

@@ -18,7 +18,7 @@ from model import resolve
 from model.modelset import ModelSet
 from model.weights import Progress
 from retrieval import Added
-from retrieval.batch import first_run
+from retrieval.own import first_run
 
 
 @st.cache_resource(show_spinner=False)

@@ -29,11 +29,12 @@ from graph.runtime import Notes
 from graph.turns import current
 from model.modelset import ModelSet
 from prompt import render
-from retrieval.batch import NICE, first_run
+from retrieval.batch import NICE
 from retrieval.kind import asked_for
 from retrieval.library import Library
 from retrieval.lookup import LookUp
 from retrieval.loop import CALLS
+from retrieval.own import first_run
 from retrieval.tool import LEANING_WORDS, NAME, result, tool
 from settings import Settings
 

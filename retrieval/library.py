@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from errors import DocumentUnknown, LibraryBusy, LibraryCorrupt, LibraryModelChanged, PassageUnknown
 from model.modelset import ModelSet
 from retrieval import search as searching
 from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
 from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
-from retrieval.embed import Embedder, embedder
+from retrieval.embed import Embedder, Vectors, embedder
 from retrieval.fuse import nearness
 from retrieval.lookup import LookUp
 from retrieval.loop import CALLS, look_up
@@ -107,6 +109,13 @@ class Library:
         gone = [] if done.cancelled else self._gone(given, {source.key for source in wanted})
         self.remove(*(document.id for document in gone))
         return replace(done, removed=tuple(document.name for document in gone))
+
+    def seed(self, model: str, vectors: Mapping[str, Vectors]) -> None:
+        """Keeps vectors that were made elsewhere, by the hash of the text, for passages to come; those of another
+        model than this library's are passed over."""
+        missing = sorted(self._rows.missing(list(vectors), model)) if model == self._embedder.name else []
+        if missing:
+            self._rows.keep_vectors(missing, np.array([vectors[each] for each in missing]), model)
 
     def remove(self, *documents: int) -> None:
         """Removes documents with their passages. Raises ``DocumentUnknown``, changing nothing."""

@@ -95,8 +95,8 @@ def test_the_specified_sentence_and_an_admission_are_refusals(answer: str, refus
 
 
 def test_every_right_section_of_the_questions_exists() -> None:
-    from retrieval.batch import OWN
     from retrieval.change import sources, stage
+    from retrieval.own import OWN
 
     staged = [stage(source, source.read(), None, 10**7) for source in sources(OWN, 10**7)]
     labels = {" › ".join((each.source.name, *piece.path[-1:])) for each in staged for piece in each.pieces}

@@ -22,7 +22,8 @@ from graph.exact import exact
 from graph.tool import TOOLS
 from graph.turns import question as asking
 from model import decide, scripted
-from retrieval import Library, batch
+from retrieval import Library
+from retrieval.own import OWN, first_run
 from retrieval.tool import tool
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import folding, ready, remembered
@@ -583,7 +584,7 @@ def _own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "faq").mkdir()
     (folder / "faq/pears.md").write_text("# Pears\n\nPears are green.\n")
     (folder / "faq/plums.md").write_text("# Plums\n\nPlums are blue.\n")
-    monkeypatch.setattr(batch, "OWN", (folder / "faq",))
+    monkeypatch.setattr("retrieval.own.OWN", (folder / "faq",))
 
 
 def test_how_the_compression_rate_is_changed_is_answered_from_the_products_own_documents(
@@ -606,7 +607,7 @@ def test_how_the_compression_rate_is_changed_is_answered_from_the_products_own_d
     assert opened.library is not None
     for language in ("en", "ko"):
         (tmp_path / "faq" / language).mkdir(parents=True)
-        shutil.copy(batch.OWN[0] / language / "summaries.md", tmp_path / "faq" / language)
+        shutil.copy(OWN[0] / language / "summaries.md", tmp_path / "faq" / language)
     opened.library.add([tmp_path / "faq"])
     for question, label in asked.items():
         answer = done(say(opened, own := opened.store.create_session("ko", 0.3).id, question)).answer
@@ -644,5 +645,5 @@ def test_an_app_that_closes_ends_it_and_the_next_one_goes_on(
         library.close()
     _indexed()
     again = Library(opened.settings, opened.store, words)
-    assert batch.first_run(again) is not None
+    assert first_run(again) is not None
     assert len(again.documents()) == 2
