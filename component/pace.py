@@ -13,7 +13,7 @@ SHORT, GROWTH = 300, 16
 REST_SECONDS = 1.5
 ALLOWANCE = 20_000
 LONG = 8_000
-PER_BYTE, PER_LONG_BYTE = 15, 7  # bytes that may be sent for each byte of an answer, up to LONG and beyond
+PER_BYTE, PER_LONG_BYTE = 15, 6  # bytes that may be sent for each byte of an answer, up to LONG and beyond
 
 
 def allowance(answer_bytes: int) -> int:
