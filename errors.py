@@ -8,6 +8,7 @@ boundary where they arise.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -38,6 +39,13 @@ class GieokError(Exception):
         said = self.message.format(**self.values)
         advice = self.hint.format(**self.values)
         return f"{said} {advice}".strip()
+
+
+def why(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """What pydantic complains about as values of an error: ``reason`` in its words, ``reason_code`` and limits for
+    translation. The input is not among them."""
+    limits = {name: value for name, value in (problem.get("ctx") or {}).items() if name != "error"}
+    return {**limits, "reason": str(problem["msg"]).removeprefix("Value error, "), "reason_code": problem["type"]}
 
 
 # --- the operator must act: settings, disk, installation ---------------------------------------

@@ -15,7 +15,7 @@ from platformdirs import user_data_dir
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from errors import BadSetting
+from errors import BadSetting, why
 
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read by LangGraph when it is imported (design §3)
 _CALM = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
@@ -227,7 +227,7 @@ def load(**overrides: object) -> Settings:
         first = error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else "?"
         name = variable(field) if field in Settings.model_fields else field.upper()
-        raise BadSetting(name=name, value=str(first.get("input")), reason=first["msg"]) from error
+        raise BadSetting(name=name, value=str(first.get("input")), **why(first)) from error
 
 
 @cache

@@ -34,13 +34,14 @@ class Words:
     def error(self, code: str, message: str, values: Mapping[str, Any]) -> tuple[str, str]:
         """What failed and what to do, in this language; ``message`` stands in when the code or a value is unknown.
 
-        A ``reason`` or ``place`` whose code is among the values (``reason_code``: ``error.<code>.reason.<…>``) is told
-        in this language, too.
+        A ``reason`` or ``place`` whose code is among the values (``reason_code``: ``error.<code>.reason.<…>``, or
+        ``error.reason.<…>`` for what pydantic says) is told in this language, too.
         """
         catalogue = _catalogue(self.language)
         try:
             for name in ("reason", "place"):
-                known = catalogue.get(f"error.{code}.{name}.{values.get(f'{name}_code')}")
+                of = f"{name}.{values.get(f'{name}_code')}"
+                known = catalogue.get(f"error.{code}.{of}") or catalogue.get(f"error.{of}")
                 values = {**values, name: known.format(**values)} if known else values
             said = catalogue[f"error.{code}"].format(**values)
             return said, catalogue[f"error.{code}.hint"].format(**values)

@@ -15,7 +15,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, messages_to_dict
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from errors import BadConversation, Interrupted
+from errors import BadConversation, Interrupted, why
 from store.form import BranchForm, Conversation, SessionForm, TurnForm
 from store.path import Path, fork
 from text.clean import clean
@@ -87,10 +87,9 @@ def conversations(data: Any, count: Callable[[str], int]) -> tuple[list[Conversa
             chat = Chat.model_validate(each)
             found = _conversation(chat, count)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, (f"conversation {index + 1}", *first["loc"])))
-            reason = first["msg"]
-            raise BadConversation(reason=reason, reason_code="field", detail=reason, place=place) from error
+            raise BadConversation(**why(first), place=place) from error
         if found is None:
             empty.append(chat.title or "")
         else:

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, Table, func, insert, select, update
 
-from errors import BadConversation, ConversationTooNew, FileTooLarge, SessionUnknown
+from errors import BadConversation, ConversationTooNew, FileTooLarge, SessionUnknown, why
 from store import schema
 from store.chatgpt import conversations, is_chatgpt
 from store.form import FORMAT, TIMES, VERSION, BranchForm, Conversation, SessionForm, SummaryForm, TurnForm, iso
@@ -146,10 +146,9 @@ def _refuse(constant: str) -> None:
 
 def _refused(error: ValidationError) -> BadConversation:
     """The first thing that is wrong, and where."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "the whole file"
-    reason = first["msg"].removeprefix("Value error, ")
-    return _bad(reason, "field", place, "" if first["loc"] else "whole", detail=reason)
+    return BadConversation(**why(first), place=place, place_code="" if first["loc"] else "whole")
 
 
 def _rows(connection: Connection, table: Table, session_id: str, order: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import string
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import errors
+import settings
 from component.catalogue import LANGUAGES, Words, choose
 from graph.report import PartName
 from graph.tool import TOOLS
+from store import portable
 
 ROOT = Path(__file__).parents[2]
 KO, EN = Words("ko"), Words("en")
@@ -106,3 +109,36 @@ def test_language_is_the_address_then_the_settings_then_the_browser(
     asked: str | None, fixed: str, locale: str | None, language: str
 ) -> None:
     assert choose(asked, fixed, locale) == language
+
+
+BAD = {
+    "port": ("web", 0, 70_000),
+    "memory": ("perhaps",),
+    "model_timeout": ("soon", -1),
+    "provider": ("magic",),
+    "compression_rate": (0.9, "much"),
+    "tool_limit": (2.5, 21),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_why_a_setting_is_refused_is_told_in_both_languages(name: str, value: object) -> None:
+    with pytest.raises(errors.BadSetting) as raised:
+        settings.load(_env_file=None, **{name: value})
+    given = raised.value.values
+    korean, english = (words.error("bad_setting", "", given)[0].partition(": ")[2] for words in (KO, EN))
+    assert re.search("[가-힣]", korean)
+    assert english
+    assert given["reason"] not in korean
+
+
+@pytest.mark.parametrize(
+    "damage", [{"session": None}, {"turns": "none"}, {"turns": []}, {"turns": [{"number": 0}]}, {"extra": 1}]
+)
+def test_why_a_file_is_refused_is_told_in_both_languages(damage: dict[str, object]) -> None:
+    whole: dict[str, object] = {"format": "gieok", "version": 1, "session": {}, "turns": [{}]}
+    with pytest.raises(errors.BadConversation) as raised:
+        portable.read(json.dumps(whole | damage).encode(), 10**6, len)
+    given = raised.value.values
+    assert given["reason"] not in KO.error("bad_conversation", "", given)[0]
+    assert str(given["place"]) in EN.error("bad_conversation", "", given)[0]
