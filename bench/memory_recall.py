@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of this bench."""
     parser.add_argument("--turns", "--facts", type=int, default=60, help="turns of each language, a fact in each")
     parser.add_argument("--language", choices=LANGUAGES, help="only one of the languages")
+    parser.add_argument("--rows", action="store_true", help="list every fact, and the last lines of the prompt")
     bench_models.add_arguments(parser)
 
 
@@ -75,12 +76,39 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     models = bench_models.models(args)
     chosen = [each for each in LANGUAGES if args.language in (None, each)]
     facts = {language: planted(language)[: args.turns] for language in chosen}
-    return {"model": models.name, "turns": args.turns, **measure(models, facts)}
+    return {"model": models.name, "turns": args.turns, **measure(models, facts, args.rows)}
 
 
-def measure(models: ModelSet, facts: dict[Language, list[Fact]]) -> dict[str, object]:
-    """The figures of one conversation per language; ``together`` is the real prompt of the next turn."""
+def measure(models: ModelSet, facts: dict[Language, list[Fact]], rows: bool = False) -> dict[str, object]:
+    """The figures of one conversation per language, with ``rows`` every fact, too."""
     played = {language: play(models, language, each) for language, each in facts.items()}
+    found = _figures(facts, played)
+    return found | {"facts": _listed(facts, played)} if rows else found
+
+
+def _listed(facts: dict[Language, list[Fact]], played: dict[Language, Played]) -> list[dict[str, object]]:
+    """Every fact with the configurations that hold its value, and the lines of the whole prompt that tell it or the
+    value it replaced."""
+    return [
+        {
+            "language": language,
+            "turn": number,
+            "value": each.value,
+            "old": each.old,
+            "held_by": [name for name, lines in played[language].contexts.items() if holds("\n".join(lines), each.value)],
+            "lines": [
+                line
+                for line in played[language].contexts["together"]
+                if holds(line, each.value) or (each.old and holds(line, each.old))
+            ],
+        }
+        for language, mine in facts.items()
+        for number, each in enumerate(mine, 1)
+    ]
+
+
+def _figures(facts: dict[Language, list[Fact]], played: dict[Language, Played]) -> dict[str, object]:
+    """Of each configuration; ``together`` is the real prompt of the next turn."""
     names = list(next(iter(played.values())).contexts)
     rows = [
         {

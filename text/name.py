@@ -71,9 +71,9 @@ class Name:
 
 def find(text: str) -> Iterator[Name]:
     """Names of people, places, products and works. Korean text: by title, introduction, quotation, Latin letters."""
-    korean = detect(text) == "ko"
-    yield from _spans(text, _TITLED, _HONOURED, _CALLED, _SELF)
-    yield from _spans(text, _PLACE)
+    korean = not text.isascii() and detect(text) == "ko"
+    if not text.isascii():  # what these look for has Korean letters
+        yield from _spans(text, _TITLED, _HONOURED, _CALLED, _SELF, _PLACE)
     yield from _quoted(text)
     yield from _latin(text, _BRAND) if korean else _english(text)
 

@@ -51,7 +51,7 @@ def test_an_old_value_counts_as_current_when_it_is_told_last_without_the_new_one
 
 
 def test_the_bench_runs_over_a_scripted_model() -> None:
-    result: dict[str, Any] = measure(scripted.models(utility=writing), {"en": planted("en")[:12]})
+    result: dict[str, Any] = measure(scripted.models(utility=writing), {"en": planted("en")[:12]}, True)
     together, raw = result["together"], result["raw"]
     assert result["planted"] == 12
     assert (together["current"], together["changed"]) == (10, 2)

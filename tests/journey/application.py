@@ -46,6 +46,13 @@ $$
 LONG = "이 답변은 한 단어씩 천천히 도착하는 긴 답변입니다. 기억은 대화를 세 턴마다 요약합니다. "
 
 
+_LEFT = re.compile(
+    r"Exception in ASGI application\n(?:(?!Exception in ASGI).*\n)*?"
+    r"starlette\.websockets\.WebSocketDisconnected: Cannot call \"send\" once a close message has been sent\.\n"
+)
+"""What Starlette writes then."""
+
+
 @dataclass(frozen=True)
 class App:
     """A running app: where it is, what it has written, and the stub it asks."""
@@ -56,8 +63,9 @@ class App:
     upstream: Upstream | None = None
 
     def complaints(self) -> list[str]:
-        """Lines of the log that nobody expects."""
-        return [line for line in self.log.read_text("utf-8").splitlines() if re.search("Traceback|ERROR|Error", line)]
+        """Lines of the log that nobody expects. A page that leaves while Streamlit closes its socket is expected."""
+        log = _LEFT.sub("", self.log.read_text("utf-8"))
+        return [line for line in log.splitlines() if re.search("Traceback|ERROR|Error", line)]
 
 
 @contextmanager
