@@ -95,7 +95,9 @@ def _listed(facts: dict[Language, list[Fact]], played: dict[Language, Played]) -
             "turn": number,
             "value": each.value,
             "old": each.old,
-            "held_by": [name for name, lines in played[language].contexts.items() if holds("\n".join(lines), each.value)],
+            "held_by": [
+                name for name, lines in played[language].contexts.items() if holds("\n".join(lines), each.value)
+            ],
             "lines": [
                 line
                 for line in played[language].contexts["together"]

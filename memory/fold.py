@@ -20,7 +20,7 @@ import prompt
 from memory import change
 from memory.ask import Talk, bare, notes_shape, pairs_shape, read_notes, read_pairs
 from memory.change import Change
-from memory.line import alike, choose, plain, shorten, shortened
+from memory.line import alike, choose, is_topic, plain, repeats, shorten, shortened
 from memory.source import LABEL, Source, opening
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from model.modelset import ModelSet
@@ -48,6 +48,12 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """What the user says of their own tastes and plans is kept although it may hold no value."""
+_OFFER = re.compile(
+    r"(?:말씀해|알려|물어봐|기다려|확인해|적어)\s?(?:주세요|주시|드릴|드리|두)|도와\s?드|준비되어 있|궁금한"
+    r"|\b(?:let me know|feel free|happy to help|anything else|i can help|(?:do|would) you (?:want|like))\b",
+    re.IGNORECASE,
+)
+"""What an assistant says to be polite tells nothing of the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +210,9 @@ def _repeated(source: Source, line: str, fresh: Sequence[str]) -> bool:
     """Whether the new sentences say all of an old one."""
     said = "\n".join(fresh)
     facts = [each for each in fact.facts(line) if not change.outdated(each.text, source.changes)]
-    return any(alike(line, each) for each in fresh) and all(fact.holds(said, each) for each in facts)
+    return any(alike(line, each) or repeats(line, each) for each in fresh) and all(
+        fact.holds(said, each) for each in facts
+    )
 
 
 def _repair(
@@ -242,7 +250,9 @@ def _note(source: Source, said: str, length: int) -> str:
         said = said if len(said) > length // 2 else ""
     exact = [each for each in fact.facts(said) if each.kind != "name"]
     invented = any(not fact.holds(source.everything, each) for each in exact)
-    return "" if len(said) < 5 or invented or source.is_forgotten(said) or _superseded(source, said) else said
+    idle = not exact and _OFFER.search(said) is not None
+    empty = len(said) < 5 or invented or idle or source.is_forgotten(said) or _superseded(source, said)
+    return "" if empty else said
 
 
 def _superseded(source: Source, text: str) -> bool:
@@ -253,12 +263,15 @@ def _superseded(source: Source, text: str) -> bool:
 
 
 def _one_line(source: Source, lines: Sequence[str]) -> list[str]:
-    """An earlier topic in one line: the sentences with the most facts that no entity holds (copilot-rag.md §3.5)."""
-    if len(lines) < 2:
+    """The topic before in one line: the sentences with the most facts that no entity holds (copilot-rag.md §3.5). The
+    lines of the topics before it stay as they are."""
+    earlier = [line for line in lines if is_topic(line)]
+    late = [line for line in lines if not is_topic(line)]
+    if len(late) < 2:
         return list(lines)
     known = _whole("", source.entities)
-    facts = [each for each in fact.facts("\n".join(lines)) if not fact.holds(known, each)]
-    return [shortened(lines, facts, LINE_CHARS)]
+    facts = [each for each in fact.facts("\n".join(late)) if not fact.holds(known, each)]
+    return [*earlier, shortened(late, facts, LINE_CHARS)]
 
 
 # --- what holds for both -------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from errors import FoldRejected
 from memory.fold import MOST_SENTENCES, Folded, make, word_for_word
+from memory.line import repeats
 from memory.source import Source
 from memory.state import Entity, Turn
 from model import scripted
@@ -292,6 +293,47 @@ def test_an_earlier_topic_becomes_one_line() -> None:
     assert rest == ["Sarah Kim, 100 million won."]
     assert len(first) <= 160
     assert "Server" in first
+
+
+def test_every_earlier_topic_keeps_its_line() -> None:
+    text, topics = "", ("server costs $1,200", "dog weighs 14 kg", "flight leaves on May 9", "rent is $900")
+    for number, topic in enumerate(topics, 1):
+        turns = tuple(
+            Turn(3 * number + at, f"{said}.", "Noted.")
+            for at, said in enumerate((f"My {topic}", f"I bought it in {2000 + number}"))
+        )
+        text = fold(
+            constrained(notes(*(turn.question for turn in turns), new_topic=True), pairs()), turns, text=text
+        ).text
+    assert [part for part in topics if part in text] == list(topics)
+    assert len(text.splitlines()) == len(topics) + 1, "a line for each but the last"
+    assert text.splitlines() == sentence_per_line(text).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("다음에 정할 것이 있으면 말씀해 주세요.", False),
+        ("Let me know if there is anything else.", False),
+        ("사용자가 내일 10시에 알려 주세요라고 부탁함", True),
+    ],
+)
+def test_what_is_only_polite_is_not_remembered(said: str, kept: bool) -> None:
+    turns = (Turn(1, "내일 10시에 회의가 있어. 알려 주세요라고 부탁했어.", f"{said}"),)
+    made = fold(constrained(notes(said), pairs(), notes()), turns, default="ko")
+    assert (said in made.text) is kept
+
+
+def test_one_statement_is_kept_once_in_the_words_that_tell_more() -> None:
+    turns = (Turn(1, "숙소는 해운대에 있는 파라다이스호텔로 정했어.", "좋습니다."),)
+    made = fold(constrained(notes("해운대에 있는 파라다이스호텔을 선택했습니다."), pairs()), turns, default="ko")
+    assert made.text.count("파라다이스호텔") == 1
+
+
+def test_statements_with_other_values_are_no_repetition() -> None:
+    assert not repeats("예산은 120만 원이야", "예산은 150만 원이야 그리고 더 있어")
+    assert repeats("예산은 120만 원", "여행 예산은 120만 원이야")
+    assert not repeats("여행 예산은 120만 원이고 인원은 4명이야", "예산은 120만 원")
 
 
 def test_a_pinned_statement_survives_any_topic() -> None:
