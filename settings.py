@@ -23,6 +23,17 @@ _CALM = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
 the processor time). Only this process gets them, not those that it starts."""
 for _name, _value in _CALM.items():
     os.environ.setdefault(_name, _value)
+_TRACING = (
+    "LANGSMITH_TRACING",
+    "LANGSMITH_TRACING_V2",
+    "LANGCHAIN_TRACING_V2",
+    "LANGCHAIN_TRACING",
+    "LANGCHAIN_HANDLER",
+)
+"""What makes LangChain send every state, passage and answer to LangSmith, or refuse to run (its ``_configure`` in
+callbacks/manager.py). It looks when something runs, so without them nothing leaves this machine (README)."""
+for _name in _TRACING:
+    os.environ.pop(_name, None)
 
 
 def _standard(name: str) -> AliasChoices:

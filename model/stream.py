@@ -15,7 +15,6 @@ from typing import Any
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_message
 from langchain_core.runnables import Runnable
-from langsmith.run_helpers import tracing_context
 
 from errors import EmptyAnswer
 from model.cut import Call, Cut, current
@@ -105,14 +104,13 @@ def _read(
     messages: LanguageModelInput,
     bind: dict[str, Any],
 ) -> None:
-    """Read the model to its end or its cut; what it raises is handed over. Nothing is traced to any service."""
+    """Read the model to its end or its cut; what it raises is handed over."""
     current.set(call)
     end: BaseException | None = None
     try:
-        with tracing_context(enabled=False):
-            for chunk in model.stream(messages, **bind):
-                call.check()
-                arrived.put(_chunk(chunk))
+        for chunk in model.stream(messages, **bind):
+            call.check()
+            arrived.put(_chunk(chunk))
     except Cut:
         pass
     except BaseException as error:

@@ -8,7 +8,6 @@ import psutil
 import pytest
 from langchain_core.language_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
-from langsmith import utils
 
 import errors
 from model import stream
@@ -146,17 +145,6 @@ def test_an_answer_without_counts_has_no_usage() -> None:
 def test_the_caller_thread_is_not_marked() -> None:
     assert stream.complete(ScriptedModel(["a b"]), QUESTION).text == "a b"
     assert current.get() is None
-
-
-def test_tracing_services_are_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
-        monkeypatch.setenv(name, "true")
-    forget = utils.get_env_var.cache_clear  # type: ignore[attr-defined]
-    forget()
-    assert utils.tracing_is_enabled()
-    model = ScriptedModel(lambda _: str(utils.tracing_is_enabled()))
-    assert stream.complete(model, QUESTION).text == "False"
-    forget()
 
 
 def test_a_call_that_nobody_waits_for_leaves_no_socket_open(upstream: Upstream, connect: Connect) -> None:
