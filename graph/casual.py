@@ -49,14 +49,18 @@ _ACKNOWLEDGEMENT = """
 """
 
 
-def _whole(*tables: str) -> re.Pattern[str]:
-    """Matches a text that consists of nothing but phrases of the tables."""
+_JOINED = re.compile("[가-힣ㄱ-ㅎㅠㅜ]")
+"""Letters that need no space between two phrases."""
+
+
+def _phrase(*tables: str) -> re.Pattern[str]:
+    """Matches one phrase of the tables."""
     phrases = "|".join(re.sub(r"\s+", "", table).replace("_?", "_").replace("_", " ?") for table in tables)
-    return re.compile(rf"(?:(?:^| |(?<=[가-힣ㄱ-ㅎㅠㅜ]))(?:{phrases})(?= |$|[가-힣ㄱ-ㅎㅠㅜ]))+")
+    return re.compile(phrases)
 
 
-_CASUAL = _whole(_COURTESY, _THANKS, _ACKNOWLEDGEMENT)
-_POLITE = _whole(_COURTESY, _THANKS)
+_CASUAL = _phrase(_COURTESY, _THANKS, _ACKNOWLEDGEMENT)
+_POLITE = _phrase(_COURTESY, _THANKS)
 
 
 def is_casual(text: str, previous_answer: str | None = None) -> bool:
@@ -71,10 +75,10 @@ def is_casual(text: str, previous_answer: str | None = None) -> bool:
     words = " ".join("".join(sign if _speaks(sign) else " " for sign in plain).split())
     if not words:
         return _only_symbols(plain) and not asks(previous_answer)
-    if any(_POLITE.fullmatch(form) for form in _forms(words)):
+    if any(_consists(form, _POLITE) for form in _forms(words)):
         return True
     answers = asks(previous_answer) or "?" in plain
-    return not answers and any(_CASUAL.fullmatch(form) for form in _forms(words))
+    return not answers and any(_consists(form, _CASUAL) for form in _forms(words))
 
 
 def asks(answer: str | None) -> bool:
@@ -95,6 +99,21 @@ def _speaks(sign: str) -> bool:
 def _only_symbols(text: str) -> bool:
     """Emoji or emoticons alone; «?» and «…» say something else."""
     return any(unicodedata.category(sign) == "So" for sign in text) and "?" not in text
+
+
+def _consists(text: str, phrase: re.Pattern[str]) -> bool:
+    """Whether a text is nothing but phrases, one after the other.
+
+    From each place phrases are looked for once, however many ways lead to it: a regular expression for the whole
+    text would try them all («ㅋㅎㅋㅎ…» divides in 2^n ways), and nothing can interrupt it.
+    """
+    ends = [at for at in range(1, len(text)) if text[at] == " " or _JOINED.match(text[at])] + [len(text)]
+    reached = {0}
+    for place in [0, *ends[:-1]]:
+        start = place + (text[place] == " ")
+        if place in reached and (start == 0 or start > place or _JOINED.match(text[place - 1])):
+            reached.update(end for end in ends if end > start and phrase.fullmatch(text, start, end))
+    return len(text) in reached
 
 
 def _forms(words: str) -> set[str]:

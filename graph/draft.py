@@ -153,11 +153,19 @@ def _read(answer: str) -> list[str]:
     """The notes of an answer: the strings of a JSON array or object, even of one cut off; else its sentences."""
     try:
         read = json.loads(answer)
-    except ValueError:
-        strings = re.findall(r'"((?:[^"\\\n]|\\.)*)"(?!\s*:)', answer)
-        read = [json.loads(f'"{part}"') for part in strings] or sentence.split(answer)
+    except (ValueError, RecursionError):
+        strings = re.findall(r'"((?:[^"\\\n]|\\.)*)"(\s*:)?', answer)
+        read = [_unescaped(text) for text, name in strings if not name] or sentence.split(answer)
     found = list(read.values()) if isinstance(read, dict) else read if isinstance(read, list) else []
     return [" ".join(said.split()) for said in found if isinstance(said, str) and said.strip()]
+
+
+def _unescaped(text: str) -> str:
+    """The inside of a JSON string as text; as it is where it is none («C:\\Users»)."""
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
 
 
 def _note(source: Source, said: str) -> note.Note | None:

@@ -146,16 +146,21 @@ def _plain(text: str) -> str:
     """The text; of a JSON document its strings, a line each."""
     try:
         found = json.loads(text) if text.lstrip()[:1] in ("{", "[") else text
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or brackets thousands deep
         return text
     return found if isinstance(found, str) else "\n".join(_strings(found))
 
 
 def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for each in inner for text in _strings(each)]
+    """The strings in a JSON value, in order; without recursion, for it may be nested deeper than Python goes."""
+    found, left = [], [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            found.append(each)
+        elif isinstance(each, dict | list):
+            left += reversed(each.values() if isinstance(each, dict) else each)
+    return found
 
 
 def _says(text: str) -> bool:

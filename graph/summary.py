@@ -6,24 +6,29 @@ them to the length; others write plain text. The same checks hold for both.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
-from errors import ContextTooLong, ModelOutputError, RequestRejected
+from errors import ContextTooLong, GieokError, ModelOutputError, RequestRejected, SummaryRejected, trace
 from graph import draft
 from graph.context import past
 from graph.source import SLACK, SMALL, Source
 from graph.state import SummaryRecord
 from model.modelset import ModelSet
+from model.stream import Stopped
 from text import fact, pack
 from text.clean import clean
 
 __all__ = ["HOPELESS", "SLACK", "SMALL", "Made", "make", "written"]
+
+log = logging.getLogger(__name__)
 
 HOPELESS = (ModelOutputError, RequestRejected, ContextTooLong)
 """Failures that the same text will most likely meet again, unlike those of a server that is away."""
@@ -65,31 +70,40 @@ def make(
     The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when it shows none.
     ``again``: whether an attempt at these turns has failed before; when the model fails once more (``HOPELESS``),
     sentences of the original take the place of its words, and the turns do not stay raw for ever (decision 0011).
-    Raises ``SummaryRejected`` when the result is empty or too long, ``Stopped`` when ``stop`` was set, and the model's
-    own errors.
+    Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed, ``Stopped`` when
+    ``stop`` was set, and the model's own errors.
     """
     begun = time.monotonic()
-    source = _source(messages, turns, rate, language)
-    talk = draft.Talk(models, stop, source.opening(draft.longest(source, models)))
-    origin = "auto"
+    with _rejecting(turns):
+        source = _source(messages, turns, rate, language)
+        talk = draft.Talk(models, stop, source.opening(draft.longest(source, models)))
+        text, origin = _text(source, talk, again)
+        made = Made(
+            record=source.record(thread_id, text),
+            **_facts(source, text),
+            seconds=time.monotonic() - begun,
+            prompt_tokens=talk.prompt_tokens,
+            answer_tokens=talk.answer_tokens,
+            exact=talk.exact,
+            calls=talk.calls,
+            model=models.side_name,
+            origin=origin,
+        )
+    return made
+
+
+def _text(source: Source, talk: draft.Talk, again: Callable[[], bool]) -> tuple[str, str]:
+    """The summary's text and its origin."""
     try:
-        text = draft.notes(source, talk) if models.constrained else draft.prose(source, talk)
+        with _rejecting(source.turns):
+            text = draft.notes(source, talk) if talk.models.constrained else draft.prose(source, talk)
         _check(text, source)
     except HOPELESS:
-        text, origin = pack.pack(source.sentences, source.wanted, source.room) if again() else "", "extracted"
+        text = pack.pack(source.sentences, source.wanted, source.room) if again() else ""
         if not text:
             raise
-    return Made(
-        record=source.record(thread_id, text),
-        **_facts(source, text),
-        seconds=time.monotonic() - begun,
-        prompt_tokens=talk.prompt_tokens,
-        answer_tokens=talk.answer_tokens,
-        exact=talk.exact,
-        calls=talk.calls,
-        model=models.side_name,
-        origin=origin,
-    )
+        return text, "extracted"
+    return text, "auto"
 
 
 def written(
@@ -102,6 +116,22 @@ def written(
     return Made(
         record, **facts, seconds=0.0, prompt_tokens=0, answer_tokens=0, exact=True, calls=0, model="", origin="edited"
     )
+
+
+@contextmanager
+def _rejecting(turns: Sequence[int]) -> Iterator[None]:
+    """What nobody foresaw rejects the summary: it must not fail the turn, and this and every later one with it."""
+    try:
+        yield
+    except (GieokError, Stopped):
+        raise
+    except Exception as error:
+        log.error("the summary of turns %d-%d failed: %s", turns[0], turns[-1], trace(error))
+        kind = type(error).__name__
+        reason = f"something unexpected failed ({kind})"
+        raise SummaryRejected(
+            first=turns[0], last=turns[-1], reason=reason, reason_code="unexpected", kind=kind
+        ) from error
 
 
 def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Source:

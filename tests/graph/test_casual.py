@@ -73,5 +73,23 @@ def test_no_text_takes_long(text: str) -> None:
     assert time.monotonic() - started < 0.1
 
 
+LAUGHING = "ㅋㅎㅠㅜ하헤호네넵예응어오와아"
+
+
+@pytest.mark.parametrize("first", LAUGHING)
+def test_no_alternation_takes_long(first: str) -> None:
+    """One regular expression for the whole text takes twice as long for each further letter: it never ends here."""
+    started = time.thread_time()
+    for second in LAUGHING:
+        is_casual(f"{(first + second) * 9} q")
+        is_casual(f"{(first + second) * 29} q")
+    assert time.thread_time() - started < 1
+
+
+def test_alternating_laughter_is_casual() -> None:
+    assert is_casual("ㅋㅎ" * 30)
+    assert is_casual("하하호하하" + "ㅠㅜ" * 20 + " 고마워")
+
+
 def test_a_long_message_is_never_casual() -> None:
     assert not is_casual("안녕 " * MAX_CHARS)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 
 from errors import ModelUnreachable, SummaryRejected
+from graph import draft
 from graph.summary import Made, make, written
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel, models
@@ -238,6 +239,54 @@ def test_the_second_failure_takes_sentences_of_the_original(constrained: bool) -
 def test_a_server_that_is_away_twice_is_told() -> None:
     with pytest.raises(ModelUnreachable):
         run(FACTS, scripted(ModelUnreachable(url="http://model"))[0], again=lambda: True)
+
+
+@pytest.mark.parametrize("constrained", [True, False])
+def test_what_nobody_foresaw_rejects_the_summary_and_is_logged(
+    constrained: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    fault = ZeroDivisionError("말한 것")
+    with pytest.raises(SummaryRejected) as caught:
+        run(FACTS, scripted(fault, constrained=constrained)[0])
+    assert (caught.value.values["reason_code"], caught.value.values["kind"]) == ("unexpected", "ZeroDivisionError")
+    assert "summary.py" in caplog.text
+    assert "말한 것" not in caplog.text
+    assert run(FACTS, scripted(fault, constrained=constrained)[0], again=lambda: True).origin == "extracted"
+
+
+def test_a_fault_outside_the_models_call_rejects_it_too() -> None:
+    def broken() -> bool:
+        raise ZeroDivisionError
+
+    with pytest.raises(SummaryRejected):
+        run(chunk(500), scripted("[]", constrained=True)[0], again=broken)
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, '{"a":' * 3000, "[" * 600 + '"한 문장을 말했습니다."' + "]" * 600])
+def test_deep_brackets_are_text_like_any_other(text: str) -> None:
+    made = run(
+        turns((text, "괄호가 아주 많네요. 무엇을 도와드릴까요?"), *[("네", "그렇군요.")] * 2),
+        scripted('["괄호가 많은 글을 올림"]', "{}", constrained=True)[0],
+    )
+    assert made.record["summary"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "notes"),
+    [
+        ('["하나", "둘"]', ["하나", "둘"]),
+        ('["하나", "둘\\n셋", "넷', ["하나", "둘 셋"]),
+        ('{"이름": "값", "둘": "다', ["값"]),
+        (r'The path is "C:\Users\me".', [r"C:\Users\me"]),
+        (r'It matched "\d+" and "\u12" and "a\\b".', [r"\d+", r"\u12", r"a\b"]),
+        ('He said "one\ttwo".', ["one two"]),
+        ("No quotes at all. Two sentences.", ["No quotes at all.", "Two sentences."]),
+        ("[" * 5000, ["[" * 5000]),
+        ("12", []),
+    ],
+)
+def test_notes_are_read_from_whatever_a_model_writes(answer: str, notes: list[str]) -> None:
+    assert draft._read(answer) == notes
 
 
 def test_one_third_above_a_large_target_is_the_limit() -> None:
