@@ -29,7 +29,7 @@ def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]
     state is shown.
     """
     job, refused = view.job, view.jobs.refused(view.session_id)
-    turns = [turn for turn in _turns(view) if job is None or turn.number < job.turn]
+    turns = _turns(view)
     waiting = view.jobs.queued(view.session_id)
     inviting = not (turns or job or refused or waiting)
     again = job.turn if job and (job.again or job.version) else None

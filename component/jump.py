@@ -53,19 +53,24 @@ def _go(session_id: str, key: str, count: int) -> None:
 
 
 def window(view: View) -> list[Turn]:
-    """The turns to show: the last ones, or those around the turn that was gone to."""
+    """The turns to show: the last ones, or those around the turn that was gone to; all before the running answer."""
     if view.session is None:
         return []
     until, size = st.session_state.get(_until(view.session.id)), st.session_state.get(_size(view.session.id), WINDOW)
-    return view.store.turns(view.session.id, before=None if until is None else int(until) + 1, limit=int(size))
+    ends = [view.job.turn] if view.job else []
+    ends += [] if until is None else [int(until) + 1]
+    return view.store.turns(view.session.id, before=min(ends, default=None), limit=int(size))
 
 
 def away(view: View) -> bool:
-    """Whether the last turn is not shown, because the reader is further back."""
+    """Whether the last turn is not shown, because the reader is further back.
+
+    A turn that is being answered is the last one: another version of it takes the place of all that followed.
+    """
     if view.session is None:
         return False
     until = st.session_state.get(_until(view.session.id))
-    return until is not None and int(until) < view.session.turn_count
+    return until is not None and int(until) < (view.job.turn if view.job else view.session.turn_count)
 
 
 def widen(session_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import resource
+from component import follow, resource
+from component.live import Live
 from errors import GieokError, ModelUnreachable, WeightsMissing
 from model import resolve
 from model.modelset import ModelSet
@@ -65,6 +67,13 @@ def texts(at: AppTest) -> str:
     """Everything that can be read on the page, one element a line."""
     kinds = (at.text, at.markdown, at.caption, at.code, at.error, at.info)
     return "\n".join(str(each.value) for kind in kinds for each in kind)
+
+
+def unfollowed(monkeypatch: pytest.MonkeyPatch) -> list[Live | None]:
+    """Runs of the page end as soon as they are drawn; returns where each drew the running answer."""
+    seen: list[Live | None] = []
+    monkeypatch.setattr(follow, "follow", lambda view, live, *_: seen.append(live))
+    return seen
 
 
 def session_of(at: AppTest) -> str:
@@ -248,6 +257,51 @@ def test_an_edited_question_is_asked_again_from_there(serve: Serve) -> None:
     assert "더 싼 곳은 없어?" not in texts(at)
     at.button(key="earlier-1").click().run()
     assert "더 싼 곳은 없어?" in texts(at)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_turn_that_was_gone_to_shows_its_new_answer_from_the_start(
+    monkeypatch: pytest.MonkeyPatch, edited: bool
+) -> None:
+    here = threading.Event()
+    monkeypatch.setattr(resolve, "models", lambda *_, **__: (here.wait(20), scripted(["새로 한 답입니다."]))[1])
+    seen = unfollowed(monkeypatch)
+    page()
+    session = filled(144)
+    at = page(s=session)
+    at.number_input(key=f"earlier-leap-{session}").set_value(37).run()
+    if edited:
+        at.menu_button(key="more-37").set_value("edit").run()
+        at.text_area[0].set_value("질문 37을 고침")
+        next(each for each in at.button if each.label == "보내기").click().run()
+    else:
+        at.button(key="again-37").click().run()
+    shown = [each.value for each in at.text if each.value.startswith("질문")]
+    assert shown == [f"질문 {number}" for number in range(17, 37)] + ["질문 37을 고침" if edited else "질문 37"]
+    assert seen[-1] is not None
+    assert "load-later" not in [each.key for each in at.button]
+    here.set()
+    while resource.jobs().of(session) is not None:
+        time.sleep(0.01)
+    assert "새로 한 답입니다." in texts(at.run())
+    assert "load-later" not in [each.key for each in at.button]
+
+
+def test_a_reader_further_back_than_the_new_answer_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = threading.Event()
+    monkeypatch.setattr(resolve, "models", lambda *_, **__: (here.wait(20), scripted(["새로 한 답입니다."]))[1])
+    seen = unfollowed(monkeypatch)
+    page()
+    session = filled(144)
+    at = page(s=session)
+    at.button(key="again-140").click().run()
+    at.number_input(key=f"earlier-leap-{session}").set_value(37).run()
+    assert next(each.value for each in at.text if each.value.startswith("질문")) == "질문 34"
+    assert seen[-1] is None
+    assert "load-later" in [each.key for each in at.button]
+    here.set()
+    while resource.jobs().of(session) is not None:
+        time.sleep(0.01)
 
 
 def test_a_chat_forks_from_any_turn(serve: Serve) -> None:
