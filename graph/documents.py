@@ -30,12 +30,13 @@ from graph.turns import current
 from model.modelset import ModelSet
 from prompt import render
 from retrieval.batch import NICE
-from retrieval.kind import asked_for
+from retrieval.cite import marks
+from retrieval.kind import asked_for, asks
 from retrieval.library import Library
-from retrieval.lookup import LookUp
+from retrieval.lookup import Cited, LookUp
 from retrieval.loop import CALLS
 from retrieval.own import first_run
-from retrieval.tool import LEANING_WORDS, NAME, result, tool
+from retrieval.tool import LEANING_WORDS, NAME, QUERY_CHARS, result, tool
 from settings import Settings
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class Search:
         self._language, self._stop, self._emit = language, stop, emit
         self._numbers: dict[tuple[int, str], int] = {}
         self._calls, self._question = 0, ""
+        self._given: list[Cited] = []
         self._first: list[Changing] | None = None
 
     @property
@@ -151,13 +153,18 @@ class Search:
         for each in found.passages:
             number = self._numbers.setdefault((each.passage.id, each.text), len(self._numbers) + 1)
             passages.append(replace(each, number=number))
+        self._given += passages
         return replace(found, passages=tuple(passages))
+
+    def cite(self, answer: str) -> str:
+        """The numbers that a small model's answer lacks, to be put after it."""
+        return marks(answer, self._given) if self._models.constrained else ""
 
 
 def grounded(made: BaseTool, library: Library) -> BaseTool:
     """The tool for a model that does not call tools itself (``model.decide``): a small one looks anything up, so its
     search counts only where a passage comes near the question or what was made of it, or where documents are asked
-    for by name."""
+    for by name. Where a passage does come near a question, it is searched for although the model would not."""
     known = made.metadata or {}
     own = known["ground"]
 
@@ -169,7 +176,13 @@ def grounded(made: BaseTool, library: Library) -> BaseTool:
         except GieokError:  # the search itself will say what is wrong
             return dict(asked)
 
-    made.metadata = {**known, "ground": ground}
+    def suggest(question: str) -> dict[str, Any] | None:
+        try:
+            return {"query": question[:QUERY_CHARS]} if asks(question) and library.related(question) else None
+        except GieokError:
+            return None
+
+    made.metadata = {**known, "ground": ground, "suggest": suggest}
     return made
 
 

@@ -81,7 +81,9 @@ def read_notes(answer: str) -> tuple[list[str], bool]:
         read = {"notes": read}
     notes = read.get("notes", []) if isinstance(read, dict) else []
     said = [bare(clean(note)) for note in notes if isinstance(note, str)]
-    return [note for note in said if note], isinstance(read, dict) and read.get("new_topic") is True
+    strayed = [note for note in said if note.startswith("new_topic")]  # a key of the shape among the notes
+    new = isinstance(read, dict) and read.get("new_topic") is True
+    return [note for note in said if note and note not in strayed], new or any("true" in note for note in strayed)
 
 
 def read_pairs(answer: str) -> list[tuple[str, str]]:

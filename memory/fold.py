@@ -20,9 +20,11 @@ import prompt
 from memory import change
 from memory.ask import Talk, bare, notes_shape, pairs_shape, read_notes, read_pairs
 from memory.change import Change
-from memory.line import alike, choose, is_topic, plain, repeats, shorten, shortened
+from memory.line import alike, choose, plain, repeats, shorten
 from memory.source import LABEL, Source, opening
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
+from memory.stated import stated
+from memory.topic import is_topic, shortened
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
@@ -105,7 +107,7 @@ def word_for_word(source: Source, models: ModelSet, room: int, spent: dict[str, 
 
     For turns that no fold is accepted for. ``spent``: what the last try took (``cost``).
     """
-    written = _Written([*source.lines, *_chosen(source, [])], [])
+    written = _Written([*source.lines, *_chosen(source, [])], stated(source.said))
     return replace(_finished(source, written, source.pins, models, room), **spent)
 
 
@@ -200,6 +202,8 @@ def _notes(source: Source, talk: Talk, step: Callable[[str], None]) -> _Written:
     keys = ", ".join(each.key for each in source.entities[-12:]) or "–"
     pairs = read_pairs(talk.ask(prompt.render("memory_entities", source.language, keys=keys), **pairs_shape(PAIRS)))
     step("named")
+    own = stated(source.said)
+    pairs = [*(pair for pair in pairs if pair[1] not in dict(own).values()), *own]
     notes += _repair(source, talk, notes, pairs, step)
     fresh = _chosen(source, notes)
     old = [line for line in source.lines if not _repeated(source, line, fresh)]
@@ -258,7 +262,7 @@ def _note(source: Source, said: str, length: int) -> str:
 def _superseded(source: Source, text: str) -> bool:
     """Whether it gives an old value without the new one."""
     return any(change.outdated(each.text, source.changes) for each in fact.facts(text)) and not any(
-        each.new in text for each in source.changes
+        change.tells(text, each.new) for each in source.changes
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from memory.stated import agree, others, statement, words
 from text import fact
 
 SAME = 0.75
-HALF = 0.5
-"""Share of the letter pairs of a sentence with facts that another must have to tell all that it tells."""
-TOPIC = " / "
-"""Between the sentences of a topic that became one line; no full stops are among them, so it stays one sentence."""
+SHARED = 0.6
+"""Share of the words of a sentence that another must have to tell all that it tells."""
 EQUAL = 0.6
 """Share of all letter pairs of two sentences that both must have to be one statement."""
 
@@ -59,14 +58,14 @@ def holds_all(text: str, facts: Iterable[fact.Fact]) -> bool:
 
 
 def repeats(one: str, other: str) -> bool:
-    """Whether ``other`` tells all that ``one`` tells: its facts and half of its words; without facts, most of them."""
-    own, facts = pairs(one), fact.facts(one)
-    return len(own & pairs(other)) > (HALF if facts else SAME) * len(own) and holds_all(other, facts)
-
-
-def is_topic(line: str) -> bool:
-    """Whether a line is an earlier topic that was brought down to one line."""
-    return TOPIC in line
+    """Whether ``other`` tells all that ``one`` tells: its facts, about the same subject or in mostly the same words."""
+    if not holds_all(other, fact.facts(one)):
+        return False
+    first, second = statement(one), statement(other)
+    if first and second:
+        return agree(second, first, told=True)
+    own = words(one)
+    return others(one) == others(other) and len(own & words(other)) > SHARED * len(own)
 
 
 def choose(
@@ -87,25 +86,6 @@ def choose(
         if any(repeats(each, other) for other in chosen if other is not each):
             chosen.remove(each)
     return sorted(chosen, key=place)
-
-
-def shortened(lines: Sequence[str], facts: Sequence[fact.Fact], most: int) -> str:
-    """Sentences that hold the most of these facts, and the newest, in one line of ``most`` characters."""
-    chosen: list[str] = []
-    left = list(facts)
-    while left:
-        fitting = [line for line in lines if line not in chosen and len(TOPIC.join([*chosen, line])) <= most]
-        best = max(fitting, key=lambda line: sum(fact.holds(line, each) for each in left) / len(line), default=None)
-        if best is None or not any(fact.holds(best, each) for each in left):
-            break
-        chosen.append(best)
-        left = [each for each in left if not fact.holds(best, each)]
-    for line in reversed(lines):  # what room is left goes to the newest of the others
-        if line not in chosen and len(TOPIC.join([*chosen, line])) <= most:
-            chosen.append(line)
-    if not chosen:
-        return lines[-1][:most] if lines else ""
-    return TOPIC.join(line.rstrip(" .") for line in lines if line in chosen)
 
 
 def _best(chosen: Sequence[str], spare: Sequence[str], wanted: Sequence[fact.Fact]) -> str | None:

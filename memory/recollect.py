@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from memory import change
 from memory.line import about, pairs
 from memory.state import Entity, State, Turn, Version, same_key
+from memory.stated import words
 from text import sentence
 
 MOST_FORGOTTEN = 50
@@ -71,7 +71,7 @@ def _names(what: str, entity: Entity) -> bool:
 
 
 def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> list[str]:
-    wanted, letters = change.words(query), pairs(query)
+    wanted, letters = words(query), pairs(query)
     scored: dict[str, tuple[float, str]] = {}
     for line, weight, origin in found:
         score = weight * _score(line, wanted, letters)
@@ -83,9 +83,9 @@ def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> li
 
 def _score(line: str, wanted: frozenset[str], spelled: frozenset[str]) -> float:
     """Share of the query's words, and of its letter pairs, that the line has."""
-    words = len(change.words(line) & wanted) / len(wanted) if wanted else 0.0
+    shared = len(words(line) & wanted) / len(wanted) if wanted else 0.0
     letters = len(pairs(line) & spelled) / len(spelled) if spelled else 0.0
-    return words + (letters if letters > 0.3 else 0.0)
+    return shared + (letters if letters > 0.3 else 0.0)
 
 
 def _said(turn: Turn, state: State) -> list[str]:

@@ -63,7 +63,7 @@ class Source:
     @cached_property
     def changes(self) -> list[Change]:
         """Changes of values that the user said."""
-        known = [f"{each.key} {each.value}" for each in self.entities]
+        known = [f"{each.key}: {each.value}" for each in self.entities]
         return change.said([*known, *self.lines], self.said)
 
     @cached_property
@@ -104,10 +104,10 @@ class Source:
 
     def updated(self, entity: Entity) -> Entity:
         """An entity whose value the user said has changed, with the new one."""
-        said = f"{entity.key} {entity.value}"
+        said = f"{entity.key}: {entity.value}"
         changed = change.apply(said, self.changes)
-        value = changed.removeprefix(f"{entity.key} ")
-        if changed == said or not changed.startswith(f"{entity.key} "):
+        value = changed.removeprefix(f"{entity.key}: ")
+        if changed == said or not changed.startswith(f"{entity.key}: "):
             return entity
         return Entity(entity.key, value, self.turn_of(value) or self.turns[-1].number)
 

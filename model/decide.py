@@ -108,7 +108,7 @@ def decision(
         return AIMessage("")
     messages = [SystemMessage(instructions(tools, language)), HumanMessage(_ask(question, history, language))]
     answer = complete(models.decide, messages, stop=stop, **_constraint(tools))
-    made = grounded(parse(str(answer.text), tools), tools, question)
+    made = grounded(parse(str(answer.text), tools), tools, question) or suggested(tools, question)
     return AIMessage("", tool_calls=made, usage_metadata=answer.usage_metadata)
 
 
@@ -130,6 +130,16 @@ def grounded(made: Sequence[ToolCall], tools: Sequence[BaseTool], question: str)
     checked = [(each, known[each["name"]]) for each in made]
     used = [(each, ground(each["args"], question) if ground else each["args"]) for each, ground in checked]
     return [ToolCall(**{**each, "args": arguments}) for each, arguments in used if arguments is not None]
+
+
+def suggested(tools: Sequence[BaseTool], question: str) -> list[ToolCall]:
+    """The call of the first tool that knows better than a model that wants none: ``metadata["suggest"]`` is a function
+    of the question that gives arguments, or None."""
+    for tool in tools:
+        suggest = (tool.metadata or {}).get("suggest")
+        if suggest is not None and (arguments := suggest(question)) is not None:
+            return [_call(tool.name, arguments)]
+    return []
 
 
 def describe(tools: Sequence[BaseTool], language: str) -> str:
@@ -154,7 +164,11 @@ def parse(text: str, tools: Sequence[BaseTool]) -> list[ToolCall]:
     name, arguments = next(iter(decision.items()))
     if name not in known or not isinstance(arguments, dict) or not _takes(known[name], arguments):
         return []
-    return [ToolCall(name=name, args=arguments, id=f"call_{uuid4().hex[:12]}", type="tool_call")]
+    return [_call(name, arguments)]
+
+
+def _call(name: str, arguments: dict[str, Any]) -> ToolCall:
+    return ToolCall(name=name, args=arguments, id=f"call_{uuid4().hex[:12]}", type="tool_call")
 
 
 def schema(tools: Sequence[BaseTool]) -> dict[str, Any]:

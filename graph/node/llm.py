@@ -85,7 +85,12 @@ def _decided(messages: list[AnyMessage], tools: Sequence[Any], language: str, tu
 def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[TurnContext]) -> AIMessage:
     turn = context(runtime)
     model = decide.prepare(turn.models, tools)
-    return respond(model, prompt, runtime, callable_tools=bool(tools))
+    made = respond(model, prompt, runtime, callable_tools=bool(tools))
+    marks = "" if made.tool_calls or turn.stop.is_set() else turn.cite(made.text)
+    if not marks:
+        return made
+    emit(runtime, Token(marks))
+    return made.model_copy(update={"content": made.text + marks})
 
 
 def respond(

@@ -17,7 +17,7 @@ from errors import ModelTimeout
 from graph.agent import Agent
 from graph.compare import Variant, cost
 from graph.documents import begin, citations, grounded, look_ups, offered_links, query
-from graph.event import ContextBuilt, ToolFinished, ToolStarted
+from graph.event import ContextBuilt, Token, ToolFinished, ToolStarted
 from graph.exact import exact
 from graph.tool import TOOLS
 from graph.turns import question as asking
@@ -647,3 +647,16 @@ def test_an_app_that_closes_ends_it_and_the_next_one_goes_on(
     again = Library(opened.settings, opened.store, words)
     assert first_run(again) is not None
     assert len(again.documents()) == 2
+
+
+def test_a_small_model_that_would_not_search_is_helped_and_its_answer_gets_its_number(
+    reading: Reading, session: NewSession
+) -> None:
+    answer = "Pears are green and ripen in September."
+    agent = reading(lambda _: answer, lambda _: ENOUGH, decide=lambda _: '{"reply": {}}')
+    events = say(agent, own := session(agent), QUESTION)
+    assert [each.name for each in only(events, ToolStarted)] == ["search_documents"]
+    assert done(events).answer == f"{answer} [1]"
+    assert "".join(each.text for each in only(events, Token)) == f"{answer} [1]"
+    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
+    assert only(say(agent, own, "I ate a pear yesterday."), ToolStarted) == []

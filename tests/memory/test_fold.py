@@ -13,6 +13,7 @@ from memory.fold import MOST_SENTENCES, Folded, make, word_for_word
 from memory.line import repeats
 from memory.source import Source
 from memory.state import Entity, Turn
+from memory.topic import is_topic, shortened
 from model import scripted
 from model.modelset import ModelSet
 from model.stream import Stopped
@@ -233,7 +234,22 @@ def test_notes_are_added_to_the_old_sentences_word_for_word() -> None:
     models = constrained(notes("Sarah Kim has a budget of 100 million won."), pairs(budget="100 million won"))
     made = fold(models, text="Sarah lives in Portland.")
     assert made.text == "Sarah lives in Portland.\nSarah Kim has a budget of 100 million won."
-    assert made.entities == (Entity("budget", "100 million won", 1),)
+    assert made.entities == (Entity("budget", "100 million won", 1), Entity("name", "Sarah Kim", 2))
+
+
+def test_values_that_the_user_states_by_name_become_entities_without_the_model() -> None:
+    turns = (
+        Turn(1, "여행 예산은 120만 원이야. 딸 이름은 다인이야.", "네."),
+        Turn(2, "여행 예산이 150만 원으로 늘었어. KTX 왕복 요금이 1인당 119,600원이래.", "네."),
+        Turn(3, "The school play is on October 17. Is it cold there?", "OK."),
+    )
+    made = fold(constrained(notes("사용자가 여행을 준비함"), pairs(), notes()), turns, default="ko")
+    assert {each.key: each.value for each in made.entities} == {
+        "딸 이름": "다인",
+        "여행 예산": "150만 원",
+        "KTX 왕복 요금": "119,600원",
+        "school play": "October 17",
+    }
 
 
 def test_facts_that_the_notes_lack_are_copied_from_the_user() -> None:
@@ -282,7 +298,7 @@ def test_a_value_that_changed_within_the_new_turns_is_given_as_changed() -> None
     made = fold(models, turns)
     assert "The budget is 100 million won" not in made.text
     assert "150 million won" in made.text
-    assert made.entities == ()
+    assert made.entities == (Entity("name", "Sarah Kim", 2), Entity("budget", "150 million won", 3))
 
 
 def test_an_earlier_topic_becomes_one_line() -> None:
@@ -310,6 +326,14 @@ def test_every_earlier_topic_keeps_its_line() -> None:
     assert text.splitlines() == sentence_per_line(text).splitlines()
 
 
+def test_a_line_of_a_topic_stays_one_whatever_its_sentences_end_with() -> None:
+    line = shortened(["I love it!", "Could you book it for $30?", "정말이야."], [], 160)
+    assert sentence.split(line) == [line]
+    assert is_topic(line)
+    long = shortened([f"{'word ' * 30}and it costs $1,200,000 in all"], [], 160)
+    assert "$" not in long
+
+
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
@@ -334,6 +358,10 @@ def test_statements_with_other_values_are_no_repetition() -> None:
     assert not repeats("예산은 120만 원이야", "예산은 150만 원이야 그리고 더 있어")
     assert repeats("예산은 120만 원", "여행 예산은 120만 원이야")
     assert not repeats("여행 예산은 120만 원이고 인원은 4명이야", "예산은 120만 원")
+    assert not repeats("The rent is $900 a month.", "The car loan is $900 a month.")
+    assert not repeats("아들 학원비는 30만 원이야", "딸 학원비는 30만 원이야")
+    assert not repeats("회의는 5월 3일 오후 3시야", "치과 예약은 5월 3일 오후 3시야")
+    assert not repeats("Tom's birthday is May 3.", "Anna's birthday is May 3.")
 
 
 def test_a_pinned_statement_survives_any_topic() -> None:
@@ -360,4 +388,4 @@ def test_what_is_forgotten_is_not_taken_up_again() -> None:
     )
     made = fold(models, forgotten=(("budget", 2),))
     assert "budget" not in made.text
-    assert made.entities == ()
+    assert made.entities == (Entity("name", "Sarah Kim", 2),)
