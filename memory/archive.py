@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from memory.key import Scope
@@ -85,7 +85,10 @@ class Archive:
             return self._versions(connection, scope, undone)
 
     def scopes(self, tenant: str | None = None, user: str | None = None) -> list[tuple[Scope, str, int, int, float]]:
-        """All memories that are kept, of one user when asked: scope, user, revision, what it owes, last change."""
+        """All memories, of one user when asked: scope, user, revision, what it owes, last change.
+
+        Those that are not in any state yet, but only wait for Redis, come last.
+        """
         row = table.session.c
         wanted = select(row.tenant, row.session, row.user, row.revision, row.waiting, row.updated)
         if tenant is not None:
@@ -93,7 +96,7 @@ class Archive:
         if user is not None:
             wanted = wanted.where(row.user == user)
         with self._transaction() as connection:
-            rows = connection.execute(wanted.order_by(row.updated)).all()
+            rows = [*connection.execute(wanted.order_by(row.updated)), *connection.execute(_waiting(tenant, user))]
         return [
             (Scope(tenant, session, "" if session else user), user, revision, waiting, updated)
             for tenant, session, user, revision, waiting, updated in rows
@@ -142,6 +145,12 @@ class Archive:
         with self._transaction() as connection:
             connection.execute(insert(table.queue), {**row, "kind": kind, "data": data, "created": time.time()})
 
+    def drop_queued(self, tenant: str, user: str) -> None:
+        """Nothing of this user's waits any more."""
+        row = table.queue.c
+        with self._transaction() as connection:
+            connection.execute(delete(table.queue).where(row.tenant == tenant, row.user == user))
+
     def queued(self, scope: Scope | None = None, limit: int = 1000) -> list[Queued]:
         """What waits, of all memories or of one, oldest first."""
         row = table.queue.c
@@ -160,10 +169,15 @@ class Archive:
     # --- erasing --------------------------------------------------------------------------------
 
     def erase(self, scope: Scope) -> None:
-        """Remove all rows of a memory, and note its digest; ``purge`` then clears the files."""
+        """Remove all rows of a memory, and note its digest; ``purge`` then clears the files.
+
+        What an earlier erasure has still to take out of other memories (``withdraw``) waits on.
+        """
         with self._transaction() as connection:
-            for each in (table.session, table.version, table.queue, table.given):
+            for each in (table.session, table.version, table.given):
                 connection.execute(delete(each).where(each.c.scope == scope.tag))
+            waiting = table.queue.c
+            connection.execute(delete(table.queue).where(waiting.scope == scope.tag, waiting.kind != "withdraw"))
             mark = _insert(connection, table.erased).values(digest=_digest(scope.tag), created=time.time())
             connection.execute(mark.on_conflict_do_update(index_elements=["digest"], set_={"created": time.time()}))
 
@@ -229,6 +243,19 @@ class Archive:
                 each.name: connection.execute(select(func.count()).select_from(each)).scalar_one()
                 for each in table.TABLES
             }
+
+
+def _waiting(tenant: str | None, user: str | None) -> Select[Any]:
+    """Memories that are in the queue and nowhere else, as rows of ``Archive.scopes``."""
+    row = table.queue.c
+    kept = select(table.session.c.scope)
+    wanted = select(row.tenant, row.session, row.user, literal(0), literal(0), func.max(row.created))
+    wanted = wanted.where(row.kind != "withdraw", row.scope.not_in(kept))
+    if tenant is not None:
+        wanted = wanted.where(row.tenant == tenant)
+    if user is not None:
+        wanted = wanted.where(row.user == user)
+    return wanted.group_by(row.tenant, row.session, row.user)
 
 
 def plain(state: State) -> dict[str, Any]:

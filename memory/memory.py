@@ -441,7 +441,7 @@ class Memory:
         kept = [
             (scope, found[0])
             for scope, *_ in self._archive.scopes(tenant, user)
-            if (found := self._archive.load(scope))
+            if (found := portable.told(self._archive, scope))
         ]
         portable.erase_user(self._link, self._redis, self._archive, tenant, user)
         self._upkeep.erased()

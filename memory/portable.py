@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from errors import BadImport, MemoryAway
-from memory import carry
+from memory import carry, write
 from memory.address import Client
 from memory.archive import Archive, plain, read
 from memory.key import Scope
@@ -27,6 +27,8 @@ FORMAT_VERSION = 1
 ORPHAN_SECONDS = 86_400.0
 """A memory without a session is left alone for a day: the session may be on its way."""
 DIGEST_SECONDS = 90 * 86_400.0
+MOST_WAITING = 100_000
+"""Of what waits for Redis, for one memory."""
 
 
 def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope) -> None:
@@ -86,7 +88,7 @@ def _thinned(
 
 
 def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str) -> int:
-    """Erase all memories of a user."""
+    """Erase all memories of a user, also those that only wait for Redis; returns how many."""
     scopes = [scope for scope, *_ in archive.scopes(tenant, user)]
     for scope in {*scopes, Scope(tenant, "", user)}:
         archive.erase(scope)
@@ -94,14 +96,27 @@ def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, use
             link.run(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]
         except MemoryAway:
             continue
+    archive.drop_queued(tenant, user)
     return len(scopes)
 
 
+def told(archive: Archive, scope: Scope) -> tuple[State, tuple[Version, ...]] | None:
+    """A memory as the archive has it, with what waits for Redis; None where there is neither."""
+    waiting = [each for each in archive.queued(scope, limit=MOST_WAITING) if each.kind != "withdraw"]
+    kept = archive.load(scope)
+    if kept is None and not waiting:
+        return None
+    state, versions = kept or (State(tenant=scope.tenant, session=scope.session), ())
+    for each in waiting:
+        state = write.written(state, each.kind, each.user, each.data)
+    return state, versions
+
+
 def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:
-    """All memories of a user, with their versions, as plain JSON data."""
+    """All memories of a user, with their versions and with what waits for Redis, as plain JSON data."""
     memories = []
     for scope, *_ in archive.scopes(tenant, user):
-        kept = archive.load(scope)
+        kept = told(archive, scope)
         if kept is not None and not _is_empty(kept):
             state, versions = kept
             memories.append(

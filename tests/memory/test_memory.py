@@ -454,6 +454,59 @@ def test_what_was_erased_while_redis_is_away_does_not_come_back_with_the_next_tu
         assert [turn.number for turn in memory.context("acme", "s1", "en").short] == [7]
 
 
+@pytest.mark.parametrize("whose", ["session", "user"])
+def test_what_only_waits_for_redis_is_exported_and_erased_too(whose: str, opened: Opened, tmp_path: Path) -> None:
+    """Redis is away from the first turn on."""
+    port = free_port()
+    memory = opened(wait=False, redis_url=f"redis://127.0.0.1:{port}/0")
+    talk(memory, 1, 2)
+    memory.remember("acme", "s1", "colour", "blue", turn=2)
+    [exported] = memory.export("acme")["memories"]
+    assert [each["question"] for each in exported["state"]["short"]] == [
+        "My item 1 costs $100.",
+        "My item 2 costs $200.",
+    ]
+    assert exported["state"]["entities"] == [{"key": "colour", "value": "blue", "turn": 2}]
+    if whose == "session":
+        memory.erase("acme", "s1", last=2)
+    else:
+        assert memory.erase_user("acme") == 1
+    assert memory.export("acme")["memories"] == []
+    with valkey(tmp_path, port):
+        assert memory.wait(10)
+        talk(memory, 1, 2, 3)  # the conversation goes on, and brings its path along
+        view = memory.context("acme", "s1", "en")
+        assert [turn.number for turn in view.short] == [3]
+        assert view.entities == ()
+
+
+def test_what_only_waits_for_a_session_that_is_gone_is_cleared_up(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.portable.ORPHAN_SECONDS", -1.0)
+    memory = opened(wait=False, redis_url=f"redis://127.0.0.1:{free_port()}/0")
+    talk(memory, 1)
+    talk(memory, 1, session="s2")
+    assert memory.cleanup("acme", lambda session: session == "s2")["orphans"] == 1
+    assert [each["session"] for each in memory.export("acme")["memories"]] == ["s2"]
+
+
+def test_a_second_erasure_while_redis_is_away_does_not_undo_the_first(opened: Opened, tmp_path: Path) -> None:
+    """A session's memory is erased, then the session deleted: what it left with the user goes all the same."""
+    port = free_port()
+    with valkey(tmp_path, port, "--appendonly", "yes") as process:
+        memory = opened(redis_url=f"redis://127.0.0.1:{port}/0")
+        talk(memory, *range(1, 7))
+        fold(memory)
+        assert memory.settle(10)
+        os.kill(process.pid, signal.SIGSTOP)
+        memory.erase("acme", "s1", last=6)
+        memory.erase("acme", "s1")
+        os.kill(process.pid, signal.SIGCONT)
+        assert memory.wait(10)
+        assert "$500" not in memory.context("acme", "new", "en").text
+
+
 # --- changes by hand over what earlier sessions left ----------------------------------------------
 
 
