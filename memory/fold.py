@@ -237,9 +237,7 @@ def _repair(
 def _chosen(source: Source, notes: Sequence[str]) -> list[str]:
     """The notes, and the user's own sentences for facts that they lack."""
     user, most = LABEL[source.language][0], 2 * NOTE[source.language]
-    said = [
-        part for each in (*source.said, *source.plans) if not source.is_forgotten(each) for part in wrap(each, most)
-    ]
+    said = [part for each in (*source.said, *source.plans) for part in wrap(each, most)]
     spare = [f"{user}: {each}" for each in said]
     spare = [each for each in spare if not _superseded(source, each)]
     size = sum(len(each) + 1 for each in notes) + 6 * NOTE[source.language]

@@ -86,8 +86,9 @@ class Folding:
         version = _version(state.version + 1, state.batch, made, base.entities, state.rejection)
 
         def new(now: State) -> State:
-            if now.version != state.version or now.text != state.text or not set(state.batch) <= set(now.waiting):
-                return now  # edited, erased or taken back meanwhile: what was made is not its next version
+            same = (now.version, now.text, now.forgotten) == (state.version, state.text, state.forgotten)
+            if not same or not set(state.batch) <= set(now.waiting):
+                return now  # edited, erased, forgotten or taken back meanwhile: what was made is not its next version
             return _taken(now, state, base, made)
 
         after = self._link.run(lambda client: self._redis.swap(client, scope, version, new, token))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +36,10 @@ _REQUEST = re.compile(
 
 @dataclass(frozen=True)
 class Source:
-    """What a fold is made from. ``forgotten``: (what, newest turn then), as in ``State``."""
+    """What a fold is made from. ``forgotten``: (what, newest turn then), as in ``State``.
+
+    ``told`` is what of the turns may come in: neither a model nor code sees the rest.
+    """
 
     text: str
     entities: tuple[Entity, ...]
@@ -51,6 +54,11 @@ class Source:
         return detect(" ".join(turn.question for turn in self.turns), self.default)
 
     @cached_property
+    def told(self) -> tuple[Turn, ...]:
+        """The turns without what the user had forgotten in or after each of them."""
+        return tuple(self._without_forgotten(turn) for turn in self.turns)
+
+    @cached_property
     def lines(self) -> list[str]:
         """The sentences of the memory so far."""
         return sentence.split(self.text)
@@ -58,7 +66,7 @@ class Source:
     @cached_property
     def said(self) -> list[str]:
         """What the user stated in the new turns, sentence by sentence."""
-        return [each for turn in self.turns for each in change.statements(clean(turn.question))]
+        return [each for turn in self.told for each in change.statements(clean(turn.question))]
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -69,14 +77,14 @@ class Source:
     @cached_property
     def wanted(self) -> tuple[fact.Fact, ...]:
         """Numbers, names, dates … of what the user stated, without what was replaced since or is to be forgotten."""
-        found = fact.facts("\n".join(each for each in self.said if not self.is_forgotten(each)))
+        found = fact.facts("\n".join(self.said))
         return tuple(each for each in found if not change.outdated(each.text, self.changes))
 
     @cached_property
     def plans(self) -> list[str]:
         """Questions in which the user asks for something to be done on a day or at a time, such as a booking."""
-        asked = [line for turn in self.turns for line in sentence.split(clean(turn.question)) if line not in self.said]
-        return [line for line in asked if _REQUEST.search(line) and _dated(line) and not self.is_forgotten(line)]
+        asked = [line for turn in self.told for line in sentence.split(clean(turn.question)) if line not in self.said]
+        return [line for line in asked if _REQUEST.search(line) and _dated(line)]
 
     @cached_property
     def asked(self) -> tuple[fact.Fact, ...]:
@@ -92,14 +100,14 @@ class Source:
     @cached_property
     def everything(self) -> str:
         """All that a memory may state."""
-        spoken = [part for turn in self.turns for part in (turn.question, turn.answer)]
+        spoken = [part for turn in self.told for part in (turn.question, turn.answer)]
         known = [f"{each.key}: {each.value}" for each in self.entities]
         return "\n".join([self.text, *self.pins, *known, *spoken])
 
     def turn_of(self, value: str) -> int | None:
         """The newest turn that holds this value word for word."""
         wanted = plain(value)
-        found = (turn.number for turn in reversed(self.turns) if wanted in plain(turn.question + "\n" + turn.answer))
+        found = (turn.number for turn in reversed(self.told) if wanted in plain(turn.question + "\n" + turn.answer))
         return next(found, None)
 
     def updated(self, entity: Entity) -> Entity:
@@ -117,9 +125,28 @@ class Source:
         return max(range(len(self.said)), key=lambda at: len(own & pairs(self.said[at])), default=0)
 
     def is_forgotten(self, text: str) -> bool:
-        """Whether the user had this forgotten and has not said it again."""
-        last = self.turns[-1].number if self.turns else 0
-        return any(number >= last and about(what, text) for what, number in self.forgotten)
+        """Whether the user had this forgotten in or after the first of these turns and has not said it again since."""
+        first = self.turns[0].number if self.turns else 0
+        return any(
+            number >= first and about(what, text) and not self._said_since(what, number)
+            for what, number in self.forgotten
+        )
+
+    def _said_since(self, what: str, number: int) -> bool:
+        later = [turn for turn in self.turns if turn.number > number]
+        return any(about(what, line) for turn in later for line in change.statements(clean(turn.question)))
+
+    def _without_forgotten(self, turn: Turn) -> Turn:
+        """The turn without what is forgotten, and its answer without the values that the user gave there."""
+        gone = [what for what, number in self.forgotten if number >= turn.number]
+        asked, answered = (sentence.split(clean(part)) for part in (turn.question, turn.answer))
+        left = [line for line in asked if not any(about(what, line) for what in gone)]
+        values = fact.facts("\n".join(line for line in asked if line not in left))
+        kept = [line for line in answered if not any(about(what, line) for what in gone)]
+        kept = [line for line in kept if not any(fact.holds(line, each) for each in values)]
+        if (left, kept) == (asked, answered):
+            return turn
+        return replace(turn, question="\n".join(left), answer="\n".join(kept))
 
     def rejected(self, reason: str, cost: dict[str, Any]) -> FoldRejected:
         """The error that keeps the old memory; ``cost``: what the try took."""
@@ -136,7 +163,7 @@ def opening(source: Source, models: ModelSet) -> tuple[str, str]:
     user, ai = LABEL[source.language]
     room = _speech(source, models)
     spoken = [
-        f"[{user}] {abridged(turn.question, room[0])}\n[{ai}] {abridged(turn.answer, room[1])}" for turn in source.turns
+        f"[{user}] {abridged(turn.question, room[0])}\n[{ai}] {abridged(turn.answer, room[1])}" for turn in source.told
     ]
     dialogue = "\n".join(spoken)
     frame = f"<memory>\n{fenced(lines)}\n</memory>\n<dialogue>\n{fenced(dialogue)}\n</dialogue>"

@@ -389,3 +389,34 @@ def test_what_is_forgotten_is_not_taken_up_again() -> None:
     made = fold(models, forgotten=(("budget", 2),))
     assert "budget" not in made.text
     assert made.entities == (Entity("name", "Sarah Kim", 2),)
+
+
+def passport(*later: Turn) -> tuple[Turn, ...]:
+    """A value that the user has forgotten in turn 7, while other turns wait to be folded with it."""
+    told = Turn(6, "My passport number is M12345678. The rent is $900.", "M12345678, noted. And $900.")
+    return (told, Turn(7, "Forget my passport number.", "Forgotten."), *later, Turn(9, "The fee is $30.", "Fine."))
+
+
+HELPED = (notes("The passport number is M12345678."), pairs(passport_number="M12345678", rent="$900", fee="$30"))
+FREE = ("The passport number is M12345678. The rent is $900. The fee is $30.\n---\npassport number: M12345678",)
+
+
+@pytest.mark.parametrize(("helped", "answers"), [(True, HELPED), (False, FREE)])
+def test_what_was_forgotten_in_an_earlier_turn_of_the_batch_stays_out(helped: bool, answers: tuple[str, ...]) -> None:
+    models = constrained(*answers) if helped else saying(*answers)
+    made = fold(models, passport(), forgotten=(("passport number", 7),))
+    assert "assport" not in made.text
+    assert "$900" in made.text
+    assert not any("M12345678" in each.value for each in made.entities)
+    assert "M12345678" not in asked(models)
+    assert made.lost == ()
+
+
+@pytest.mark.parametrize(("helped", "answers"), [(True, HELPED), (False, FREE)])
+def test_what_was_said_again_after_it_was_forgotten_comes_in(helped: bool, answers: tuple[str, ...]) -> None:
+    again = Turn(8, "My passport number is M12345678, after all.", "Noted.")
+    models = constrained(*answers) if helped else saying(*answers)
+    made = fold(models, passport(again), forgotten=(("passport number", 7),))
+    assert "M12345678" in made.text
+    assert Entity("passport_number", "M12345678", 8) in made.entities or not helped
+    assert "M12345678" in asked(models)

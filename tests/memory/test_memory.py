@@ -139,12 +139,45 @@ def test_remember_overwrites_and_forget_drops_for_good(memory: Memory) -> None:
     assert "$300" in view.text
 
 
+def test_what_is_forgotten_stays_so_when_later_turns_are_folded_with_it(memory: Memory) -> None:
+    """Also for the user, and so for the next session."""
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.note_turn("acme", "s1", 7, "Forget my item 6.", "Forgotten.")
+    memory.forget("acme", "s1", "item 6", turn=7)
+    talk(memory, *range(8, 12))
+    fold(memory)
+    for session in ("s1", "new"):
+        view = memory.context("acme", session, "en")
+        assert "item 6" not in view.text + view.entity_text
+        assert "$600" not in view.text + view.entity_text
+        assert "item 8: $800" in view.entity_text
+
+
 def test_what_is_forgotten_comes_back_when_it_is_said_again(memory: Memory) -> None:
     talk(memory, *range(1, 4))
-    memory.forget("acme", "s1", "My item 2 costs $200", turn=3)
-    talk(memory, 4, 5, 6)
+    memory.forget("acme", "s1", "item 2", turn=3)
+    talk(memory, 4, 5)
+    memory.note_turn("acme", "s1", 6, "My item 2 costs $250 today.", "Noted.")
+    talk(memory, *range(7, 11))
     fold(memory)
-    assert "$200" in memory.context("acme", "s1", "en").text  # the batch holds a later turn: it may be meant
+    assert "$200" not in memory.context("acme", "s1", "en").text
+    memory.fold("acme", "s1", models=good(), language="en", rest=True)
+    view = memory.context("acme", "s1", "en")
+    assert "$250" in view.text
+    assert "item 2: $250" in view.entity_text
+
+
+def test_what_is_forgotten_while_its_turns_are_folded_stays_forgotten(memory: Memory) -> None:
+    def step(name: str) -> None:
+        if name == "made":
+            memory.forget("acme", "s1", "item 2", turn=6)
+
+    talk(memory, *range(1, 7))
+    memory.fold("acme", "s1", models=good(), language="en", step=step)
+    view = memory.context("acme", "s1", "en")
+    assert "$300" in view.text
+    assert "$200" not in view.text + view.entity_text
 
 
 def test_recall_finds_what_has_left_the_memory(memory: Memory) -> None:
