@@ -17,7 +17,8 @@ class GieokError(Exception):
     """Base of all errors that Gieok raises on purpose.
 
     ``code``: stable identifier; ``message``: what failed, with the value and the limit;
-    ``hint``: what to do about it; ``values``: the numbers and names inside the message, for translation;
+    ``hint``: what to do about it; ``values``: the numbers and names inside the message, for translation, as plain JSON
+    data (they are written into rows); whatever else is given, a path for instance, becomes its text;
     ``retryable``: whether the same call may succeed later.
     """
 
@@ -27,7 +28,7 @@ class GieokError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, **values: Any) -> None:
-        self.values = values
+        self.values: dict[str, Any] = _plain(values)
         super().__init__(self.text())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -39,6 +40,14 @@ class GieokError(Exception):
         said = self.message.format(**self.values)
         advice = self.hint.format(**self.values)
         return f"{said} {advice}".strip()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def why(problem: Mapping[str, Any]) -> dict[str, Any]:

@@ -243,12 +243,17 @@ class _Run:
             log.warning("after turn %d: %s", self.number, error.code)
 
     def _failed(self, error: GieokError) -> Failed:
-        notes = self.context.notes if self.context is not None else Notes()
-        try:
-            end = failed(error, notes, time.monotonic() - self.began, self.arriving.text)
-            self.engine.store.finish_turn(self.session.id, self.number, end)
-        except GieokError:
-            log.error("the failed turn %d could not be written: it stays open and is found again", self.number)
+        """Writes the row of a failed turn; without what the turn noted, should that be what cannot be written."""
+        for notes in (self.context.notes if self.context is not None else Notes(), Notes()):
+            try:
+                end = failed(error, notes, time.monotonic() - self.began, self.arriving.text)
+                self.engine.store.finish_turn(self.session.id, self.number, end)
+                break
+            except GieokError:
+                log.error("the failed turn %d could not be written: it stays open and is found again", self.number)
+                break
+            except Exception as fault:
+                log.error("the failed turn %d could not be written: %s", self.number, trace(fault))
         return Failed(self.number, error.code, str(error), error.retryable, error.values)
 
     def _ours(self, error: Exception) -> GieokError:

@@ -164,14 +164,14 @@ def _start(plan: _Plan) -> Embedded:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise EmbeddedFailed(name=plan.name, reason=_reason(process.returncode, plan.log), log=plan.log)
+            raise EmbeddedFailed(name=plan.name, reason=_reason(process.returncode, plan.log), log=str(plan.log))
         found = _running(plan)
         if found is not None:
             return found
         time.sleep(0.05)
     process.kill()
     process.wait()
-    raise EmbeddedFailed(name=plan.name, reason=f"it was not ready after {START_SECONDS:g} s", log=plan.log)
+    raise EmbeddedFailed(name=plan.name, reason=f"it was not ready after {START_SECONDS:g} s", log=str(plan.log))
 
 
 def _end_deaf(plan: _Plan) -> None:

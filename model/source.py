@@ -70,7 +70,7 @@ def need_space(folder: Path, needed: int) -> None:
     """``DiskFull`` unless ``needed`` bytes are free where ``folder`` is."""
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise DiskFull(path=folder, needed=amount(needed), free=amount(free))
+        raise DiskFull(path=str(folder), needed=amount(needed), free=amount(free))
 
 
 # --- Hugging Face -------------------------------------------------------------------------------

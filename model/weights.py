@@ -197,13 +197,13 @@ def _attempt(place: _Place, source: str) -> None:
             raise SourceFailed(str(error)) from error
         place.part.unlink(missing_ok=True)
         need_space(place.path.parent, place.weights.size)
-        raise DiskFull(path=place.path, needed=amount(place.weights.size), free="too little") from error
+        raise DiskFull(path=str(place.path), needed=amount(place.weights.size), free="too little") from error
     actual = place.hash(place.part)
     if actual == place.weights.sha256:
         return _put(place)
     place.part.unlink()
     if not resumed:
-        raise WeightsCorrupt(path=place.path, actual=actual, expected=place.weights.sha256)
+        raise WeightsCorrupt(path=str(place.path), actual=actual, expected=place.weights.sha256)
     _attempt(place, source)
 
 

@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.tools import tool
 from sqlalchemy import event
 
 from errors import (
     AnswerRefused,
     ContextTooLong,
     DiskFull,
+    EmbeddedFailed,
     EmptyMessage,
     KeyRejected,
     MessageTooLong,
@@ -38,6 +40,7 @@ from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
     answer,
     answering,
+    calling,
     done,
     failed,
     only,
@@ -64,6 +67,35 @@ def failing(times: int, error: Any, then: Callable[[list[BaseMessage]], str]) ->
         return error if left[0] >= 0 else then(messages)
 
     return reply
+
+
+def test_a_built_in_server_that_cannot_come_back_fails_the_turn_and_its_row_is_written(
+    agent: OpenAgent, session: NewSession, tmp_path: Path
+) -> None:
+    bot = agent([EmbeddedFailed(name="m", reason="out of memory", log=tmp_path / "m.log"), "다시 왔습니다"])
+    own = session(bot)
+    end = failed(say(bot, own, question(1)))
+    row = bot.store.turn(own, 1)
+    assert row is not None
+    assert (end.code, row.status) == ("embedded_failed", "failed")
+    assert row.error is not None
+    assert row.error["values"]["log"] == str(tmp_path / "m.log")
+    assert done(list(bot.retry(own))).answer == "다시 왔습니다"
+
+
+def test_a_failed_turn_is_written_even_when_what_a_tool_left_cannot_be(agent: OpenAgent, session: NewSession) -> None:
+    @tool(response_format="content_and_artifact")
+    def peek() -> tuple[str, dict[str, Any]]:
+        """Look."""
+        return "seen", {"odd": object()}
+
+    bot = replace(agent([calling("peek"), AnswerRefused()]), tools=[peek])
+    own = session(bot)
+    failed(say(bot, own, question(1)))
+    row = bot.store.turn(own, 1)
+    assert row is not None
+    assert row.status == "failed"
+    assert row.error is not None
 
 
 def test_what_had_arrived_when_the_model_broke_is_kept_and_no_model_sees_it(
