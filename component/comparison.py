@@ -23,7 +23,7 @@ RUNNING = "comparison-running"
 """In session state: the keys of both sides, once they were asked for."""
 BEAT = 0.4
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
-Key = tuple[str, str, str, Variant]
+Key = tuple[str, str, str, int | None, Variant]
 CHOICES = (Variant(), Variant(full=True), *(Variant(rate=rate) for rate in RATES))
 
 
@@ -48,21 +48,19 @@ def draw_entry(view: View, prefix: str = "") -> None:
 
 def _draw(view: View, session: str) -> None:
     words = view.words
-    last = view.store.turns(session, limit=1)
-    asked = last[-1].question if last else ""
-    text = st.text_area(words("compare.question"), asked, key=f"compare-text-{session}", height=80)
+    text, turn = _asked(view, session)
     sides = [_choose(view, column, index) for index, column in enumerate(st.columns(2, gap="medium"))]
     if not text.strip():
         return
     try:
-        st.caption(plain(_price(view, session, text, sides)))
+        st.caption(plain(_price(view, session, text, turn, sides)))
     except GieokError as error:
         draw_error(words, error)
         return
-    keys = [("compare", session, text, side) for side in sides]
+    keys = [("compare", session, text, turn, side) for side in sides]
     if st.session_state.get(RUNNING) not in (None, keys):  # another question, another side
         _dismiss()
-    works = {key: _work(view.agent, session, text, side) for key, side in zip(keys, sides, strict=True)}
+    works = {key: _work(view.agent, session, text, turn, side) for key, side in zip(keys, sides, strict=True)}
     errands = [resource.errands().of(key) for key in keys if key in st.session_state.get(RUNNING, ())]
     with st.container(horizontal=True, key="compare-ways"):
         icon, busy = ":material/compare:", any(not each.done for each in errands if each)
@@ -72,6 +70,20 @@ def _draw(view: View, session: str) -> None:
             st.button(words("chat.stop"), key="compare-stop", icon=":material/stop_circle:", on_click=_stop)
     if any(errands):
         _follow(view, errands)
+
+
+def _asked(view: View, session: str) -> tuple[str, int | None]:
+    """The question, and the turn that it is asked in the place of; None for one of the user's own, asked at the end."""
+    words, key, count = view.words, f"compare-turn-{session}", view.session.turn_count if view.session else 0
+    if st.session_state.get(key, 0) > count:  # another version of the conversation is shorter
+        del st.session_state[key]
+    turn = int(st.number_input(words("compare.turn"), 1, count, count, key=key, width=190))
+    row = view.store.turn(session, turn)
+    asked = row.question if row else ""
+    text = st.text_area(words("compare.question"), asked, key=f"compare-text-{session}-{turn}", height=80)
+    same = text.strip() == asked.strip()
+    st.caption(words("compare.then", turn=turn) if same else words("compare.last"))
+    return text, turn if same else None
 
 
 def _start(keys: list[Key], works: dict[Key, Callable[[Errand], Answered | None]]) -> None:
@@ -113,9 +125,9 @@ def _name(view: View, variant: Variant) -> str:
     return view.words("compare.now") if variant.rate is None else view.words("compare.rate", rate=f"{variant.rate:g}")
 
 
-def _price(view: View, session: str, text: str, sides: list[Variant]) -> str:
+def _price(view: View, session: str, text: str, turn: int | None, sides: list[Variant]) -> str:
     """What both sides need, added up."""
-    costs = [compare.cost(view.agent, session, text, side) for side in sides]
+    costs = [compare.cost(view.agent, session, text, side, turn) for side in sides]
     tokens = sum(cost.prompt_tokens + cost.summary_tokens for cost in costs)
     calls = len(sides) + sum(cost.summary_calls for cost in costs)
     prices = [cost.usd for cost in costs]
@@ -123,9 +135,11 @@ def _price(view: View, session: str, text: str, sides: list[Variant]) -> str:
     return said if None in prices else f"{said} · ${sum(price or 0 for price in prices):.4f}"
 
 
-def _work(agent: Agent, session: str, text: str, side: Variant) -> Callable[[Errand], Answered | None]:
+def _work(
+    agent: Agent, session: str, text: str, turn: int | None, side: Variant
+) -> Callable[[Errand], Answered | None]:
     def work(errand: Errand) -> Answered | None:
-        for piece in compare.answer(agent, session, text, side, errand.stop):
+        for piece in compare.answer(agent, session, text, side, errand.stop, turn):
             if isinstance(piece, Answered):
                 return piece
             errand.text += piece

@@ -1,21 +1,25 @@
 """The same question under other summaries, side by side: another rate, or the whole history raw (design §4).
 
+A question of the conversation is asked as it was then: with what had been said before its turn, and with what it was
+given of memory, passages and time; without its own answer and what followed.
+
 Nothing is stored: no turn, no state. What a variant costs is counted before it runs.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from langchain_core.messages import AnyMessage
 
-from graph import memory
-from graph.context import Prompt, message_tokens
+from errors import TurnUnknown
+from graph import exact, memory
+from graph.context import Changing, Prompt, message_tokens
 from graph.engine import Engine
-from graph.preview import next_prompt
+from graph.preview import changing, next_prompt
 from graph.rebuild import made as state_of
 from graph.rebuild import messages_of
 from graph.report import ContextReport
@@ -60,28 +64,35 @@ class Answered:
     stopped: bool
 
 
-def cost(engine: Engine, session_id: str, text: str, variant: Variant) -> Cost:
+def cost(engine: Engine, session_id: str, text: str, variant: Variant, turn: int | None = None) -> Cost:
     """What ``answer`` would need, without calling the model."""
-    session, models = engine.store.session(session_id), engine.models()
+    session, models = _before(engine, session_id, turn), engine.models()
     missing = [chunk for chunk, record in _chunks(engine, session, variant) if record is None]
     made_of = sum(message_tokens(each, models.count) for chunk in missing for each in _raw(engine, session, chunk))
     tokens = made_of + len(missing) * REQUEST_TOKENS
-    prompt = _prompt(engine, session, text, replace(variant, rate=None), models).report.total_tokens
+    now = replace(variant, rate=None)
+    prompt = _prompt(engine, session, text, now, models, _given(engine, session, models, turn)).report.total_tokens
     price = usd(models.name, prompt + tokens, 0, engine.settings.answer_tokens // 2, url=models.url)
     return Cost(prompt, len(missing), tokens, price, models.exact)
 
 
 def answer(
-    engine: Engine, session_id: str, text: str, variant: Variant, stop: threading.Event | None = None
+    engine: Engine,
+    session_id: str,
+    text: str,
+    variant: Variant,
+    stop: threading.Event | None = None,
+    turn: int | None = None,
 ) -> Iterator[str | Answered]:
     """Pieces of the answer as they arrive, then ``Answered``. Tools are not called.
 
-    Raises ``SummaryRejected`` when a summary cannot be made at the variant's rate, and what the model raises.
+    ``turn``: where the text is asked, in place of that turn's question; None: after the last turn. Raises
+    ``TurnUnknown``, ``SummaryRejected`` when a summary cannot be made at the variant's rate, and what the model raises.
     """
     halt = stop or threading.Event()
-    session, models = engine.store.session(session_id), engine.models()
+    session, models = _before(engine, session_id, turn), engine.models()
     with engine.background.turn(lambda _key: False, engine.yields):
-        prompt = _prompt(engine, session, text, variant, models, halt)
+        prompt = _prompt(engine, session, text, variant, models, _given(engine, session, models, turn), halt)
         pieces: list[str] = []
         for chunk in stream(models.chat, prompt.messages, stop=halt):
             if piece := clean(str(chunk.text)):
@@ -90,12 +101,31 @@ def answer(
     yield Answered("".join(pieces), prompt.report, halt.is_set())
 
 
+def _before(engine: Engine, session_id: str, turn: int | None) -> Session:
+    """The session as it stood before ``turn``, or as it stands."""
+    session = engine.store.session(session_id)
+    if turn is None:
+        return session
+    if not 1 <= turn <= session.turn_count:
+        raise TurnUnknown(session=session_id, turn=turn)
+    return replace(session, turn_count=turn - 1, history_tokens=engine.store.tokens_before(session_id, turn))
+
+
+def _given(engine: Engine, session: Session, models: ModelSet, turn: int | None) -> Sequence[Changing]:
+    """What stands before the question. The memory itself is at the end of the conversation: it is asked only there."""
+    if turn is None:
+        return changing(engine, session, memory.before(engine, session, models, session.turn_count + 1))
+    row = engine.store.turn(session.id, turn)
+    return exact.changing(engine, row, session.language) if row else ()
+
+
 def _prompt(
     engine: Engine,
     session: Session,
     text: str,
     variant: Variant,
     models: ModelSet,
+    given: Sequence[Changing],
     stop: threading.Event | None = None,
 ) -> Prompt:
     number = session.turn_count + 1
@@ -103,7 +133,7 @@ def _prompt(
     raw = engine.store.turns_between(session.id, covered(records) + 1, session.turn_count)
     messages = [message for turn in raw for message in messages_of(turn)]
     asked = [*messages, question(clean(text), number, session.id)]
-    return next_prompt(engine, session, models, asked, records, memory.before(engine, session, models, number))
+    return next_prompt(engine, session, models, asked, records, given)
 
 
 def _records(

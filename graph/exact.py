@@ -69,12 +69,17 @@ def exact(engine: Engine, session_id: str, number: int) -> Exact:
     return Exact(parts, whole and digest(found.messages()) == turn.report.get("digest"))
 
 
+def changing(engine: Engine, turn: Turn, language: Language) -> tuple[Changing, ...]:
+    """What stood before the question of a recorded turn (memory, entities, passages, time), as far as it is known."""
+    return _Record(engine, turn, language).changing() if turn.report else ()
+
+
 class _Record:
     """What the record has of one turn's prompt."""
 
     def __init__(self, engine: Engine, turn: Turn, language: Language) -> None:
         self._engine, self._turn, self._language = engine, turn, language
-        self._parts: dict[str, dict[str, Any]] = {each["name"]: each for each in (turn.report or {})["parts"]}
+        self._parts: dict[PartName, dict[str, Any]] = {each["name"]: each for each in (turn.report or {})["parts"]}
         self._own = _before_the_answer(turn)
         self._given: Mapping[str, str] | None = None
 
@@ -98,12 +103,6 @@ class _Record:
         system, question = self._text("system") or "", str(self._own[0].text)
         if "recent" not in self._parts:
             return casual_prompt(system, question)
-        changing = [
-            Changing(each["name"], self._text(each["name"]) or "", lasting=each["name"] in ("memory", "entities"))
-            for each in self._parts.values()
-            if each["name"] not in ("system", "summaries", "recent", "question", "current")
-            and not (each["name"] == "retrieval" and self._passages() is None)
-        ]
         raw = [message for row in self._recent() for message in messages_of(row)]
         return build(
             [*raw, *self._own],
@@ -114,10 +113,19 @@ class _Record:
             count=len,
             exact=False,
             limits=Limits(prompt=2**60),
-            changing=changing,
+            changing=self.changing(),
         ).messages
 
-    def _text(self, name: str) -> str | None:
+    def changing(self) -> tuple[Changing, ...]:
+        """The parts that change, whose texts are there."""
+        return tuple(
+            Changing(name, self._text(name) or "", int(each["budget"]), lasting=name in ("memory", "entities"))
+            for name, each in self._parts.items()
+            if name not in ("system", "summaries", "recent", "question", "current")
+            and not (name == "retrieval" and self._passages() is None)
+        )
+
+    def _text(self, name: PartName) -> str | None:
         part = self._parts.get(name, {})
         if name == "system":
             return self._engine.store.wordings.text(part["mark"]) if part.get("mark") else None

@@ -11,7 +11,7 @@ from langchain_core.messages import AnyMessage
 
 from graph import memory
 from graph.chunk import chunk_messages
-from graph.context import Prompt, build
+from graph.context import Changing, Prompt, build
 from graph.documents import offered
 from graph.engine import Engine
 from graph.node.summary import MOST_DUE, leaving
@@ -47,7 +47,13 @@ def preview(engine: Engine, session_id: str) -> Preview:
     turn = TurnContext(models, engine.settings, unfolded=memory.unfolded(remembered))
     records, making = _due(engine, session, messages, list(state["summary_history"]))
     kept = records[len(leaving(records, turn)) :]
-    return Preview(next_prompt(engine, session, models, messages, kept, remembered).report, making)
+    given = changing(engine, session, remembered)
+    return Preview(next_prompt(engine, session, models, messages, kept, given).report, making)
+
+
+def changing(engine: Engine, session: Session, remembered: MemoryView | None) -> tuple[Changing, ...]:
+    """What would stand before the question now."""
+    return (*memory.parts(remembered, engine, session.language), *engine.changing(session))
 
 
 def next_prompt(
@@ -56,10 +62,10 @@ def next_prompt(
     models: ModelSet,
     messages: Sequence[AnyMessage],
     records: Sequence[SummaryRecord],
-    remembered: MemoryView | None,
+    given: Sequence[Changing],
 ) -> Prompt:
-    """The prompt that the next turn of a session would have, made of these messages and summaries and what memory
-    holds. Raises ``ContextTooLong``."""
+    """The prompt that the next turn of a session would have, made of these messages and summaries and of what is
+    ``given`` before the question. Raises ``ContextTooLong``."""
     number = session.turn_count + 1
     tools = [*engine.tools, *memory.tools(engine, session, number), *offered(engine)]
     return build(
@@ -71,7 +77,7 @@ def next_prompt(
         count=models.count,
         exact=models.exact,
         limits=TurnContext(models, engine.settings).limits(),
-        changing=(*memory.parts(remembered, engine, session.language), *engine.changing(session)),
+        changing=given,
         history_tokens=session.history_tokens,
         beside=decide.form_tokens(models, tools),
     )

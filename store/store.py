@@ -280,6 +280,15 @@ class Store:
         number = schema.turn.c.number
         return self._turns(session_id, [number >= first, number <= last])[::-1]
 
+    def tokens_before(self, session_id: str, number: int) -> int:
+        """The raw tokens of the turns before turn ``number``; of all turns together: ``Session.history_tokens``."""
+        table = schema.turn
+        with self.transaction() as connection:
+            path = path_of(connection, session_id)
+            here = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
+            wanted = select(func.sum(table.c.tokens)).where(*here, table.c.number < number)
+            return connection.execute(wanted).scalar() or 0
+
     def _turns(self, session_id: str, where: Sequence[ColumnElement[bool]], limit: int | None = None) -> list[Turn]:
         """Turns of the session's path, newest first."""
         table = schema.turn

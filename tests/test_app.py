@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import follow, resource
+from component import comparison, follow, resource, window
 from component.live import Live
 from errors import GieokError, ModelUnreachable, WeightsMissing
 from model import resolve
@@ -617,3 +617,24 @@ def test_a_setting_that_cannot_be_read_is_named_on_the_page(monkeypatch: pytest.
     settings.current.cache_clear()
     assert not at.exception
     assert "eighty" in at.error[0].value
+
+
+def test_a_question_of_the_chat_is_compared_where_it_was_asked_and_a_new_one_at_the_end(serve: Serve) -> None:
+    serve(["하나", "둘", "셋", "", "", "", ""])
+    at = page()
+    for number in (1, 2, 3):
+        say(at, f"{number}번째 질문")
+    session = session_of(at)
+    at.session_state[window.OPENED] = (comparison.NAME, None, session)
+    at.run()
+    assert at.number_input(key=f"compare-turn-{session}").value == 3
+    at.number_input(key=f"compare-turn-{session}").set_value(2).run()
+    assert at.text_area(key=f"compare-text-{session}-2").value == "2번째 질문"
+    assert "2턴에서 물었던 그대로" in texts(at)
+    at.button(key="compare-go").click().run()
+    assert [turn for _, _, _, turn, _ in at.session_state[comparison.RUNNING]] == [2, 2]
+    at.text_area(key=f"compare-text-{session}-2").set_value("새 질문").run()
+    assert "마지막 턴 뒤에" in texts(at)
+    at.button(key="compare-go").click().run()
+    assert [(text, turn) for _, _, text, turn, _ in at.session_state[comparison.RUNNING]] == [("새 질문", None)] * 2
+    assert not at.exception

@@ -5,10 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import pytest
+
+from errors import TurnUnknown
 from graph.agent import Agent
 from graph.compare import Answered, Variant, answer, cost
 from tests.graph.conftest import OpenAgent
-from tests.graph.talk import question, scripted, talk, topic
+from tests.graph.recalling import folding, noting, ready, tell
+from tests.graph.talk import answer as answer_to
+from tests.graph.talk import prompts, question, scripted, talk, topic
 
 NewSession = Callable[[Agent], str]
 
@@ -78,3 +83,50 @@ def test_a_stopped_side_ends_with_what_came(agent: OpenAgent, session: NewSessio
     assert end.stopped
     assert end.text.startswith(str(first))
     assert topic(99) in str(first) + end.text
+
+
+@pytest.mark.parametrize("variant", [Variant(), Variant(full=True), Variant(rate=0.5)])
+@pytest.mark.parametrize("turn", [3, 6, 8])
+def test_a_question_of_the_chat_is_asked_without_its_own_answer_and_what_followed(
+    agent: OpenAgent, session: NewSession, variant: Variant, turn: int
+) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 9))
+    *_, end = answer(one, talked, question(turn), variant, turn=turn)
+    given = "".join(str(each.text) for each in prompts(one)[-1])
+    assert isinstance(end, Answered)
+    assert topic(turn - 1).removeprefix("주제") in given
+    assert answer_to(turn) not in given
+    assert given.count(topic(turn)) == 1
+    assert not any(topic(number).removeprefix("주제") in given for number in range(turn + 1, 9))
+    assert end.report.turn == turn
+    if not variant.rate:
+        assert cost(one, talked, question(turn), variant, turn).prompt_tokens == end.report.total_tokens
+    if variant.full:
+        assert end.report.full_tokens == end.report.total_tokens
+
+
+def test_asked_again_it_is_given_what_the_turn_was_given_and_the_memory_stays(agent: OpenAgent) -> None:
+    one = ready(agent(noting, folding, memory=True, changing=lambda _: ()))
+    talked = one.store.create_session("en", 0.3).id
+    tell(one, talked, range(1, 10))
+    before = one.memory.context(one.tenant, talked, "en") if one.memory else None
+    again = one.store.turn(talked, 8)
+    assert again
+    assert again.report
+    *_, end = answer(one, talked, again.question, Variant(), turn=8)
+    assert isinstance(end, Answered)
+    assert {each.name: each.tokens for each in end.report.parts} == {
+        each["name"]: each["tokens"] for each in again.report["parts"]
+    }
+    assert end.report.digest == again.report["digest"]
+    assert before == (one.memory.context(one.tenant, talked, "en") if one.memory else None)
+
+
+def test_a_turn_that_is_not_there_cannot_be_compared(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, [1])
+    with pytest.raises(TurnUnknown):
+        cost(one, talked, question(2), Variant(), 2)
