@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component import resource
+from component.elsewhere import draw_elsewhere
 from component.failure import draw_error
 from component.invitation import draw_invitation
 from component.job import Refused
@@ -29,7 +30,7 @@ def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]
     state is shown.
     """
     job, refused = view.job, view.jobs.refused(view.session_id)
-    turns = _turns(view)
+    turns, elsewhere = _turns(view)
     waiting = view.jobs.queued(view.session_id)
     inviting = not (turns or job or refused or waiting)
     again = job.turn if job and (job.again or job.version) else None
@@ -42,12 +43,12 @@ def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]
         if inviting:
             places = draw_invitation(view)
         else:
-            live = _draw_turns(view, turns)
+            live = _draw_turns(view, turns, elsewhere)
         _draw_notices(view, waiting)
     return _last(view, turns), live, places
 
 
-def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
+def _draw_turns(view: View, turns: list[Turn], elsewhere: bool) -> Live | None:
     job = view.job
     with st.container(key="turns"):
         _draw_earlier(view, turns)
@@ -55,7 +56,11 @@ def _draw_turns(view: View, turns: list[Turn]) -> Live | None:
         versions = view.store.tree.alternatives(view.session_id, numbers) if view.session_id and turns else {}
         for turn in turns:
             last = job is None and turn is turns[-1] and not away(view)
-            draw_turn(view, turn, last, versions.get(turn.number))
+            if elsewhere and turn is turns[-1]:
+                draw_question(view, turn.question, str(turn.number))
+                draw_elsewhere(view, turn)
+            else:
+                draw_turn(view, turn, last, versions.get(turn.number))
         if away(view):
             _draw_later(view)
             return None
@@ -82,15 +87,18 @@ def _draw_notices(view: View, waiting: list[Message]) -> None:
     _draw_queue(view, waiting)
 
 
-def _turns(view: View) -> list[Turn]:
-    """The last turns; an answer that was cut off while it was being written down is completed first."""
+def _turns(view: View) -> tuple[list[Turn], bool]:
+    """The last turns, and whether another program answers the last one.
+
+    An answer that was cut off while it was being written down is completed first.
+    """
     if view.session_id is None:
-        return []
-    turns = window(view)
+        return [], False
+    turns, free = window(view), True
     if turns and turns[-1].status == "running" and view.job is None:
-        resource.agent().reconcile(view.session_id)
+        free = resource.agent().reconcile(view.session_id)
         turns = window(view)
-    return turns
+    return turns, not free and turns[-1].status == "running"
 
 
 def _last(view: View, turns: list[Turn]) -> list[Turn]:

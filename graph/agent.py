@@ -92,9 +92,9 @@ class Agent(Engine):
         """Every version of a chunk summary (``graph.revise.versions``)."""
         return revise.versions(self, session_id, first_turn)
 
-    def reconcile(self, session_id: str) -> None:
-        """On opening a session (``graph.turn.reconcile``)."""
-        turn.reconcile(self, session_id)
+    def reconcile(self, session_id: str) -> bool:
+        """On opening a session (``graph.turn.reconcile``); False while it is answering."""
+        return turn.reconcile(self, session_id)
 
     def export_session(self, session_id: str, branches: bool = True) -> str:
         """The session as JSON (``store.portable``)."""

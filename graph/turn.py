@@ -90,13 +90,17 @@ def retry(engine: Engine, session_id: str, stop: threading.Event, emit: Emit) ->
         return _Run(engine, session, last.number, stop, emit).drive(None)
 
 
-def reconcile(engine: Engine, session_id: str) -> None:
-    """On opening a session: completes a turn whose answer is in the state but not in its row. Not while it answers."""
+def reconcile(engine: Engine, session_id: str) -> bool:
+    """On opening a session: completes a turn whose answer is in the state but not in its row.
+
+    False while the session is answering, wherever that is: then nothing was cut off.
+    """
     try:
         with engine.lock.hold(session_id):
             repair.complete(engine, engine.store.session(session_id))
     except SessionBusy:
-        return
+        return False
+    return True
 
 
 def _known(turn: Turn | None) -> Ended | None:

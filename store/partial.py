@@ -32,17 +32,27 @@ class Partials:
                 row = {"session_id": session_id, "branch": branch, "number": number, "text": text}
                 connection.execute(insert(_TABLE), row)
 
+    def text(self, session_id: str, number: int) -> str:
+        """What there is of the answer of turn ``number``."""
+        with self._transaction() as connection:
+            branch = branch_at(path_of(connection, session_id), number)
+            return _text(connection, session_id, branch, number) or ""
+
     def settle(self, session_id: str, number: int) -> None:
         """Puts it into the row of its turn, which was cut off: that is as far as the answer came."""
         turn = schema.turn
         with self._transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
-            where = and_(_TABLE.c.session_id == session_id, _TABLE.c.branch == branch, _TABLE.c.number == number)
-            text = connection.execute(select(_TABLE.c.text).where(where)).scalar_one_or_none()
+            text = _text(connection, session_id, branch, number)
             if text is not None:
                 row = (turn.c.session_id == session_id, turn.c.branch == branch, turn.c.number == number)
                 connection.execute(update(turn).where(*row, turn.c.status == "running").values(answer=text))
             dropped(connection, session_id)
+
+
+def _text(connection: Connection, session_id: str, branch: int, number: int) -> str | None:
+    where = and_(_TABLE.c.session_id == session_id, _TABLE.c.branch == branch, _TABLE.c.number == number)
+    return connection.execute(select(_TABLE.c.text).where(where)).scalar_one_or_none()
 
 
 def dropped(connection: Connection, session_id: str) -> None:

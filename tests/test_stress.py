@@ -116,11 +116,20 @@ def test_a_session_that_another_process_answers_keeps_the_message(serve: Any, ga
     session = store().create_session("ko", 0.3).id
     elsewhere = resource.agent().run(session, "다른 프로그램의 질문")
     assert any(isinstance(each, Token) for each in elsewhere)
-    at = say(page(s=session), "이 페이지의 질문")
+    at = page(s=session)
+    assert "다른 프로그램이 답변하고 있습니다" in texts(at)
+    assert not at.error
+    assert not any(each.key == "retry-1" for each in at.button)
+    store().partials.keep(session, 1, "여기까지 온 답변")
+    assert "여기까지 온 답변" in texts(at.run())
+    say(at, "이 페이지의 질문")
     assert "아직 다른 메시지에 답하고 있습니다" in texts(at)
     assert "이 페이지의 질문" in texts(at)
     gate.set()
     list(elsewhere)
+    at.run()
+    assert "다른 프로그램이 답변하고 있습니다" not in texts(at)
+    assert SLOW.strip() in texts(at)
     at.button(key="send-again").click().run()
     assert [turn.question for turn in store().turns(session)] == ["다른 프로그램의 질문", "이 페이지의 질문"]
 
