@@ -29,6 +29,9 @@ _MOVED = re.compile(
     re.IGNORECASE,
 )
 _COPULA = re.compile(r"(?P<value>[가-힣A-Za-z0-9]{2,12}?)(?:이야|야|이에요|예요|입니다|이다)[.!]?$")
+_CHOSEN = re.compile(
+    r"(?P<value>[가-힣A-Za-z0-9]{2,20}?)(?:으로|로) (?:정했|정하|정한|예약|골랐|고르|선택|결정|하기로)"
+)
 _NAMED = re.compile(r"(?P<value>[가-힣A-Za-z0-9]{2,12}?)(?:으로|로)\s(?:바뀌|바뀐|바꿨|바꾸|변경|교체)")
 _BOUND = re.compile(r"(?:은|는|이|가|을|를|에|에서|으로|로|하고|해서|인데|지만|만|도)$")
 _PLACE = re.compile(r"(?:에|에서|에게|으로|까지|부터)$")
@@ -136,8 +139,10 @@ def _head(key: str) -> str:
 
 
 def _stem(word: str) -> str:
+    """Without particle and ending, and without what makes a date of a thing: 출발일을, 출발은."""
     short = _ENDING.sub("", word)
-    return short if len(short) > 1 else word
+    short = short if len(short) > 1 else word
+    return re.sub(r"(?<=[가-힣]{2})(?:일|날)$", "", short)
 
 
 def _entity(said: str) -> Statement | None:
@@ -163,9 +168,10 @@ def _korean(said: str) -> Statement | None:
     for match in reversed([*_KOREAN.finditer(said)]):
         key, rest = _last_words(said[: match.end("key")]), said[match.end() :]
         later = [each for each in values if each.start >= match.end()]
-        if later:
+        chosen = _CHOSEN.search(rest)
+        if later and not (chosen and all(each.kind == "name" for each in later)):
             return _named(said, match, later, key)
-        plain = _COPULA.match(rest) or _NAMED.search(rest)
+        plain = chosen or _COPULA.match(rest) or _NAMED.search(rest)
         if plain and _usable(key):
             return Statement(key, plain["value"])
     return None

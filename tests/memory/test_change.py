@@ -43,6 +43,8 @@ from memory.change import Change
         ("The project manager is Sarah Kim.", "The project manager is now Tom Lee.", "The project manager is Tom Lee."),
         ("manager: Sarah Kim", "The project manager is now Tom Lee.", "manager: Tom Lee"),
         ("phone: 010-1234-5678", "My phone number changed to 010-9999-0000.", "phone: 010-9999-0000"),
+        ("출발: 4월 12일", "출발일을 4월 19일로 미뤘어.", "출발: 4월 19일"),
+        ("숙소: 파라다이스호텔", "숙소는 그랜드호텔로 바꿨어.", "숙소: 그랜드호텔"),
         # of an earlier topic in one line only the part that is meant
         (
             "Hotel deposit is $200 ⁄ hotel parking is $200",

@@ -239,12 +239,13 @@ def test_notes_are_added_to_the_old_sentences_word_for_word() -> None:
 
 def test_values_that_the_user_states_by_name_become_entities_without_the_model() -> None:
     turns = (
-        Turn(1, "여행 예산은 120만 원이야. 딸 이름은 다인이야.", "네."),
+        Turn(1, "여행 예산은 120만 원이야. 딸 이름은 다인이야. 숙소는 해운대에 있는 파라다이스호텔로 정했어.", "네."),
         Turn(2, "여행 예산이 150만 원으로 늘었어. KTX 왕복 요금이 1인당 119,600원이래.", "네."),
         Turn(3, "The school play is on October 17. Is it cold there?", "OK."),
     )
     made = fold(constrained(notes("사용자가 여행을 준비함"), pairs(), notes()), turns, default="ko")
     assert {each.key: each.value for each in made.entities} == {
+        "숙소": "파라다이스호텔",
         "딸 이름": "다인",
         "여행 예산": "150만 원",
         "KTX 왕복 요금": "119,600원",
