@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from errors import GieokError, SessionUnknown
-from graph.chunk import chunk_messages, ledger_fields
+from graph.chunk import chunk_messages, ledger_error, ledger_fields
 from graph.engine import Engine
-from graph.finish import plain_error
 from graph.state import ChatState
 from graph.summary import make
 from graph.turns import CHUNK, due_chunks
@@ -62,16 +61,16 @@ def _work(engine: Engine, session: Session, chunk: list[int], state: ChatState) 
         ledger = engine.store.ledger
         if not _wanted(engine, session, chunk) or ledger.ready(session.id, chunk, rate):
             return
+        again = partial(ledger.hopeless, session.id, chunk, branch)
         try:
             write = partial(make, messages, chunk, thread_id=session.id, rate=rate, language=language)
-            again = partial(ledger.failed, session.id, chunk, branch)
             made = write(models=engine.models(), stop=stop, again=again)
             ledger.add(session.id, chunk, rate, "ready", branch=branch, ahead=True, **ledger_fields(made))
             _submit(engine, session, [number + CHUNK for number in chunk], state)
         except SessionUnknown:  # deleted meanwhile
             return
         except GieokError as error:
-            ledger.fail(session.id, chunk, rate, plain_error(error), ahead=True, branch=branch)
+            ledger.fail(session.id, chunk, rate, ledger_error(error, again()), ahead=True, branch=branch)
 
     return work
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage
 
-from graph.summary import Made
+from errors import GieokError
+from graph.finish import plain_error
+from graph.summary import Made, is_hopeless
 from graph.turns import split
 
 
@@ -28,3 +30,8 @@ def ledger_fields(made: Made) -> dict[str, Any]:
         "kept": list(made.kept),
         "lost": list(made.lost),
     }
+
+
+def ledger_error(error: GieokError, before: bool) -> dict[str, Any]:
+    """What the ledger notes of a failed attempt. ``before``: whether an earlier one was hopeless; that stays known."""
+    return {**plain_error(error), "hopeless": before or is_hopeless(error)}

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,12 +26,12 @@ from model.stream import Stopped
 from text import fact, pack
 from text.clean import clean
 
-__all__ = ["HOPELESS", "SLACK", "SMALL", "Made", "make", "written"]
+__all__ = ["SLACK", "SMALL", "Made", "is_hopeless", "make", "written"]
 
 log = logging.getLogger(__name__)
 
-HOPELESS = (ModelOutputError, RequestRejected, ContextTooLong)
-"""Failures that the same text will most likely meet again, unlike those of a server that is away."""
+_REFUSED = (400, 413, 422)
+"""HTTP statuses that speak of what was sent; others of the account, the address or the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def make(
     """Summarise all messages of the given turns to ``int(original_chars * rate)`` characters.
 
     The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when it shows none.
-    ``again``: whether an attempt at these turns has failed before; when the model fails once more (``HOPELESS``),
-    sentences of the original take the place of its words, and the turns do not stay raw for ever (decision 0011).
+    ``again``: whether an attempt at these turns has failed hopelessly before; when this one does too, words of the
+    original take the place of the model's, and the turns do not stay raw for ever (decision 0011).
     Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed, ``Stopped`` when
     ``stop`` was set, and the model's own errors.
     """
@@ -92,18 +92,39 @@ def make(
     return made
 
 
+def is_hopeless(error: GieokError) -> bool:
+    """Whether the same text will most likely meet this failure again, unlike that of a server that is away."""
+    if isinstance(error, RequestRejected):
+        return error.values.get("status") in _REFUSED
+    return isinstance(error, ModelOutputError | ContextTooLong)
+
+
 def _text(source: Source, talk: draft.Talk, again: Callable[[], bool]) -> tuple[str, str]:
     """The summary's text and its origin."""
     try:
         with _rejecting(source.turns):
             text = draft.notes(source, talk) if talk.models.constrained else draft.prose(source, talk)
         _check(text, source)
-    except HOPELESS:
-        text = pack.pack(source.sentences, source.wanted, source.room) if again() else ""
-        if not text:
-            raise
-        return text, "extracted"
+    except GieokError as error:
+        if is_hopeless(error) and again() and (text := _extract(source)):
+            return text, "extracted"
+        raise
     return text, "auto"
+
+
+def _extract(source: Source) -> str:
+    """Words of the original alone: the sentences that hold the most of it; its beginning where it is tiny or none fits.
+
+    '' only for an original without a sign.
+    """
+    size = len(source.original)
+    with suppress(SummaryRejected), _rejecting(source.turns):
+        if size > SMALL and (text := pack.pack(source.sentences, source.wanted, source.room)):
+            return text
+    said = " ".join(clean(" ".join(each.text for each in source.messages)).split())
+    most = size if size <= SMALL else source.room.most
+    words = said if len(said) <= most else said[: most + 1].rpartition(" ")[0]
+    return words or said[:most]
 
 
 def written(

@@ -101,12 +101,14 @@ class Ledger:
         if not known:
             self.add(session_id, turns, rate, "failed", branch, error=error, ahead=ahead)
 
-    def failed(self, session_id: str, turns: list[int], branch: int | None = None) -> bool:
-        """Whether an attempt at a summary of these turns has failed, and none has succeeded since."""
+    def hopeless(self, session_id: str, turns: list[int], branch: int | None = None) -> bool:
+        """Whether an attempt at a summary of these turns has failed, none has succeeded since, and its error says
+        ``hopeless``: another attempt will most likely fail too."""
         with self._transaction() as connection:
             branch = branch_at(path_of(connection, session_id), turns[-1]) if branch is None else branch
-            wanted = select(_TABLE.c.id).where(*_chunk(session_id, branch, turns[0]), _TABLE.c.status == "failed")
-            return connection.execute(wanted.limit(1)).one_or_none() is not None
+            wanted = select(_TABLE.c.error).where(*_chunk(session_id, branch, turns[0]), _TABLE.c.status == "failed")
+            error = connection.execute(wanted.limit(1)).scalar()
+        return bool(error and error.get("hopeless"))
 
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
         """The summary made ahead for exactly these turns at this rate, or None."""

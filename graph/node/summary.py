@@ -14,10 +14,9 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from errors import GieokError
-from graph.chunk import chunk_messages, ledger_fields
+from graph.chunk import chunk_messages, ledger_error, ledger_fields
 from graph.context import over_budget
 from graph.event import SummaryMade, SummaryStarted
-from graph.finish import plain_error
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState, SummaryRecord
 from graph.summary import make
@@ -90,7 +89,7 @@ def _make(
     turn, began = context(runtime), time.monotonic()
     messages = chunk_messages(state["messages"], turn_number(state), chunk)
     write = partial(make, messages, chunk, thread_id=session_id, rate=rate, language=state.get("language", "ko"))
-    again = partial(turn.ledger.failed, session_id, chunk) if turn.ledger else lambda: False
+    again = partial(turn.ledger.hopeless, session_id, chunk) if turn.ledger else lambda: False
     try:
         made = write(models=turn.models, stop=turn.stop, again=again)
     except Stopped:
@@ -110,5 +109,6 @@ def _failed(
 ) -> None:
     turn = context(runtime)
     if turn.ledger:
-        turn.ledger.fail(session_id, chunk, rate, plain_error(error))
+        before = turn.ledger.hopeless(session_id, chunk)
+        turn.ledger.fail(session_id, chunk, rate, ledger_error(error, before))
     emit(runtime, SummaryMade(tuple(chunk), None, False, seconds, error=str(error)))

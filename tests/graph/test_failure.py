@@ -191,6 +191,19 @@ def test_a_summary_that_fails_twice_is_made_of_the_original(
     assert raw(prompts(bot)[-1]) == [topic(4), topic(5)]
 
 
+@pytest.mark.parametrize("fails", [(OVERLOADED, "", OVERLOADED, ""), ("", OVERLOADED, OVERLOADED, "")])
+def test_only_failures_that_the_text_meets_again_count(
+    agent: OpenAgent, session: NewSession, fails: tuple[Any, ...]
+) -> None:
+    left = list(fails)
+    bot = agent(utility=lambda messages: left.pop(0) if left else summarising(messages), ahead=False)
+    own = session(bot)
+    talk(bot, own, range(1, 7))
+    assert (bot.state(own)["summary_history"], len(left)) == ([], 1)
+    talk(bot, own, [7])
+    assert [row.origin for row in bot.store.ledger.summaries(own)] == ["extracted", "auto"]
+
+
 def test_a_failed_summary_made_ahead_is_made_in_its_turn(agent: OpenAgent, session: NewSession) -> None:
     bot = agent(utility=failing(1, OVERLOADED, summarising))
     own = session(bot)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 
-from errors import ModelUnreachable, SummaryRejected
+from errors import ModelUnreachable, RequestRejected, SummaryRejected
 from graph import draft
 from graph.summary import Made, make, written
 from model.modelset import ModelSet
@@ -236,9 +236,34 @@ def test_the_second_failure_takes_sentences_of_the_original(constrained: bool) -
         run(FACTS, scripted(wrong, wrong, wrong, constrained=constrained)[0])
 
 
-def test_a_server_that_is_away_twice_is_told() -> None:
-    with pytest.raises(ModelUnreachable):
-        run(FACTS, scripted(ModelUnreachable(url="http://model"))[0], again=lambda: True)
+SUMS = turns(("12*7?", "84"), ("13*7?", "91"), ("14*7?", "98"))
+SIGNS = turns(("1+1=2; 2+2=4; 3+3=6; " * 9, "4"), ("5", "6"), ("7", "8"))
+PASTE = turns(("abc123" * 40, "1"), ("defg45" * 40, "2"), ("hij678" * 40, "3"))
+
+
+@pytest.mark.parametrize("constrained", [True, False])
+@pytest.mark.parametrize(
+    ("messages", "beginning"),
+    [(SUMS, "12*7? 84 13*7? 91"), (SIGNS, "1+1=2; 2+2=4; 3+3=6; 1+1=2; "), (PASTE, "abc123" * 37)],
+    ids=["sums", "signs", "paste"],
+)
+def test_the_second_failure_ends_it_also_where_no_sentence_fits(
+    messages: list[AnyMessage], beginning: str, constrained: bool
+) -> None:
+    record = run(messages, scripted("", "", constrained=constrained)[0], again=lambda: True).record
+    assert record["summary"].startswith(beginning)
+    assert record["summary"].split()[-1] in beginning.split() or messages is PASTE, "no word is cut"
+    assert record["summary_chars"] <= record["original_chars"]
+    assert record["summary_chars"] <= max(60, 1.3 * int(record["original_chars"] * 0.3))
+
+
+def test_a_failure_that_is_not_the_text_s_is_told_every_time() -> None:
+    away = [ModelUnreachable(url="http://model"), *(RequestRejected(url="u", status=s, reason="r") for s in (402, 451))]
+    for error in away:
+        with pytest.raises(type(error)):
+            run(FACTS, scripted(error)[0], again=lambda: True)
+    refused = RequestRejected(url="u", status=400, reason="content_filter")
+    assert run(FACTS, scripted(refused)[0], again=lambda: True).origin == "extracted"
 
 
 @pytest.mark.parametrize("constrained", [True, False])
