@@ -78,7 +78,7 @@ def draw(view: View) -> None:
     with right.container(height=160, key="panel", border=False):
         panel = draw_panel(view, turns)
     st.empty()  # in the place of the documents
-    ended = announce(view.words, view.session_id, view.job is not None, turns[-1] if turns else None)
+    ended = announce(view.words, view.session_id, view.job, turns[-1] if turns else None)
     draw_tour(view.words, ended)
     if draw_window(view):
         watch(view, live)
@@ -90,7 +90,7 @@ def draw_library(view: View, model: DeltaGenerator) -> None:
     """The page of the documents."""
     st.empty()  # in the place of the conversation
     adding = draw_documents(view)
-    announce(view.words, view.session_id, view.job is not None, None)
+    announce(view.words, view.session_id, view.job, None)
     if not draw_window(view):
         follow_documents(view, adding, [model])
 

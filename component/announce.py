@@ -12,7 +12,9 @@ import streamlit as st
 
 from component.action import edit
 from component.catalogue import Words
+from component.job import Job
 from component.view import to_newest
+from graph.event import Done, Failed
 from store import Turn
 
 _SCRIPT = """
@@ -125,7 +127,7 @@ export default function (component) {
 _component = st.components.v2.component("gieok_announce", js=_SCRIPT)
 
 # Streamlit's own icon-only buttons, which have no name or an English one.
-_NAMES = {
+NAMES = {
     '[data-testid="stChatInputSubmitButton"]': "a11y.send",
     '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
     '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
@@ -157,27 +159,42 @@ _REGIONS = {
 }
 
 
-def announce(words: Words, session_id: str | None, running: bool, last: Turn | None) -> bool:
-    """Tells a screen reader when an answer starts and how the ``last`` turn has ended; Up edits that turn's question.
+def announce(words: Words, session_id: str | None, job: Job | None, last: Turn | None) -> bool:
+    """Tells a screen reader when an answer starts and how it has ended; Up edits the question of the ``last`` turn.
 
-    Ctrl/⌘+K leads to the search. Returns whether an answer of this page has just ended.
+    Ctrl/⌘+K leads to the search. Returns whether an answer of this page has just been completed.
     """
-    outcome = last.status if last else "done"
-    was_session, was_running, serial, say = st.session_state.get("announced", (None, False, 0, ""))
-    if running and not was_running:
-        serial, say = serial + 1, words("a11y.started")
-    elif was_running and not running and session_id == was_session:
-        serial, say = serial + 1, words(f"a11y.{outcome}")
-    ended = was_running and not running and session_id == was_session
-    st.session_state["announced"] = (session_id, running, serial, say)
+    before, serial, say = st.session_state.get("announced", (None, 0, ""))
+    here = before if before is not None and before.session == session_id else None
+    news = changes(here, job)
+    if news:
+        serial, say = serial + 1, " ".join(words(f"a11y.{each}") for each in news)
+    st.session_state["announced"] = (job, serial, say)
     jump = st.session_state.get("jump", (0, 0))
     data: dict[str, object] = {"jump": list(jump), "lang": words.language, "say": say, "serial": str(serial)}
-    data["names"] = {selector: words(key) for selector, key in _NAMES.items()}
+    data["names"] = {selector: words(key) for selector, key in NAMES.items()}
     data["choose"] = words("documents.choose")
     data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):
-        _component(key="announcer", data=data, on_edit_change=partial(_edit, last, running))
-    return ended
+        _component(key="announcer", data=data, on_edit_change=partial(_edit, last, job is not None))
+    return "done" in news
+
+
+def changes(before: Job | None, now: Job | None) -> list[str]:
+    """What there is to say, by the job of a conversation in the last run of the page and now: how the one ended, that
+    the other started."""
+    if before is now:
+        return []
+    return [*([_outcome(before)] if before else []), *(["started"] if now else [])]
+
+
+def _outcome(job: Job) -> str:
+    match job.progress.end:
+        case Done(stopped=stopped):
+            return "stopped" if stopped else "done"
+        case Failed():
+            return "failed"
+    return "refused"
 
 
 def _edit(last: Turn | None, running: bool) -> None:

@@ -29,7 +29,7 @@ def draw_leap(view: View, place: str) -> None:
     session = view.session
     if session is None or not session.turn_count:
         return
-    key, label = f"{place}-leap-{session.id}", view.words("jump.turn")
+    key, label = f"leap-{place}-{session.id}", view.words("jump.turn")
     go = (session.id, key, session.turn_count)
     st.number_input(
         label,

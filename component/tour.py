@@ -1,7 +1,8 @@
 """A short tour of what stands beside a conversation, after the first answer; once per browser, and again from the help.
 
 It runs in the browser: going through it costs no run of the page, and that it was seen is kept in the browser's local
-storage, so that it belongs to the person and not to the shared store.
+storage, so that it belongs to the person and not to the shared store. By itself it waits while somebody writes, and
+takes the focus from no field.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ export default function (component) {
   setTimeout(begin, 400);
 
   function begin() {
+  const field = document.activeElement?.closest("input, textarea");
+  const writing = field?.value || document.querySelector('[data-testid="stChatInput"] textarea')?.value;
+  if (!data.asked && (writing || document.querySelector(".st-key-live"))) {
+    setTimeout(begin, 500);  // whoever writes is not disturbed
+    return;
+  }
   document.getElementById("gieok-tour")?.remove();
   document.getElementById("gieok-ring")?.remove();
 
@@ -70,7 +77,7 @@ export default function (component) {
   row.append(count, skip, back, next);
   box.append(title, text, row);
 
-  let at = -1, watch = 0;
+  let at = -1, watch = 0, quiet = !data.asked && field;
   const before = document.activeElement;
   const shown = data.steps.filter((step) => find(step.places));
   const end = () => {
@@ -110,7 +117,10 @@ export default function (component) {
     skip.hidden = last;
     find(shown[at].places)?.scrollIntoView({ block: "nearest" });
     place();
-    next.focus({ preventScroll: true });
+    const live = document.getElementById("gieok-live");
+    if (!quiet) next.focus({ preventScroll: true });
+    else if (live) live.textContent = `${shown[at].title}. ${shown[at].text}`;
+    quiet = false;
   };
   skip.onclick = end;
   back.onclick = () => go(at - 1);
@@ -137,7 +147,7 @@ def ask_tour() -> None:
 
 
 def draw_tour(words: Words, ended: bool) -> None:
-    """``ended``: an answer of this page has just ended; whoever has seen the tour is not shown it again."""
+    """``ended``: an answer of this page has just been completed; whoever has seen the tour is not shown it again."""
     serial, asked = st.session_state.get("tour", (0, False))
     if st.session_state.pop(ASKED, False):
         serial, asked = serial + 1, True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component import comparison, follow, resource, window
+from component.announce import NAMES
 from component.live import Live
 from errors import GieokError, ModelUnreachable, WeightsMissing
 from model import resolve
@@ -269,7 +271,7 @@ def test_a_turn_that_was_gone_to_shows_its_new_answer_from_the_start(
     page()
     session = filled(144)
     at = page(s=session)
-    at.number_input(key=f"earlier-leap-{session}").set_value(37).run()
+    at.number_input(key=f"leap-earlier-{session}").set_value(37).run()
     if edited:
         at.menu_button(key="more-37").set_value("edit").run()
         at.text_area[0].set_value("질문 37을 고침")
@@ -295,7 +297,7 @@ def test_a_reader_further_back_than_the_new_answer_stays_there(monkeypatch: pyte
     session = filled(144)
     at = page(s=session)
     at.button(key="again-140").click().run()
-    at.number_input(key=f"earlier-leap-{session}").set_value(37).run()
+    at.number_input(key=f"leap-earlier-{session}").set_value(37).run()
     assert next(each.value for each in at.text if each.value.startswith("질문")) == "질문 34"
     assert seen[-1] is None
     assert "load-later" in [each.key for each in at.button]
@@ -386,17 +388,20 @@ def test_a_turn_is_gone_to_by_its_number(serve: Serve) -> None:
     page()
     session = filled(144)
     at = page(s=session)
-    at.number_input(key=f"earlier-leap-{session}").set_value(37).run()
+    at.number_input(key=f"leap-earlier-{session}").set_value(37).run()
     assert not at.exception
     shown = [each.value for each in at.text if each.value.startswith("질문")]
     assert (shown[0], len(shown)) == ("질문 34", 20)
-    assert at.number_input(key=f"earlier-leap-{session}").value is None
-    at.number_input(key=f"earlier-leap-{session}").set_value(1).run()
+    assert at.number_input(key=f"leap-earlier-{session}").value is None
+    named = tuple(re.findall(r"st-key-([\w-]+-)\"", " ".join(NAMES)))
+    assert "earlier-" in named
+    assert not any(str(each.key).startswith(named) for each in at.number_input)
+    at.number_input(key=f"leap-earlier-{session}").set_value(1).run()
     assert "질문 1" in [each.value for each in at.text]
-    at.number_input(key=f"earlier-leap-{session}").set_value(144).run()
+    at.number_input(key=f"leap-earlier-{session}").set_value(144).run()
     assert "질문 144" in [each.value for each in at.text]
     at.menu_button(key=f"session-menu-{session}").set_value("details").run()
-    at.number_input(key=f"details-leap-{session}").set_value(50).run()
+    at.number_input(key=f"leap-details-{session}").set_value(50).run()
     assert "질문 50" in [each.value for each in at.text]
     assert not at.text_input(key="search").value
     assert f"title-{session}" not in [each.key for each in at.text_input]
@@ -406,7 +411,7 @@ def test_a_short_chat_needs_no_way_to_its_turns(serve: Serve) -> None:
     serve()
     page()
     session = filled(3)
-    assert f"earlier-leap-{session}" not in [each.key for each in page(s=session).number_input]
+    assert f"leap-earlier-{session}" not in [each.key for each in page(s=session).number_input]
 
 
 def test_a_deleted_chat_leaves_the_list_and_comes_back(serve: Serve) -> None:

@@ -109,8 +109,16 @@ def test_the_tour_begins_after_the_first_answer_and_is_shown_once(visit: Visit, 
     person = visit(width, 844, tour=True)
     tour = person.page.locator("#gieok-tour")
     expect(tour).to_have_count(0)
-    person.ask("둘러보기를 기다립니다", 1)
+    person.say("둘러보기를 기다립니다")
+    person.input.press_sequentially("이어서 쓰는 말 ", delay=50)
+    person.see(1)
+    person.page.keyboard.type("쓰는 동안 나오지 않습니다", delay=50)
+    expect(person.input).to_have_value("이어서 쓰는 말 쓰는 동안 나오지 않습니다")
+    expect(tour).to_have_count(0)
+    person.input.fill("")
     expect(tour).to_be_visible(timeout=10_000)
+    expect(person.input).to_be_focused()
+    tour.get_by_role("button", name="다음").focus()
     expect(tour).to_contain_text("모델이 받는 것을 보는 곳")
     steps = int(re.search(r"1/(\d)", tour.inner_text())[1])  # type: ignore[index]
     assert 2 <= steps <= 5

@@ -1,0 +1,43 @@
+"""What a screen reader is told of answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from component.announce import changes
+from component.job import Job
+from component.readiness import Readiness
+from graph.event import Done, Failed
+from model.scripted import models
+
+
+def job(end: Done | Failed | None = None) -> Job:
+    made = Job("s", "질문", 1, Readiness(lambda _progress, _cancel: models()))
+    made.change(end=end)
+    return made
+
+
+def test_nothing_is_said_while_nothing_changes() -> None:
+    running = job()
+    assert changes(None, None) == changes(running, running) == []
+
+
+def test_a_start_is_said_also_in_another_conversation_that_is_answering() -> None:
+    assert changes(None, job()) == ["started"]
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (Done(1, "답"), "done"),
+        (Done(1, "반", stopped=True), "stopped"),
+        (Failed(1, "model_broken", "broken", True), "failed"),
+        (None, "refused"),
+    ],
+)
+def test_how_an_answer_ended_is_that_of_its_own_turn(end: Done | Failed | None, said: str) -> None:
+    assert changes(job(end), None) == [said]
+
+
+def test_of_a_message_that_follows_at_once_both_the_end_and_the_start_are_said() -> None:
+    assert changes(job(Done(1, "답")), job()) == ["done", "started"]
