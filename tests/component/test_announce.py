@@ -12,7 +12,7 @@ from model.scripted import models
 
 
 def job(end: Done | Failed | None = None) -> Job:
-    made = Job("s", "질문", 1, Readiness(lambda _progress, _cancel: models()))
+    made = Job("s", "질문", 1, Readiness(lambda _: models()))
     made.change(end=end)
     return made
 
