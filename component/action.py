@@ -59,10 +59,9 @@ def draw_editor(view: View, turn: Turn) -> None:
         with st.container(horizontal=True):
             sent = st.form_submit_button(words("turn.edit.send"), type="primary", icon=":material/send:")
             left = st.form_submit_button(words("chat.withdraw"))
-    if sent or left:
+    if left or (sent and view.rephrase(turn, draft)):
         st.session_state.pop(EDITING, None)
-        if sent:
-            view.again(turn, draft)
+    if sent or left:
         st.rerun()
 
 

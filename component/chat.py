@@ -143,7 +143,7 @@ def _draw_refused(view: View, session: str, refused: Refused) -> None:
     if refused.error:
         draw_error(words, refused.error)
     else:
-        st.info(words("chat.not_sent"), icon=":material/info:")
+        st.info(words("chat.not_begun" if refused.again else "chat.not_sent"), icon=":material/info:")
     dismiss = partial(trying, partial(view.jobs.dismiss, session))
     with st.container(horizontal=True, key="refused-actions"):
         if not refused.again:
@@ -152,7 +152,7 @@ def _draw_refused(view: View, session: str, refused: Refused) -> None:
         if refused.again or refused.turn is not None:
             st.button(words("chat.dismiss"), key="dismiss", on_click=dismiss)
             return
-        send = partial(trying, partial(view.jobs.send, session, refused.text, view.readiness))
+        send = partial(trying, partial(view.jobs.send, session, refused.text, view.readiness, refused.message))
         st.button(words("chat.send_again"), key="send-again", icon=":material/refresh:", on_click=send)
 
 

@@ -8,7 +8,7 @@ from streamlit.elements.widgets.chat import ChatInputValue
 from component import resource
 from component.adding import Adding, add_files, draw_adding, upload_limit
 from component.intake import Intake
-from component.view import DRAFT, View
+from component.view import DRAFT, RETURNED, View
 from retrieval import Library
 
 ATTACHED = "attached"
@@ -21,6 +21,8 @@ def draw_composer(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="composer"):
         library = resource.agent().library
         deleted = view.session is not None and view.session.deleted is not None
+        if RETURNED in st.session_state:
+            st.session_state[DRAFT] = st.session_state.pop(RETURNED)
         st.chat_input(
             words("trash.here") if deleted else words("chat.ask"),
             key=DRAFT,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from component.readiness import Readiness
-from errors import EmptyMessage, GieokError, OperatorError, SessionDeleted, Unexpected, trace
+from errors import EmptyMessage, GieokError, SessionDeleted, Unexpected, trace
 from graph.event import (
     ContextBuilt,
     Done,
@@ -126,7 +126,8 @@ class Refused:
     """A message that did not become a turn, and why (``error`` is None when the user stopped it before it began).
 
     ``again``: it was another try of a turn, so its text is in the transcript already. ``turn``: the turn that an
-    edited text was to take the place of. ``message``: its id in the outbox.
+    edited text was to take the place of. ``message``: its id in the outbox, where it stays, among those that wait, when
+    another turn begins.
     """
 
     text: str
@@ -170,24 +171,22 @@ class Jobs:
         return self._refused.get(session) if session else None
 
     def hold(self, session: str, text: str) -> int:
-        """Keeps a message that is sent later, when its files are in; returns its id."""
-        message = self._store.outbox.add(session, text)
+        """Keeps a message that is sent later, when its files are in; returns its id. Raises what ``send`` raises."""
+        message = self._kept(session, text)
         self._held.add(message)
         return message
 
     def send(self, session: str, text: str, readiness: Readiness | None = None, message: int | None = None) -> None:
-        """Starts a turn, or queues the text behind the one that runs; ``message``: it is in the outbox already."""
+        """Starts a turn, or queues the text behind the one that runs; ``message``: it is in the outbox already.
+
+        Raises ``EmptyMessage``, ``SessionUnknown`` and what the store raises.
+        """
         models = readiness or self._readiness
-        if not clean(text).strip():
-            self._refused[session] = Refused(text, EmptyMessage())
-            return
         message = self._kept(session, text) if message is None else message
-        if message is None:
-            return
         self._held.discard(message)
-        self.dismiss(session)
         with self._lock:
             known = self._store.session(session)
+            self._refused.pop(session, None)
             if known.deleted is not None:
                 self._refused[session] = Refused(text, SessionDeleted(session=session), message=message)
             elif session in self._running:
@@ -200,6 +199,7 @@ class Jobs:
         models, number = readiness or self._readiness, self._store.session(session).turn_count
         with self._lock:
             if session not in self._running:
+                self._refused.pop(session, None)
                 self._start(Job(session, question, number, models, again=True))
 
     def again(
@@ -213,16 +213,15 @@ class Jobs:
     ) -> None:
         """Another version of a turn; ``edited``: with this question, and ``message`` if it is in the outbox already.
 
-        Nothing happens when a turn already runs.
+        Nothing happens when a turn already runs; an edited question then waits for the user. Raises what ``send``
+        raises.
         """
-        if self.of(session):
-            return
         models = readiness or self._readiness
-        self.dismiss(session)
-        if edited and message is None and (message := self._kept(session, question, number)) is None:
-            return
+        if edited and message is None:
+            message = self._kept(session, question, number)
         with self._lock:
             if session not in self._running:
+                self._refused.pop(session, None)
                 self._start(Job(session, question, number, models, version=True, edited=edited, message=message))
 
     def resend(self, message: Message, readiness: Readiness | None = None) -> None:
@@ -245,14 +244,12 @@ class Jobs:
             self._store.outbox.remove(refused.message)
         return refused
 
-    def _kept(self, session: str, text: str, turn: int = 0) -> int | None:
-        """Puts a message into the outbox; one that cannot be written is refused. Raises ``SessionUnknown``."""
+    def _kept(self, session: str, text: str, turn: int = 0) -> int:
+        """Puts a message into the outbox."""
+        if not clean(text).strip():
+            raise EmptyMessage
         self._store.session(session)
-        try:
-            return self._store.outbox.add(session, text, turn)
-        except OperatorError as error:
-            self._refused[session] = Refused(text, error, turn=turn or None)
-            return None
+        return self._store.outbox.add(session, text, turn)
 
     def _start(self, job: Job) -> None:
         job.started = time.monotonic()

@@ -29,6 +29,8 @@ LANGUAGE = "lang"
 PAGE = "view"
 DOCUMENTS = "documents"
 DRAFT = "ask"
+RETURNED = "returned"
+"""A text that goes back into the input with the next run that draws it."""
 RATE_NEW = "rate-new"
 
 
@@ -59,8 +61,11 @@ class View:
         return float(st.session_state.get(RATE_NEW, settings.current().compression_rate))
 
     def send(self, text: str) -> None:
-        """Sends a message; the first one creates the session. What goes wrong is told on the page."""
-        trying(partial(self._send, text))
+        """Sends a message; the first one creates the session. One that cannot be kept is told and goes back."""
+        try:
+            self._send(text)
+        except GieokError as error:
+            give_back(text, error)
 
     def _send(self, text: str) -> None:
         session = self.session_id or self._create()
@@ -75,10 +80,18 @@ class View:
         """Tries the last turn again."""
         trying(partial(self.jobs.retry, turn.session_id, turn.question, self.readiness))
 
-    def again(self, turn: Turn, text: str | None = None) -> None:
-        """Another version of a turn, with the same question or with ``text``."""
-        question = turn.question if text is None else text
-        trying(partial(self.jobs.again, turn.session_id, turn.number, question, text is not None, self.readiness))
+    def again(self, turn: Turn) -> None:
+        """Another version of a turn, with the same question."""
+        trying(partial(self.jobs.again, turn.session_id, turn.number, turn.question, readiness=self.readiness))
+
+    def rephrase(self, turn: Turn, text: str) -> bool:
+        """Another version of a turn, with ``text`` as its question; False when it could not be kept, which is told."""
+        try:
+            self.jobs.again(turn.session_id, turn.number, text, True, self.readiness)
+        except GieokError as error:
+            tell(error)
+            return False
+        return True
 
     @property
     def agent(self) -> Agent:
@@ -86,12 +99,12 @@ class View:
         return resource.agent().using(self.status.models)
 
     def question(self, text: str) -> Question | None:
-        """A message to be sent later; None when it could not be kept, which is told on the page."""
+        """A message to be sent later; None when it could not be kept, which is told, and the text goes back."""
         try:
             session = self.session_id or self._create()
             message = self.jobs.hold(session, text)
         except GieokError as error:
-            tell(error)
+            give_back(text, error)
             return None
         to_newest(session)
         send = partial(self.jobs.send, session, text, self.readiness, message)
@@ -151,6 +164,12 @@ def show_documents(shown: bool = True) -> None:
 def tell(error: GieokError) -> None:
     """Keeps an error to be told at the top of the next run."""
     st.session_state["told"] = error
+
+
+def give_back(text: str, error: GieokError) -> None:
+    """A message that could be kept nowhere: it stands in the input again, and the error is told."""
+    st.session_state[RETURNED] = text
+    tell(error)
 
 
 def trying(action: Callable[[], object]) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import event
 from streamlit.testing.v1 import AppTest
 
 from component import resource
+from component.view import View
 from graph.event import Token
 from tests.test_app import add_summary, filled, page, say, session_of, store, texts
 
@@ -177,6 +178,58 @@ def test_a_full_disk_keeps_the_message_and_says_what_to_do(serve: Any) -> None:
     at.button(key="send-again").click().run()
     assert not at.error
     assert [turn.status for turn in store().turns(session_of(at))] == ["done", "done"]
+
+
+def put_back(at: AppTest) -> str:
+    """What the page puts into its input."""
+    return str(at.chat_input(key="ask").proto.value)
+
+
+def test_a_first_message_that_cannot_be_written_stands_in_the_input_again(serve: Any) -> None:
+    serve()
+    at = page()
+    fill_disk("INSERT INTO session", [1])
+    say(at, "새 대화의 첫 질문")
+    assert "디스크에 남은 공간이 없습니다" in texts(at)
+    assert put_back(at) == "새 대화의 첫 질문"
+    say(at, "새 대화의 첫 질문")
+    assert not at.error
+    assert put_back(at) == ""
+    assert [turn.question for turn in store().turns(session_of(at))] == ["새 대화의 첫 질문"]
+
+
+@pytest.mark.parametrize("with_files", [False, True])
+def test_a_message_that_cannot_be_kept_stands_in_the_input_again(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, with_files: bool
+) -> None:
+    serve()
+    at = say(page(), "디스크가 차기 전의 질문")
+    fill_disk("INSERT INTO outbox", [1])
+    if with_files:
+        monkeypatch.setattr(View, "send", View.question)
+    say(at, "디스크가 찬 뒤의 질문")
+    assert "디스크에 남은 공간이 없습니다" in texts(at)
+    assert put_back(at) == "디스크가 찬 뒤의 질문"
+
+
+def test_a_message_to_a_chat_that_was_erased_meanwhile_stands_in_the_input_again(serve: Any) -> None:
+    serve()
+    at = say(page(), "지워질 대화입니다")
+    store().delete_session(session_of(at))
+    say(at, "지워진 대화에 묻는 질문")
+    assert "찾을 수 없습니다" in texts(at)
+    assert put_back(at) == "지워진 대화에 묻는 질문"
+
+
+def test_an_edited_question_that_cannot_be_kept_stays_in_its_editor(serve: Any) -> None:
+    serve()
+    at = say(page(), "고쳐 물을 질문")
+    at.menu_button(key="more-1").set_value("edit").run()
+    at.text_area[0].set_value("고친 질문")
+    fill_disk("INSERT INTO outbox", [1])
+    next(each for each in at.button if each.label == "보내기").click().run()
+    assert "디스크에 남은 공간이 없습니다" in texts(at)
+    assert at.text_area[0].value == "고친 질문"
 
 
 def test_a_disk_that_fills_up_during_the_answer_loses_none_of_it(serve: Any) -> None:

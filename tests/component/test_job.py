@@ -12,7 +12,7 @@ import pytest
 
 from component.job import Job, Jobs
 from component.readiness import Readiness
-from errors import MessageTooLong, ModelUnreachable, SessionDeleted, WeightsCancelled, WeightsMissing
+from errors import EmptyMessage, MessageTooLong, ModelUnreachable, SessionDeleted, WeightsCancelled, WeightsMissing
 from graph.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
 from model.modelset import ModelSet
 from model.scripted import models
@@ -103,6 +103,15 @@ def until(true: Callable[[], Any]) -> None:
             return
         threading.Event().wait(0.01)
     raise AssertionError("it did not happen within 5 seconds")
+
+
+def refusing(agent: Agent, text: str) -> Jobs:
+    """The agent does not take this message."""
+    agent.raises = MessageTooLong(size=9, limit=5)
+    jobs = jobs_of(agent)
+    jobs.send("s", text)
+    until(lambda: jobs.refused("s") and jobs.of("s") is None)
+    return jobs
 
 
 def ended(job: Job | None) -> Job:
@@ -213,9 +222,74 @@ def test_a_message_that_is_not_taken_is_kept_with_the_reason(agent: Agent) -> No
     assert refused is not None
     assert refused.text == "123456789"
     assert refused.error is agent.raises
+
+
+@pytest.mark.parametrize("other", ["send", "again", "edit", "retry"])
+def test_a_refused_message_waits_with_the_others_when_another_turn_begins(agent: Agent, other: str) -> None:
+    jobs = refusing(agent, "first")
     agent.raises = None
-    jobs.send("s", "ok")
+    agent.store.accept_turn("s", "a turn")
+    begin = {
+        "send": lambda: jobs.send("s", "second"),
+        "again": lambda: jobs.again("s", 1, "a turn"),
+        "edit": lambda: jobs.again("s", 1, "in other words", edited=True),
+        "retry": lambda: jobs.retry("s", "a turn"),
+    }
+    begin[other]()
+    until(lambda: jobs.of("s") is None)
     assert jobs.refused("s") is None
+    assert "first" in waiting(jobs)
+    jobs.resend(next(each for each in jobs.queued("s") if each.text == "first"))
+    until(lambda: "first" in agent.said and jobs.of("s") is None)
+    assert "first" not in waiting(jobs)
+
+
+def test_a_refused_message_that_is_sent_again_is_the_same_message(agent: Agent) -> None:
+    jobs = refusing(agent, "first")
+    refused = jobs.refused("s")
+    assert refused is not None
+    jobs.send("s", refused.text, message=refused.message)
+    until(lambda: jobs.refused("s") is not None and jobs.of("s") is None)
+    assert [each.text for each in agent.store.outbox.of("s")] == ["first"]
+
+
+def test_what_refused_another_try_is_forgotten_when_the_next_one_begins(agent: Agent) -> None:
+    agent.store.accept_turn("s", "a turn")
+    broken, here = holding()
+    jobs = jobs_of(agent)
+    jobs.retry("s", "a turn", broken)
+    jobs.send("s", "behind it")
+    job = jobs.of("s")
+    assert job is not None
+    job.stop.set()
+    ended(job)
+    here.set()
+    refused = jobs.refused("s")
+    assert refused is not None
+    assert refused.again
+    jobs.retry("s", "a turn")
+    until(lambda: agent.said == ["behind it"] and jobs.of("s") is None)
+    assert jobs.refused("s") is None
+
+
+def test_an_edited_text_that_comes_while_a_turn_runs_waits_for_the_user(agent: Agent) -> None:
+    agent.gate.clear()
+    jobs = jobs_of(agent)
+    jobs.send("s", "one two")
+    jobs.again("s", 1, "in other words", edited=True)
+    agent.gate.set()
+    until(lambda: jobs.of("s") is None)
+    assert [(each.text, each.turn) for each in jobs.queued("s")] == [("in other words", 1)]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\x00"])
+def test_an_empty_message_is_told_to_the_sender_and_kept_nowhere(agent: Agent, text: str) -> None:
+    jobs = jobs_of(agent)
+    with pytest.raises(EmptyMessage):
+        jobs.send("s", text)
+    with pytest.raises(EmptyMessage):
+        jobs.again("s", 1, text, edited=True)
+    assert agent.store.outbox.of("s") == []
 
 
 def test_an_unforeseen_exception_is_told_as_one(agent: Agent) -> None:
@@ -273,7 +347,7 @@ def test_without_a_model_the_message_is_kept_and_can_be_sent_later(agent: Agent)
     refused = jobs.refused("s")
     assert refused is not None
     assert isinstance(refused.error, WeightsMissing)
-    jobs.send("s", refused.text)
+    jobs.send("s", refused.text, message=refused.message)
     until(lambda: agent.said == ["hello"])
 
 
@@ -449,7 +523,7 @@ def test_in_a_deleted_session_nothing_follows_and_nothing_is_sent(agent: Agent) 
     assert agent.said == ["one two"]
     agent.store.put_away("s", away=False)
     assert waiting(jobs) == ["queued"]
-    jobs.send("s", refused.text)
+    jobs.send("s", refused.text, message=refused.message)
     until(lambda: agent.said == ["one two", "from another tab", "queued"])
     until(lambda: jobs.of("s") is None)
 
