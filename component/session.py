@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import streamlit as st
@@ -17,8 +17,9 @@ from component.jump import draw_leap
 from component.markdown import plain, short
 from component.overflow import Item, draw_overflow
 from component.view import SESSION, View, show
-from store import Session
+from store import Session, Store
 from store.portable import Imported
+from store.transcript import transcript
 
 AWAY = "session-away"
 DETAILS = "details"
@@ -71,10 +72,18 @@ def _draw_details(view: View, session: Session) -> None:
     st.caption(words("session.link"))
     st.code(f"{st.context.url or ''}?{SESSION}={session.id}", language=None, wrap_lines=True)
     name = _UNSAFE.sub(" ", session.title).strip()[:60] or "gieok"
-    markdown = partial(agent.transcript, session.id, view.words.language)
     with st.container(horizontal=True):
-        _download(words("session.markdown"), markdown, f"{name}.md", "text/markdown")
+        _download(words("session.markdown"), markdown(words, view.store, session.id), f"{name}.md", "text/markdown")
         _download(words("session.json"), partial(agent.export_session, session.id), f"{name}.json", "application/json")
+
+
+def markdown(words: Words, store: Store, session_id: str) -> partial[str]:
+    """What makes a conversation's Markdown, in the reader's language and by the reader's clock."""
+
+    def told(error: dict[str, Any]) -> str:
+        return " ".join(words.error(str(error.get("code")), str(error.get("message", "")), error.get("values") or {}))
+
+    return partial(transcript, store, session_id, words.language, _zone(), told)
 
 
 def _download(label: str, data: partial[str], name: str, kind: str) -> None:

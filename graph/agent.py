@@ -21,8 +21,6 @@ from store import Store, Summary, portable
 from store.checkpoint import open_checkpoints
 from store.lock import session_lock
 from store.portable import Imported
-from store.transcript import transcript
-from text.language import Language
 
 
 class Agent(Engine):
@@ -99,10 +97,6 @@ class Agent(Engine):
     def export_session(self, session_id: str, branches: bool = True) -> str:
         """The session as JSON (``store.portable``)."""
         return portable.export(self.store, session_id, branches)
-
-    def transcript(self, session_id: str, language: Language) -> str:
-        """The session as Markdown for people (``store.transcript``)."""
-        return transcript(self.store, session_id, language)
 
     def import_sessions(self, data: bytes) -> Imported:
         """Sessions from a file of Gieok's or ChatGPT's, all or none (``store.portable.read``)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -54,14 +55,21 @@ _WORDS: dict[Language, dict[str, str]] = {
 }
 
 
-def transcript(store: Store, session_id: str, language: Language, zone: tzinfo | None = None) -> str:
-    """The turns of the session's path with times in ``zone`` (None: this machine's). Raises ``SessionUnknown``."""
+def transcript(
+    store: Store,
+    session_id: str,
+    language: Language,
+    zone: tzinfo | None = None,
+    told: Callable[[dict[str, Any]], str] = lambda error: str(error.get("message", "")),
+) -> str:
+    """The turns of the session's path with times in ``zone`` (None: this machine's). ``told``: a turn's stored error
+    in the reader's words. Raises ``SessionUnknown``."""
     session, words = store.session(session_id), _WORDS[language]
     title = _line(session.title) or words["untitled"]
     parts = [f"# {title}", _head(session, words, zone)]
     for first in range(1, session.turn_count + 1, _PAGE):
         for turn in store.turns_between(session_id, first, first + _PAGE - 1):
-            parts += _turn(turn, words, zone)
+            parts += _turn(turn, words, zone, told)
     summaries = [each for each in store.ledger.summaries(session_id, limit=10_000) if each.record]
     if summaries:
         parts += ["---", f"## {words['summaries']}"]
@@ -77,14 +85,14 @@ def _head(session: Session, words: dict[str, str], zone: tzinfo | None) -> str:
     )
 
 
-def _turn(turn: Turn, words: dict[str, str], zone: tzinfo | None) -> list[str]:
+def _turn(turn: Turn, words: dict[str, str], zone: tzinfo | None, told: Callable[[dict[str, Any]], str]) -> list[str]:
     parts = [f"## {words['turn'].format(number=turn.number, moment=_moment(turn.started, zone))}"]
     parts += [f"**{words['user']}**", _closed(turn.question)]
     parts += [_step(each, words) for each in turn.steps]
     if turn.answer:
         parts += [f"**{words['answer']}**", _closed(turn.answer)]
     if turn.status != "done":
-        error = _line(str((turn.error or {}).get("message", "")))
+        error = _line(told(turn.error)) if turn.error else ""
         parts.append(_quoted(words[turn.status].format(error=error)))
     if turn.feedback:
         thumb = words.get(str(turn.feedback.get("thumb")), "")

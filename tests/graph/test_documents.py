@@ -25,6 +25,7 @@ from model import decide, scripted
 from retrieval import Library
 from retrieval.own import OWN, first_run
 from retrieval.tool import tool
+from store.transcript import transcript
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import folding, ready, remembered
 from tests.graph.talk import calling, done, only, prompts, say
@@ -116,7 +117,7 @@ def test_an_export_holds_the_citations_and_an_import_brings_them_back(reading: R
     say(agent, own := session(agent), QUESTION)
     (copy,) = agent.import_sessions(agent.export_session(own).encode()).sessions
     assert citations(steps(agent, copy)) == citations(steps(agent, own))
-    assert "[1] fruit.md › Pears" in agent.transcript(own, "en")
+    assert "[1] fruit.md › Pears" in transcript(agent.store, own, "en")
 
 
 def test_numbers_go_on_from_one_search_to_the_next(reading: Reading, session: NewSession) -> None:

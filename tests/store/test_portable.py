@@ -334,6 +334,8 @@ def test_a_transcript_says_how_a_turn_ended_and_holds_no_odd_characters(store: S
     store.finish_turn(own, store.accept_turn(own, "a\x00b\ud800"), Finished("failed", error={"message": "No\nway"}))
     store.finish_turn(own, store.accept_turn(own, "q"), Finished("stopped", "```python\nx = 1"))
     store.accept_turn(own, "q")
+    told = transcript(store, own, "en", UTC, lambda error: f"In words: {error['message']}")
+    assert "No answer: In words: No way" in told
     told = transcript(store, own, "en", UTC)
     assert "ab\ufffd\n\n> No answer: No way" in told
     assert "```python\nx = 1\n```\n\n> Stopped here by the user." in told
