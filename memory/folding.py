@@ -129,8 +129,9 @@ class Folding:
         """Bring the user's memory up to the session's version.
 
         It is a copy where the session was made from just what the user's memory holds, else the session's new turns are
-        folded in. What changes there meanwhile wins: the next run does it then. Where the user keeps sessions apart,
-        nothing goes there but the version, so that it does not come later either.
+        folded in. What changes there meanwhile wins: the next run does it then; once something is erased (``fence``),
+        nothing of what was made is written. Where the user keeps sessions apart, nothing goes there but the version, so
+        that it does not come later either.
         """
         session = self._read(scope)
         if not session.version:
@@ -139,14 +140,16 @@ class Folding:
             self._settle(scope, session, State())
             return
         with hold(self._link, owner) as token:
-            user = self._read(owner)
+            session, user = self._read(scope), self._read(owner)  # anew: what is erased from here on raises the token
+            if not session.version:
+                return
             if carry.taken(user, session, scope.tag) != session.version:
                 self._step("carrying")
                 made, version = (user, None) if user.apart else self._carried(scope, session, user)
                 tag, seen = scope.tag, user
 
                 def new(now: State) -> State:
-                    if now.mark != seen.mark or now.apart != seen.apart:
+                    if (now.mark, now.apart, now.forgotten) != (seen.mark, seen.apart, seen.forgotten):
                         return now
                     return replace(carry.carried(now, tag, session.version), text=made.text, entities=made.entities)
 
@@ -162,7 +165,11 @@ class Folding:
 
     def _settle(self, scope: Scope, session: State, owner: State) -> None:
         """The session knows that nothing of it is left to be carried; also where the user keeps sessions apart."""
-        self._link.run(lambda client: self._redis.change(client, scope, lambda now: carry.settled(now, session, owner)))
+
+        def new(now: State) -> State:
+            return carry.settled(now, session, owner) if now.created == session.created else now  # else it was erased
+
+        self._link.run(lambda client: self._redis.change(client, scope, new))
 
     def _carried(self, scope: Scope, session: State, user: State) -> tuple[State, Version]:
         """The user's memory with the session's, and its version."""

@@ -59,8 +59,11 @@ def withdraw(
 ) -> None:
     """Take what only an erased session said out of the user's memory and the sessions that started from it.
 
-    ``left``: its lines, entities and pins. A memory that held some of it also loses its earlier versions.
+    ``left``: its lines, entities and pins. A memory that held some of it also loses its earlier versions. A merge under
+    way is not written: it may hold all of it.
     """
+    owner = Scope(scope.tenant, "", user)
+    redis.fence(client, owner)
     sessions = [each for each, *_ in archive.scopes(scope.tenant, user) if each.session and each != scope]
     states = [redis.look(client, each) for each in sessions]
     turns = [turn for state, versions in states for turn in _turns(state, versions)]
@@ -69,7 +72,7 @@ def withdraw(
     def without(state: State) -> State:
         return _less(state, scope, left, said)
 
-    old, new = (each.mark for each in _thinned(client, redis, archive, Scope(scope.tenant, "", user), without))
+    old, new = (each.mark for each in _thinned(client, redis, archive, owner, without))
     for each in sessions:
         _thinned(client, redis, archive, each, lambda state: carry.moved(without(state), old, new))
 
@@ -89,8 +92,8 @@ def _thinned(
 
 def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str) -> int:
     """Erase all memories of a user, also those that only wait for Redis; returns how many."""
-    scopes = [scope for scope, *_ in archive.scopes(tenant, user)]
-    for scope in {*scopes, Scope(tenant, "", user)}:
+    scopes, owner = [scope for scope, *_ in archive.scopes(tenant, user)], Scope(tenant, "", user)
+    for scope in [*(each for each in scopes if each != owner), owner]:  # last: a session may be carried there now
         archive.erase(scope)
         try:
             link.run(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]

@@ -191,6 +191,11 @@ class RedisStore:
         """Remove every key of this memory."""
         client.delete(*scope.keys, scope.key("lock"))
 
+    def fence(self, client: Client, scope: Scope) -> None:
+        """Who folds this memory now may not write what was made any more (``Stale``): it may hold what is erased."""
+        if client.hexists(scope.key("meta"), "token"):
+            client.hincrby(scope.key("meta"), "token", 1)
+
     def erase_if_older(self, client: Client, tag: str, at: float) -> None:
         """Remove a memory that existed at this time (Unix seconds), by its tag."""
         if _words(client, tag).get("created", 0.0) <= at:

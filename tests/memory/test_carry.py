@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import redis
 from langchain_core.messages import BaseMessage
 
 from memory import Memory, carry
+from memory.key import Scope
 from memory.state import Entity, State, Version
 from model import scripted
 from tests.memory.models import faithful, good, saying
@@ -228,6 +230,78 @@ def test_what_changes_in_the_user_s_memory_during_a_merge_stands(memory: Memory)
     memory.fold("acme", "s1", models=good(), language="en")
     assert "item 3 costs" not in told(memory)
     assert all(value in told(memory) for value in ("item 8 costs $800", "item 14 costs $1400"))
+
+
+@pytest.mark.parametrize("at", ["carrying", "merged", "carried"])
+def test_a_session_that_is_erased_while_it_is_first_carried_leaves_nothing(memory: Memory, tcp: str, at: str) -> None:
+    talk(memory, *range(11, 17), session="s2")
+    fold(memory, "s2")
+    talk(memory, *range(1, 7))
+    talk(memory, *range(21, 27), session="s3")
+    keys = Scope("acme", "s1").key("*")
+
+    def step(name: str) -> None:
+        if name == "made":
+            fold(memory, "s3")  # so that a merge is needed
+            assert memory.settle(10)
+        if name == at:
+            assert client.keys(keys) != []
+            memory.erase("acme", "s1")
+
+    with redis.Redis.from_url(tcp) as client:
+        memory.fold("acme", "s1", models=good(), language="en", step=step)
+        assert client.keys(keys) == []
+    left = told(memory)
+    assert not any(f"item {number} costs ${number}00" in left for number in range(1, 7))
+    assert not any(f"item {number}: " in left for number in range(1, 7))
+    assert all(value in left for value in ("item 14 costs $1400", "item 24 costs $2400"))
+
+
+def test_a_merge_that_an_erasure_stops_is_made_again(memory: Memory) -> None:
+    two(memory)
+    talk(memory, *range(7, 12))
+
+    def step(name: str) -> None:
+        if name == "merged":
+            memory.erase("acme", "s2")
+
+    memory.fold("acme", "s1", models=good(), language="en", step=step)
+    assert "$1000" not in told(memory)
+    assert [due.session for due in memory.due("acme", "s1")] == ["s1"]
+    memory.fold("acme", "s1", models=good(), language="en")
+    assert "$1000" in told(memory)
+    assert "$1400" not in told(memory)
+
+
+def test_a_user_s_memory_that_is_erased_during_a_merge_stays_erased(memory: Memory) -> None:
+    two(memory)
+    talk(memory, *range(7, 12))
+    erased: list[int] = []
+
+    def step(name: str) -> None:
+        if name == "merged":
+            erased.append(memory.erase_user("acme"))
+
+    memory.fold("acme", "s1", models=good(), language="en", step=step)
+    assert erased == [3]
+    assert told(memory).strip() == ""
+    assert memory.settle(10)
+    assert memory.export("acme")["memories"] == []
+
+
+def test_what_is_forgotten_during_a_merge_does_not_come_in_with_it(memory: Memory) -> None:
+    two(memory)
+    talk(memory, *range(7, 12))
+
+    def step(name: str) -> None:
+        if name == "merged" and "item 9" in memory.context("acme", "s1", "en").text:
+            memory.forget("acme", "s1", "item 9", turn=11)
+
+    memory.fold("acme", "s1", models=good(), language="en", step=step)
+    assert "item 9 costs" not in told(memory)
+    memory.fold("acme", "s1", models=good(), language="en")
+    assert "item 8 costs $800" in told(memory)
+    assert "item 9 costs" not in told(memory)
 
 
 def test_a_change_by_hand_touches_only_its_own_lines_and_values() -> None:
