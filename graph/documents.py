@@ -95,7 +95,11 @@ class Search:
     @property
     def tools(self) -> Sequence[BaseTool]:
         """``search_documents``; none when the documents are searched before the answer."""
-        return () if self._settings.retrieval_first else (grounded(tool(self.look_up), self._library),)
+        return (
+            ()
+            if self._settings.retrieval_first
+            else (grounded(tool(self.look_up, cite=not self._models.constrained), self._library),)
+        )
 
     def look_up(self, query: str) -> LookUp:
         """One search, with what is left of the turn's three tool calls (copilot-rag.md §8).
@@ -144,7 +148,13 @@ class Search:
             return Changing("retrieval", said, budget), None, False
         items = tuple(each.label for each in found.passages)
         cut = tuple(LeftOut(label, "documents_budget") for label in found.cut)
-        part = Changing("retrieval", result(found, asked=False), budget, items=items, left_out=cut)
+        part = Changing(
+            "retrieval",
+            result(found, asked=False, cite=not self._models.constrained),
+            budget,
+            items=items,
+            left_out=cut,
+        )
         return part, found.plain(), True
 
     def _numbered(self, found: LookUp) -> LookUp:

@@ -53,8 +53,11 @@ def ground(arguments: dict[str, Any], question: str) -> dict[str, Any]:
     return arguments if made & asked or len(question.split()) <= LEANING_WORDS else {"query": question[:QUERY_CHARS]}
 
 
-def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None) -> BaseTool:
-    """The tool. ``look_up``: usually ``Library.look_up`` with its models and language; ``heard`` gets each outcome.
+def tool(
+    look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None, *, cite: bool = True
+) -> BaseTool:
+    """The tool. ``look_up``: usually ``Library.look_up`` with its models and language; ``heard`` gets each outcome;
+    ``cite``: see ``result``.
 
     The message that it makes has ``LookUp.plain()`` as its artifact.
     """
@@ -62,7 +65,7 @@ def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lam
     def search_documents(query: str) -> tuple[str, dict[str, Any]]:
         found = look_up(query)
         heard(found)
-        return result(found), found.plain()
+        return result(found, cite=cite), found.plain()
 
     made = StructuredTool.from_function(
         search_documents,
@@ -75,10 +78,11 @@ def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lam
     return made
 
 
-def result(found: LookUp, *, asked: bool = True) -> str:
+def result(found: LookUp, *, asked: bool = True, cite: bool = True) -> str:
     """What the model is given: the passages as data, or the specified sentence with menu entries.
 
-    ``asked``: the model asked for this search; else it was made before the answer, for whatever question.
+    ``asked``: the model asked for this search; else it was made before the answer, for whatever question. ``cite``: it
+    shall write the passages' numbers; a small one writes any number, so code puts them (``retrieval.cite``).
     """
     if not found.passages:
         said = found.fallback.text if found.fallback else ""
@@ -89,7 +93,9 @@ def result(found: LookUp, *, asked: bool = True) -> str:
         f'<passage number="{each.number}" source="{_attribute(each.label)}">\n{fenced(each.text)}\n</passage>'
         for each in found.passages
     )
-    return render("documents_found" if asked else "documents_first", found.language, note=note, passages=passages)
+    how = render("documents_cite" if cite else "documents_plain", found.language).strip()
+    name = "documents_found" if asked else "documents_first"
+    return render(name, found.language, cite=how, note=note, passages=passages)
 
 
 def _entry(link: Link) -> str:
