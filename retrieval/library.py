@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -75,27 +75,30 @@ class Library:
         files: Iterable[Path | Upload],
         doc_type: DocType | None = None,
         *,
+        without: Collection[str] = (),
         progress: Callable[[Progress], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> Added:
         """Takes files in: paths, folders, or uploads as (name, bytes); an upload replaces one of the same name.
+        ``without``: paths in the folders that are left out.
 
         Unchanged files are skipped by their hash. In a folder, documents whose file is gone are removed. A file with a
         fault is listed with its error and the rest go on; what was read of it before stays. ``stop`` ends it after the
         passage being embedded; what is done stays. Raises ``LibraryBusy``, and what the class says.
         """
         with self._working():
-            return self._add(list(files), doc_type, progress, _Either(stop, self._closed))
+            return self._add(list(files), doc_type, without, progress, _Either(stop, self._closed))
 
     def _add(
         self,
         given: list[Path | Upload],
         doc_type: DocType | None,
+        without: Collection[str],
         progress: Callable[[Progress], None],
         halt: threading.Event,
     ) -> Added:
         self._shelf.check_model()
-        wanted = list(sources(given, self._settings.document_limit))
+        wanted = [each for each in sources(given, self._settings.document_limit) if each.source not in without]
         intake = Intake(
             rows=self._rows,
             embedder=self._embedder,
@@ -134,6 +137,14 @@ class Library:
         """
         files = [Path(each.source) for each in self._chosen(documents) if not each.source.startswith(UPLOAD)]
         return self.add(files, progress=progress, stop=stop)
+
+    def relocate(self, paths: Mapping[int, str]) -> None:
+        """The files of these documents are elsewhere now; all else stays, so that what was chosen for them does."""
+        with self._shelf.changing():
+            known = self._rows.known()
+            for document, path in paths.items():
+                if digest(path) not in known:
+                    self._rows.set_source(document, path)
 
     def set_type(self, document: int, doc_type: DocType) -> None:
         """Changes whether a document is FAQ or guide; nothing is embedded again."""

@@ -6,6 +6,7 @@ like any other.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from retrieval.change import Added, Progress, sources, stage
+from retrieval.document import Document
 from retrieval.embed import BuiltIn, Vectors
 from retrieval.library import Library
 from retrieval.row import digest
@@ -23,14 +25,16 @@ OWN = tuple(DOCS / kind for kind in ("faq", "guide"))
 VECTORS = DOCS / "vectors.npz"
 """Of the built-in model, half precision: ``hash`` of each passage's embedded text, and ``value``, a row for each."""
 LIMIT = 10**7
+OFFERED = "own.json"
 
 
 def first_run(
     library: Library, *, progress: Callable[[Progress], None] = lambda _: None, stop: threading.Event | None = None
 ) -> Added | None:
     """Indexes the product's own documents into a library that nothing was ever added to, the FAQ first; a run that was
-    cut off goes on at the next start. Later only those that are still there and have changed, as an update of the
-    product brings them: what was removed stays away. None when nothing was to do.
+    cut off goes on at the next start. Later starts follow the product: what an update adds, changes or drops, also when
+    its folder was moved, as long as any of its documents is there. What somebody removed stays away. None when nothing
+    was to do.
     """
     _seed(library)
     mark = library.folder / "first-run"
@@ -38,17 +42,65 @@ def first_run(
         return _own_again(library, progress, stop)
     mark.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()
-    done = [library.add([folder], progress=progress, stop=stop) for folder in OWN if folder.is_dir()]
-    if not any(each.cancelled for each in done):
+    done = _sum([library.add([folder], progress=progress, stop=stop) for folder in _folders()])
+    if not done.cancelled:
+        _offer(library)
         mark.unlink(missing_ok=True)
-    return _sum(done)
+    return done
 
 
 def _own_again(library: Library, progress: Callable[[Progress], None], stop: threading.Event | None) -> Added | None:
-    roots = tuple(str(folder) for folder in OWN)
-    own = [document for document in library.documents() if document.source.startswith(roots)]
-    done = library.reindex(*(each.id for each in own if Path(each.source).exists()), progress=progress, stop=stop)
-    return done if done.changed or done.failed or done.cancelled else None
+    root, offered = _offered(library)
+    if root != _root():
+        moved = {each.id: str(_root() / path) for path, each in _own(library, root).items() if path in offered}
+        library.relocate(moved)
+    there = _own(library, _root())
+    if not there:
+        return None
+    removed = {str(_root() / path) for path in offered - set(there)}
+    done = library.add(_folders(), without=removed, progress=progress, stop=stop)
+    if not done.cancelled:
+        _offer(library)
+    return done if done.added or done.changed or done.removed or done.failed or done.cancelled else None
+
+
+def _root() -> Path:
+    return OWN[0].parent
+
+
+def _folders() -> list[Path]:
+    return [folder for folder in OWN if folder.is_dir()]
+
+
+def _files() -> set[str]:
+    """The product's own documents by their path below ``_root``."""
+    return {Path(each.source).relative_to(_root()).as_posix() for each in sources(_folders(), LIMIT)}
+
+
+def _own(library: Library, root: Path) -> dict[str, Document]:
+    """The documents of the library whose files are the product's below ``root``, by their path there."""
+    folders = [root / folder.name for folder in OWN]
+    return {
+        Path(each.source).relative_to(root).as_posix(): each
+        for each in library.documents()
+        if any(Path(each.source).is_relative_to(folder) for folder in folders)
+    }
+
+
+def _offer(library: Library) -> None:
+    """Notes where the product's documents are and which ones the library was given: what lacks later was removed."""
+    library.folder.mkdir(parents=True, exist_ok=True)
+    noted = {"root": str(_root()), "files": sorted(_files())}
+    (library.folder / OFFERED).write_text(json.dumps(noted, ensure_ascii=False), "utf-8")
+
+
+def _offered(library: Library) -> tuple[Path, set[str]]:
+    """What ``_offer`` noted; where nothing is known, all that there is now."""
+    try:
+        noted = json.loads((library.folder / OFFERED).read_text("utf-8"))
+        return Path(noted["root"]), set(noted["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return _root(), _files()
 
 
 def _sum(done: Sequence[Added]) -> Added:

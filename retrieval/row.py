@@ -105,6 +105,11 @@ class Rows:
             of = table.passage.c.document_id == document
             connection.execute(update(table.passage).where(of).values(doc_type=doc_type))
 
+    def set_source(self, document: int, source: str) -> None:
+        of = table.document.c.id == document
+        with self._store.transaction() as connection:
+            connection.execute(update(table.document).where(of).values(source=source, key=digest(source)))
+
     def known(self) -> dict[str, Known]:
         """What is known of every document, by its key."""
         c = table.document.c

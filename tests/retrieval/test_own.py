@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -122,6 +123,80 @@ def test_an_update_of_the_product_is_followed(
     assert done is not None
     assert done.changed == ("faq/en/a.md",)
     assert library.search("pears")[0].passage.label == "faq/en/a.md"
+
+
+@pytest.fixture
+def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the product with two documents, as it stands after an installation."""
+    folder = tmp_path / "one/docs"
+    (folder / "faq/en").mkdir(parents=True)
+    for name in ("Apples", "Pears"):
+        (folder / f"faq/en/{name.lower()}.md").write_text(f"{name}.")
+    monkeypatch.setattr(own, "OWN", (folder / "faq",))
+    return folder
+
+
+def names(library: Library) -> list[str]:
+    return [document.name for document in library.documents()]
+
+
+def test_an_update_brings_its_new_documents_and_takes_those_it_dropped(library: Library, product: Path) -> None:
+    first_run(library)
+    library.remove(*(document.id for document in library.documents() if "pears" in document.name))
+    (product / "faq/en/plums.md").write_text("Plums.")
+    done = first_run(library)
+    assert done is not None
+    assert done.added == ("faq/en/plums.md",)
+    assert names(library) == ["faq/en/apples.md", "faq/en/plums.md"], "what was removed stays away"
+    (product / "faq/en/plums.md").unlink()
+    done = first_run(library)
+    assert done is not None
+    assert done.removed == ("faq/en/plums.md",)
+    assert first_run(library) is None
+
+
+def test_an_update_in_another_folder_is_followed(
+    library: Library, product: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first_run(library)
+    apples, pears = library.documents()
+    library.set_type(apples.id, "guide")
+    library.remove(pears.id)
+    library.add([("mine.md", b"Mine.")])
+    other = product.parent.parent / "two/docs"
+    shutil.copytree(product, other)
+    (other / "faq/en/apples.md").write_text("Quinces.")
+    (other / "faq/en/plums.md").write_text("Plums.")
+    monkeypatch.setattr(own, "OWN", (other / "faq",))
+    done = first_run(library)
+    assert done is not None
+    assert (done.changed, done.added, done.removed) == (("faq/en/apples.md",), ("faq/en/plums.md",), ())
+    assert names(library) == ["faq/en/apples.md", "faq/en/plums.md", "mine.md"]
+    assert library.document(apples.id).doc_type == "guide"
+    assert library.search("quinces")[0].passage.label == "faq/en/apples.md"
+    assert first_run(library) is None
+
+
+@pytest.mark.parametrize("noted", [None, "", "{}", "[1]"])
+def test_without_a_note_of_what_was_given_nothing_comes_back(
+    library: Library, product: Path, noted: str | None
+) -> None:
+    first_run(library)
+    note = library.folder / own.OFFERED
+    note.unlink() if noted is None else note.write_text(noted)
+    library.remove(library.documents()[0].id)
+    assert first_run(library) is None
+    (product / "faq/en/plums.md").write_text("Plums.")
+    first_run(library)
+    assert names(library) == ["faq/en/pears.md", "faq/en/plums.md"]
+
+
+def test_an_update_brings_nothing_where_everything_was_removed(library: Library, product: Path) -> None:
+    first_run(library)
+    library.remove(*(document.id for document in library.documents()))
+    (product / "faq/en/plums.md").write_text("Plums.")
+    assert first_run(library) is None
+    assert library.documents() == []
 
 
 def test_a_library_with_documents_has_no_first_run(library: Library) -> None:
