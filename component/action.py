@@ -22,7 +22,8 @@ _THUMBS = ("down", "up")
 
 def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | None) -> None:
     """One line under an answer: what it took, its other versions, the actions."""
-    words, busy, number = view.words, view.job is not None, turn.number
+    words, number = view.words, turn.number
+    busy = view.job is not None or editing(turn)
     with st.container(key=f"actions-{number}", horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.caption(facts, width="content")
         if versions:
@@ -51,13 +52,17 @@ def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | No
 
 
 def draw_editor(view: View, turn: Turn) -> None:
-    """The question as a draft; sending it asks again from here, and what followed stays as another version."""
-    words = view.words
+    """The question as a draft; sending it asks again from here, and what followed stays as another version.
+
+    It stays while an answer runs: what is typed is known to the browser alone until it is sent.
+    """
+    words, busy = view.words, view.job is not None
     with st.form(f"edit-{turn.session_id}-{turn.number}", border=True):
         draft = st.text_area(words("turn.edit"), turn.question, key=f"draft-{turn.session_id}-{turn.number}")
         st.caption(words("turn.edit.about"))
         with st.container(horizontal=True):
-            sent = st.form_submit_button(words("turn.edit.send"), type="primary", icon=":material/send:")
+            icon = ":material/send:"
+            sent = st.form_submit_button(words("turn.edit.send"), type="primary", icon=icon, disabled=busy)
             left = st.form_submit_button(words("chat.withdraw"))
     if left or (sent and view.rephrase(turn, draft)):
         st.session_state.pop(EDITING, None)

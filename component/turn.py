@@ -30,7 +30,7 @@ def draw_question(view: View, text: str, key: str) -> None:
 
 def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None = None) -> None:
     """A whole turn; ``last``: it may be tried again; ``versions``: of this turn, when there are several."""
-    if editing(turn) and view.job is None:
+    if editing(turn):
         draw_editor(view, turn)
     else:
         draw_question(view, turn.question, str(turn.number))
@@ -44,7 +44,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
             st.markdown(fixed(turn.answer))
         draw_sources(view, turn)
         draw_menu(view, turn)
-        _draw_end(view, turn, last, versions)
+        _draw_end(view, turn, last and not editing(turn), versions)
 
 
 def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None) -> None:

@@ -306,6 +306,54 @@ def test_a_reader_further_back_than_the_new_answer_stays_there(monkeypatch: pyte
         time.sleep(0.01)
 
 
+def test_a_question_that_is_being_edited_stays_so_while_another_is_answered(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = threading.Event()
+    serve(lambda messages: "네, 알겠습니다." if here.wait(20) else "")
+    seen = unfollowed(monkeypatch)
+    page()
+    at = page(s=filled(3))
+    at.menu_button(key="more-2").set_value("edit").run()
+    draft = at.text_area[0].id  # what is typed there is known to the browser alone
+    say(at, "그사이에 보낸 질문")
+    assert seen[-1] is not None
+    assert [each.id for each in at.text_area] == [draft]
+    send = next(each for each in at.button if each.label == "보내기")
+    assert send.disabled
+    here.set()
+    while resource.jobs().of(session_of(at)) is not None:
+        time.sleep(0.01)
+    send = next(each for each in at.run().button if each.label == "보내기")
+    assert not send.disabled
+    assert [each.id for each in at.text_area] == [draft]
+
+
+def test_another_answer_waits_until_its_question_is_no_longer_edited(serve: Serve) -> None:
+    serve(["첫 번째 답입니다."])
+    at = say(page(), "같은 질문에 다시 답해줘")
+    at.menu_button(key="more-1").set_value("edit").run()
+    assert at.button(key="again-1").disabled
+    next(each for each in at.button if each.label == "취소").click().run()
+    assert not at.button(key="again-1").disabled
+
+
+def test_stopping_another_try_before_it_begins_says_nothing_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = threading.Event()
+    monkeypatch.setattr(resolve, "models", lambda *_, **__: (here.wait(20), scripted(["네."]))[1])
+    unfollowed(monkeypatch)
+    page()
+    session = filled(1)
+    at = page(s=session)
+    at.button(key="again-1").click().run()
+    at.button(key="stop").click().run()
+    while resource.jobs().of(session) is not None:
+        time.sleep(0.01)
+    assert [each.value for each in at.run().info] == ["답변이 시작되기 전에 중지했습니다."]
+    assert "to-draft" not in [each.key for each in at.button]
+    here.set()
+
+
 def test_a_chat_forks_from_any_turn(serve: Serve) -> None:
     serve(lambda messages: "네, 알겠습니다.")
     at = say(say(page(), "첫 질문입니다"), "둘째 질문입니다")
