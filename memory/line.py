@@ -14,6 +14,21 @@ SHARED = 0.6
 EQUAL = 0.6
 """Share of all letter pairs of two sentences that both must have to be one statement."""
 
+_NEVER = re.compile(r"(?!)")
+_LATIN, _HANGUL = re.compile(r"[A-Za-zÀ-ɏ0-9]"), re.compile(r"[가-힣]")
+_TAIL = (
+    r"(?:(?:으로|에서|까지|부터|에게|한테|께서|이나|처럼|보다|마다|밖에|하고|들|님|씨|은|는|이|가|을|를|의|에|로|도|만|과|와|야|요|인){0,3}"
+    r"|(?:이었|였|입니|이에|예요|이야|이고|인데|이라|이랑|이란|이다|라고|라는|란|랑)[가-힣]*)"
+)
+"""Particles and forms of «to be» that follow a Korean word."""
+_BEFORE = ((_LATIN, rf"(?<!{_LATIN.pattern})(?<!\d[.,])"), (_HANGUL, rf"(?<!{_HANGUL.pattern})"))
+_AFTER = (
+    (re.compile(r"\d"), rf"(?!{_LATIN.pattern}|[.,]\d)"),
+    (_LATIN, rf"(?:['’]?s)?(?!{_LATIN.pattern})"),
+    (_HANGUL, rf"{_TAIL}(?!{_HANGUL.pattern})"),
+)
+"""Where a word begins and ends, by the script of its first and last letter."""
+
 
 def pairs(text: str) -> frozenset[str]:
     """The letter pairs of a text: what two spellings of one statement share, in both languages."""
@@ -41,11 +56,27 @@ def equal(one: str, other: str) -> bool:
 
 def about(what: str, text: str) -> bool:
     """Whether a text says what somebody wants forgotten or found: the same words, and no other values."""
-    if plain(what) in plain(text):
+    if _wording(what).search(text):
         return True
-    if len(what) <= 8 or not alike(what, text):
+    if len(what) <= 8 or not alike(what, text) or not _share(words(what), words(text)):
         return False
     return holds_all(text, fact.facts(what)) or holds_all(what, fact.facts(text))
+
+
+def _wording(what: str) -> re.Pattern[str]:
+    """These words however spaced, none a part of a longer one: «car» is not in «Carol», 나이 not in 나이아가라."""
+    letters = [letter for letter in what.strip(" .,!?…'\"«»“”") if not letter.isspace() and letter != "_"]
+    if not letters:
+        return _NEVER
+    before = next((edge for script, edge in _BEFORE if script.match(letters[0])), "")
+    after = next((edge for script, edge in _AFTER if script.match(letters[-1])), "")
+    return re.compile(before + r"[\s_]*".join(map(re.escape, letters)) + after, re.IGNORECASE)
+
+
+def _share(own: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether the one has all words of the other, or at least two, and half of the fewer."""
+    shared = own & other
+    return shared == own or 2 * len(shared) >= max(4, min(len(own), len(other)))
 
 
 def plain(text: str) -> str:

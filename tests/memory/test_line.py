@@ -1,0 +1,53 @@
+"""What a text is about: words are compared, not letters."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory import recollect
+from memory.line import about
+from memory.state import Entity, State
+
+OTHER_THINGS = [
+    ("car", "Carol is vegetarian."),
+    ("car", "We are planning a scarf."),
+    ("Ann", "We are planning a trip."),
+    ("나이", "나이아가라 폭포에 갔어."),
+    ("통화", "통화스와프가 뭐야."),
+    ("item 2", "My item 20 costs $50."),
+    ("$200", "The rent is $2000."),
+    ("20만 원", "예산은 120만 원이야."),
+    ("My item 2 costs $200", "My item 3 costs $300."),
+    ("apartment number", "The department number is 5."),
+]
+THE_SAME = [
+    ("car", "My car's colour is red."),
+    ("car", "내 car는 빨강이야."),
+    ("나이", "내 나이는 서른이야."),
+    ("이름", "제 이름이 김민수예요."),
+    ("주소", "우리 집 주소인 서울로 와."),
+    ("예산", "여행 예산이었는데 바뀌었어."),
+    ("여권번호", "여권 번호는 M123이야."),
+    ("와이파이 비밀번호", "와이파이 비밀번호인데요."),
+    ("passport number", "passport_number: M123"),
+    ("My item 2 costs $200.", "User said: My item 2 costs $200"),
+    ("나는 땅콩 알레르기가 있어", "사용자는 땅콩 알레르기가 있다."),
+    ("予算", "私の予算は百万円です。"),
+]
+
+
+@pytest.mark.parametrize(("what", "text"), OTHER_THINGS)
+def test_letters_in_another_word_are_about_another_thing(what: str, text: str) -> None:
+    assert not about(what, text)
+
+
+@pytest.mark.parametrize(("what", "text"), THE_SAME)
+def test_the_same_words_are_about_the_same_thing_whatever_is_written_around_them(what: str, text: str) -> None:
+    assert about(what, text)
+
+
+def test_forgetting_a_word_leaves_what_only_has_its_letters() -> None:
+    entities = (Entity("car", "red", 1), Entity("carrier", "KT", 2))
+    state = State(text="My car is red.\nCarol is vegetarian.", entities=entities, pins=("I like scarves.",))
+    left = recollect.without(state, "car", 3)
+    assert (left.text, left.entities, left.pins) == ("Carol is vegetarian.", entities[1:], ("I like scarves.",))
