@@ -143,8 +143,8 @@ def _stem(name: str) -> str:
 
 def _markdown(name: str, data: bytes, _limit: int) -> Loaded:
     text, front = _front(_decoded(name, data))
-    heading = re.search(r"^# +(.+?)[ #]*$", _FENCED.sub("", text), re.MULTILINE)
-    return Loaded(name, front.get("title") or (heading.group(1) if heading else ""), text, True, front)
+    heading = re.search(r"^# +(.+)$", _FENCED.sub("", text), re.MULTILINE)
+    return Loaded(name, front.get("title") or (heading.group(1).rstrip(" #") if heading else ""), text, True, front)
 
 
 def _front(text: str) -> tuple[str, dict[str, str]]:
@@ -240,30 +240,37 @@ def _unwrapped(page: str) -> str:
 
 def _csv(name: str, data: bytes, _limit: int) -> Loaded:
     text = _decoded(name, data)
-    try:
-        dialect: Any = csv.Sniffer().sniff(text[:8192], delimiters=",;\t|")
-    except csv.Error:
-        dialect = csv.excel_tab if name.lower().endswith(".tsv") else csv.excel
-    rows = csv.DictReader(io.StringIO(text), dialect=dialect, strict=True)
-    columns = [column or "" for column in rows.fieldnames or ()]
+    quoted = csv.reader(io.StringIO(text), delimiter=_delimiter(name, text), skipinitialspace=True, strict=True)
+    rows = [[cell.strip() for cell in row] for row in quoted if row]
+    columns = rows[0] if rows else []
     asked, answered = _column(columns, _QUESTION), _column(columns, _ANSWER)
-    parts = [_row(row, columns, asked, answered) for row in rows]
+    parts = [_row(row, columns, asked, answered) for row in rows[1:]]
     return Loaded(name, "", "\n\n".join(part for part in parts if part), True, {})
 
 
-def _column(columns: list[str], names: tuple[str, ...]) -> str | None:
-    """The column of the first of these names that is there."""
-    found = {column.strip().lower(): column for column in reversed(columns)}
-    return next((found[name] for name in names if name in found), None)
+def _delimiter(name: str, text: str) -> str:
+    """What separates the cells, by the first rows. They do not tell how the others are quoted: that is as usual."""
+    try:
+        return csv.Sniffer().sniff(text[:8192], delimiters=",;\t|").delimiter
+    except csv.Error:
+        return "\t" if name.lower().endswith(".tsv") else ","
 
 
-def _row(row: dict[str | None, Any], columns: list[str], asked: str | None, answered: str | None) -> str:
+def _column(columns: list[str], names: tuple[str, ...]) -> int | None:
+    """The place of the first of these names that is there."""
+    found = [column.lower() for column in columns]
+    return next((found.index(name) for name in names if name in found), None)
+
+
+def _row(cells: list[str], columns: list[str], asked: int | None, answered: int | None) -> str:
     """A row as a section: its question, or its first cell, is the heading. Columns beside the answer stand below it."""
-    heading = " ".join(str(row.get(asked or columns[0]) or "").split()).lstrip("# ")
-    answer = str(row.get(answered) or "").strip() if asked and answered else ""
-    named = [column for column in columns if not (asked and answered) or column not in (asked, answered)]
-    cells = [f"{column}: {str(row[column]).strip()}" for column in named if row.get(column)]
-    rest = "  \n".join([*cells, *(cell.strip() for cell in row.get(None) or () if cell.strip())])
+    told = dict(enumerate(cells))
+    heading = " ".join(told.get(asked or 0, "").split()).lstrip("# ")
+    answer = ""
+    if asked is not None and answered is not None:
+        answer, _ = told.pop(answered, ""), told.pop(asked, "")
+    named = [f"{columns[at]}: " if at < len(columns) and columns[at] else "" for at in range(len(cells))]
+    rest = "  \n".join(named[at] + cell for at, cell in told.items() if cell)
     body = "\n\n".join(part for part in (answer, rest) if part)
     return f"## {heading or '–'}\n\n{body}" if body else ""
 

@@ -20,7 +20,7 @@ Kind = Literal["url", "email", "identifier", "date", "time", "number", "name"]
 _Value = when.Day | when.Clock | number.Number | str
 
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`)\]}」』》가-힣]+[^\s<>\"'`)\]}」』》가-힣.,;:!?]")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _IDENTIFIER = re.compile(
     r"(?<![\w.\x1f-])(?:"
     r"(?=[\w-]*\d{2})(?=[\w-]*[A-Z])[A-Z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)+"  # ORD-2024-17
@@ -31,6 +31,8 @@ _IDENTIFIER = re.compile(
     r"|0\d{1,2}-\d{3,4}-\d{4}|\d{3}-\d{3}-\d{4}"  # telephone
     r")(?![A-Za-z0-9])"
 )
+SHORT_FORM = 6
+"""Words of the longest short form of a name that is looked for in longer ones."""
 _LETTERS = frozenset(string.ascii_lowercase + string.digits)
 
 
@@ -48,8 +50,10 @@ class Fact:
 @lru_cache(maxsize=512)
 def facts(text: str) -> tuple[Fact, ...]:
     """The facts of a text in reading order, each value once, where it first stands."""
-    kept: dict[object, list[Fact]] = {}
-    for fact in sorted(_find(text, loose=False), key=lambda each: each.start):
+    found = sorted(_find(text, loose=False), key=lambda each: each.start)
+    words = [fact for fact in found if isinstance(fact.value, str)]
+    kept: dict[object, list[Fact]] = {"words": _longest(words)}
+    for fact in (each for each in found if not isinstance(each.value, str)):
         known = kept.setdefault(_bucket(fact), [])
         if not any(_covers(each, fact) for each in known):
             known[:] = [each for each in known if not _covers(fact, each)] + [fact]
@@ -91,13 +95,21 @@ def _same(value: _Value, other: _Value) -> bool:
 
 
 def _covers(known: Fact, fact: Fact) -> bool:
-    """Whether ``fact`` adds nothing to ``known``: the same value, or a shorter form of the same name."""
-    if known.kind != fact.kind:
-        return False
-    if isinstance(fact.value, str) and isinstance(known.value, str):
-        short, long = fact.value.split(), known.value.split()
-        return any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
-    return _same(fact.value, known.value)
+    """Whether ``fact`` adds nothing to ``known``: the same value, or less of it."""
+    return known.kind == fact.kind and _same(fact.value, known.value)
+
+
+def _longest(found: list[Fact]) -> list[Fact]:
+    """The facts in words, each once, without those that are a shorter form of another («Sarah», «Sarah Kim»)."""
+    words = [(fact.kind, *str(fact.value).split()) for fact in found]
+    parts = {
+        (kind, *name[at : at + size])
+        for kind, *name in dict.fromkeys(words)
+        for size in range(1, min(len(name), SHORT_FORM + 1))
+        for at in range(len(name) - size + 1)
+    }
+    first = dict(zip(reversed(words), reversed(found), strict=True))
+    return [fact for name, fact in first.items() if name not in parts]
 
 
 def _folded_holds(kind: Kind, value: str, text: str) -> bool:

@@ -13,7 +13,7 @@ from text import sentence
 MODEL, SOURCE = 0, 1
 """Where a note is from: written by the model, or a sentence of the original."""
 
-_CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|\s+[—–]\s+")
+_CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|(?<!\s)\s++[—–]\s+")
 _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
 _CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
 _LOOP = 3

@@ -89,7 +89,7 @@ _PATTERN = re.compile(
     rf"(?:[ -]?(?P<unit>(?i:{_WORDS}))(?![A-Za-z]))?(?!/?\d|[*^+])"
 )
 _PART = re.compile(rf"({_DIGITS})([조억만천백십]{{0,2}})")
-_LIST_MARKER = re.compile(r"(?m)^\s*\(?\d{1,2}[.)]\s")
+_LIST_MARKER = re.compile(r"(?m)^[^\S\n]*+\(?\d{1,2}[.)]\s")
 _NATIVE = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열"]
 _ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _SPELLED = re.compile(
@@ -118,9 +118,9 @@ class Number:
 
 def find(text: str) -> Iterator[Number]:
     """The numbers of a text in half-width digits; markers of numbered lists are left out."""
-    markers = [mark.span() for mark in _LIST_MARKER.finditer(text)]
+    markers = {place for mark in _LIST_MARKER.finditer(text) for place in range(*mark.span())}
     for match in _PATTERN.finditer(text):
-        if not any(start <= match.start("body") < end for start, end in markers):
+        if match.start("body") not in markers:
             yield _number(match)
 
 

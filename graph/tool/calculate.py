@@ -11,6 +11,8 @@ from pydantic import BaseModel, Field, field_validator
 from graph.tool import arithmetic
 
 MAX_LENGTH = 300
+NEAR = 600
+"""Characters at either end of a long message that its numbers are looked for in: more than the decision is shown."""
 
 
 class CalculateArguments(BaseModel):
@@ -59,6 +61,8 @@ def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
         arithmetic.solve(str(arguments.get("expression", "")))
     except arithmetic.CannotCalculate:
         return None
+    if len(question) > 2 * NEAR:
+        question = f"{question[:NEAR]} … {question[-NEAR:]}"
     used = set(_NUMBER.findall(arithmetic.understand(str(arguments["expression"]))))
     asked = set(_NUMBER.findall(arithmetic.understand(question))) | set(_NUMBER.findall(question.replace(",", "")))
     asked |= {_WORDS[word.casefold()] for word in _NUMBER_WORD.findall(question)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 import pytest
@@ -123,6 +124,31 @@ def test_columns_beside_question_and_answer_are_kept_below_the_answer() -> None:
     assert pieces("faq.csv", b"title,question,answer\nPay,How?,By card.,really\n") == [
         (("How?",), "By card.\n\ntitle: Pay  \nreally"),
     ]
+
+
+def test_a_tables_quoting_is_the_usual_one_whatever_its_first_rows_show() -> None:
+    plain = "".join(f'"How do I do thing {at}?","Open the settings, then press {at}."\n' for at in range(200))
+    table = f'question,answer\n{plain}"What does it say?","It says ""hello"", and that is all."\n'
+    assert pieces("faq.csv", table.encode())[-1] == (("What does it say?",), 'It says "hello", and that is all.')
+    quotes = "question;answer\n'When'?;It's \"soon\", isn't it\n"
+    assert pieces("faq.csv", quotes.encode()) == [(("'When'?",), "It's \"soon\", isn't it")]
+
+
+def test_columns_of_one_name_are_all_kept() -> None:
+    assert pieces("a.csv", "질문,답변,비고,비고,\n하나?,네.,첫째,둘째,셋째\n".encode()) == [
+        (("하나?",), "네.\n\n비고: 첫째  \n비고: 둘째  \n셋째"),
+    ]
+
+
+@pytest.mark.parametrize("line", ["# " * 100_000 + "x", "#" * 200_000 + "x", "# x" + " " * 200_000 + "x"])
+def test_a_long_first_line_is_read_at_once(line: str) -> None:
+    started = time.thread_time()
+    load("a.md", line.encode(), 10**7)
+    assert time.thread_time() - started < 2
+
+
+def test_a_title_loses_its_closing_marks() -> None:
+    assert load("a.md", b"# The guide ##\n\nText.", 10**7).title == "The guide"
 
 
 def test_another_table_gives_a_section_per_row_with_its_columns() -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from text.fact import facts, kept, lost
+from text.note import clauses
 
 
 def found(text: str) -> dict[str, str]:
@@ -153,3 +156,25 @@ def test_korean_amounts_equal_their_digits(count: int, unit: str) -> None:
 
 def test_a_long_text_is_read_in_reasonable_time() -> None:
     assert len(facts("값은 1,234원이고 " * 5000)) == 1
+
+
+@pytest.mark.parametrize("sign", ["1", "a", "A", "가", " ", "\n", "\t", "a@", "1.", "# "])
+def test_no_run_of_signs_takes_long(sign: str) -> None:
+    """Nothing can interrupt a regular expression: one that takes twice the length squared stops everybody."""
+    text = f"a{sign * 200_000} b"[:200_000]
+    started = time.thread_time()
+    facts(text)
+    clauses(text)
+    assert time.thread_time() - started < 5
+
+
+@pytest.mark.parametrize("line", ["ORD-{0:06}\n", "http://a.co/{0}\n", "n{0}@b.co\n", "『책 x{0}』\n", "1. {0}원\n"])
+def test_many_different_facts_take_no_longer_each(line: str) -> None:
+    started = time.thread_time()
+    assert len(facts("".join(map(line.format, range(10, 10_010))))) == 10_000
+    assert time.thread_time() - started < 5
+
+
+def test_the_longest_form_of_a_name_stays() -> None:
+    text = "I met Sarah, and then Sarah Kim of Acme. Later Sarah Kim and Kim came."
+    assert [each.text for each in facts(text) if each.kind == "name"] == ["Sarah Kim", "Acme"]

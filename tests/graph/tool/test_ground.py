@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from langchain_core.messages import ToolCall
 
@@ -72,3 +74,12 @@ def test_a_question_of_neither_place_nor_time_needs_no_clock(question: str) -> N
 )
 def test_the_place_in_the_question_counts(question: str, chosen: str, zone: str) -> None:
     assert used("current_time", question, zone=chosen) == {"zone": zone}
+
+
+@pytest.mark.parametrize("sign", ["1", " ", "1,", "a", "(", "1만 ", "\n"])
+def test_a_long_message_is_grounded_at_once(sign: str) -> None:
+    question = f"a{sign * 200_000} 12 곱하기 4는?"
+    started = time.thread_time()
+    assert used("calculate", question, expression="12*4")
+    used("current_time", question, zone="Asia/Seoul")
+    assert time.thread_time() - started < 1
