@@ -28,6 +28,7 @@ from graph.report import LeftOut
 from graph.runtime import Notes
 from graph.turns import current
 from model.modelset import ModelSet
+from model.stream import Stopped
 from prompt import render
 from retrieval.batch import NICE
 from retrieval.cite import marks
@@ -98,7 +99,7 @@ class Search:
         return (
             ()
             if self._settings.retrieval_first
-            else (grounded(tool(self.look_up, cite=not self._models.constrained), self._library),)
+            else (grounded(tool(self.look_up, cite=not self._models.constrained), self._library, self._stop),)
         )
 
     def look_up(self, query: str) -> LookUp:
@@ -171,7 +172,7 @@ class Search:
         return marks(answer, self._given) if self._models.constrained else ""
 
 
-def grounded(made: BaseTool, library: Library) -> BaseTool:
+def grounded(made: BaseTool, library: Library, stop: threading.Event | None = None) -> BaseTool:
     """The tool for a model that does not call tools itself (``model.decide``): a small one looks anything up, so its
     search counts only where a passage comes near the question or what was made of it, or where documents are asked
     for by name. Where a passage does come near a question, it is searched for although the model would not."""
@@ -182,14 +183,16 @@ def grounded(made: BaseTool, library: Library) -> BaseTool:
         asked = own(arguments, question)
         try:
             named = _DOCUMENTS.search(question) is not None
-            return asked if named or library.related(question, str(asked["query"])) else None
-        except GieokError:  # the search itself will say what is wrong
+            return asked if named or library.related(question, str(asked["query"]), stop=stop) else None
+        except (GieokError, Stopped):  # the search itself will say what is wrong
             return dict(asked)
 
     def suggest(question: str) -> dict[str, Any] | None:
         try:
-            return {"query": question[:QUERY_CHARS]} if asks(question) and library.related(question) else None
-        except GieokError:
+            return (
+                {"query": question[:QUERY_CHARS]} if asks(question) and library.related(question, stop=stop) else None
+            )
+        except (GieokError, Stopped):
             return None
 
     made.metadata = {**known, "ground": ground, "suggest": suggest}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from errors import DocumentBroken, DocumentError, DocumentNotEmbedded, DocumentTooLarge, EmbeddingFailed, GieokError
+from model.stream import Stopped
 from retrieval.document import DocType
 from retrieval.embed import Embedder, Vectors
 from retrieval.load import SUFFIXES, label, load
@@ -175,7 +176,10 @@ class Intake:
             self.pause()
             self._check()
             some = todo[start : start + self.embedder.batch]
-            made = self._vectors(staged.source.name, [texts[each] for each in some])
+            try:
+                made = self._vectors(staged.source.name, [texts[each] for each in some])
+            except Stopped:
+                raise Cancelled from None
             self.rows.keep_vectors(some, made, self.embedder.name)
             self._embedded += len(some)
         self.progress(replace(at, passage=total, passages=total))

@@ -11,16 +11,22 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
+import httpx2
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from errors import EmbeddingFailed
+from errors import EmbeddingFailed, UpstreamError
+from model.cut import Transport
+from model.interrupt import interruptible, stopped_by
 from settings import Settings
 from text.clean import clean
 
 BUILT_IN = "multilingual-e5-small-q4"
 QUERY_CHARS = 2000
+QUERY_SECONDS = 20.0
+"""How long a hosted model may take for a question, its repetitions included."""
+OPENAI = "https://api.openai.com/v1"
 REMEMBERED = 256
 """Questions whose vectors are remembered."""
 Vectors = NDArray[np.float32]
@@ -90,30 +96,46 @@ class Hosted:
     def __init__(self, settings: Settings, model: str) -> None:
         from langchain_openai import OpenAIEmbeddings
 
+        from model.client import CONNECT_SECONDS
+
         self.name = model
         self._dimension = 0
+        self._patience = min(settings.model_timeout, QUERY_SECONDS)
+        url = settings.openai_base_url or OPENAI
+        timeout = httpx2.Timeout(settings.model_timeout, connect=min(settings.model_timeout, CONNECT_SECONDS))
         self._client = OpenAIEmbeddings(
             model=model,
             openai_api_base=settings.openai_base_url,
             openai_api_key=settings.openai_api_key or SecretStr("none"),
             check_embedding_ctx_length=False,
             max_retries=settings.model_retries,
-            request_timeout=settings.model_timeout,
+            request_timeout=timeout,
+            http_client=httpx2.Client(
+                transport=Transport(url, settings.model_timeout), timeout=timeout, follow_redirects=True
+            ),
         )
 
     @property
     def dimension(self) -> int:
         """As the last vectors had it; the server is asked only when it has made none yet."""
         if not self._dimension:
-            self.query("size")
+            with stopped_by(None):  # publishing what is done waits for this also after a stop
+                self.query("size")
         return self._dimension
 
     def passages(self, texts: Sequence[str]) -> Vectors:
+        """Ends with ``Stopped`` when ``interrupt.stopping`` is set."""
+        return self._made(texts, None)
+
+    def _made(self, texts: Sequence[str], seconds: float | None) -> Vectors:
         from openai import OpenAIError
 
+        sent = [clean(text) or " " for text in texts]
         try:
-            made = np.asarray(self._client.embed_documents([clean(text) or " " for text in texts]), np.float32)
-        except (OpenAIError, ValueError) as error:
+            made = np.asarray(interruptible(lambda: self._client.embed_documents(sent), seconds), np.float32)
+        except TimeoutError as error:
+            raise EmbeddingFailed(model=self.name, reason=f"no answer within {seconds:g} s") from error
+        except (OpenAIError, UpstreamError, ValueError) as error:
             said = str(error).strip().splitlines() or [type(error).__name__]
             raise EmbeddingFailed(model=self.name, reason=said[0][:200]) from error
         self._dimension = made.shape[1]
@@ -121,7 +143,8 @@ class Hosted:
         return made
 
     def query(self, text: str) -> Vectors:
-        first: Vectors = self.passages([text[:QUERY_CHARS]])[0]
+        """As ``passages``, but given up soon: an answer waits for it."""
+        first: Vectors = self._made([text[:QUERY_CHARS]], self._patience)[0]
         return first
 
 

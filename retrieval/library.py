@@ -12,7 +12,9 @@ from typing import Literal
 import numpy as np
 
 from errors import DocumentUnknown, LibraryBusy, LibraryCorrupt, LibraryModelChanged, PassageUnknown
+from model.interrupt import stopped_by
 from model.modelset import ModelSet
+from model.stream import Stopped
 from retrieval import search as searching
 from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
 from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
@@ -86,8 +88,9 @@ class Library:
         fault is listed with its error and the rest go on; what was read of it before stays. ``stop`` ends it after the
         passage being embedded; what is done stays. Raises ``LibraryBusy``, and what the class says.
         """
-        with self._working():
-            return self._add(list(files), doc_type, without, progress, _Either(stop, self._closed))
+        halt = _Either(stop, self._closed)
+        with self._working(), stopped_by(halt):
+            return self._add(list(files), doc_type, without, progress, halt)
 
     def _add(
         self,
@@ -163,8 +166,9 @@ class Library:
 
         False when it was stopped: what was embedded is kept. Files need not be there.
         """
-        with self._working():
-            return self._rebuild(progress, _Either(stop, self._closed))
+        halt = _Either(stop, self._closed)
+        with self._working(), stopped_by(halt):
+            return self._rebuild(progress, halt)
 
     def _rebuild(self, progress: Callable[[Progress], None], halt: threading.Event) -> bool:
         texts = self._rows.texts()
@@ -175,7 +179,10 @@ class Library:
             if halt.is_set():
                 return False
             some = missing[start : start + self._embedder.batch]
-            vectors = self._embedder.passages([texts[each] for each in some])
+            try:
+                vectors = self._embedder.passages([texts[each] for each in some])
+            except Stopped:
+                return False
             self._rows.keep_vectors(some, vectors, self._embedder.name)
         self._shelf.publish(whole=True)
         progress(Progress("", 1, 1, len(texts), len(texts)))
@@ -272,10 +279,12 @@ class Library:
         """Whether there is no passage to find; never raises for a damaged or foreign index."""
         return not self._rows.any()
 
-    def related(self, *questions: str) -> bool:
+    def related(self, *questions: str, stop: threading.Event | None = None) -> bool:
         """Whether passages come near any of these questions, by meaning and by words together; where the embedding
-        model's scale is not known, whether there is a passage at all. Raises what the class says."""
-        return any(nearness(self.search_all(each)) >= self._embedder.near for each in questions if each.strip())
+        model's scale is not known, whether there is a passage at all. Raises ``Stopped`` when ``stop`` was set, and
+        what the class says."""
+        with stopped_by(stop):
+            return any(nearness(self.search_all(each)) >= self._embedder.near for each in questions if each.strip())
 
     @property
     def unrelated(self) -> float:

@@ -23,6 +23,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from errors import PassageUnknown
+from model.interrupt import stopping
 from model.modelset import ModelSet
 from retrieval import fallback
 from retrieval.document import Filters, Hit, Passage, Section
@@ -276,7 +277,9 @@ def look_up(
     start = LoopState(next=_first(question, asked, kind), found=(), rest=(), trace=(), judgement=None)
     # In a context of its own: below another graph, LangGraph 1.2 hands that one's durability «sync» down and then waits
     # for a checkpoint that this graph never writes.
-    end: LoopState = Context().run(GRAPH.invoke, start, context=context)
+    apart = Context()
+    apart.run(stopping.set, stop)
+    end: LoopState = apart.run(GRAPH.invoke, start, context=context)
     judgement = end["judgement"]
     chosen = fallback.choose(
         ranked=len(end["found"]),

@@ -40,7 +40,7 @@ class Upstream:
 
     ``key``: the only bearer token that is taken, or None for any. ``models``: for ``GET /v1/models``. ``tokenizes``:
     whether there is llama.cpp's ``POST /tokenize`` (a token per character). ``port``: any when 0. Record of all
-    chat calls: ``requests``; of everything else: ``others``.
+    chat calls: ``requests``; of everything else: ``others``. ``embeds``: answers ``POST /v1/embeddings``.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Upstream:
     ) -> None:
         self.replies, self.always, self.key = deque(replies), always, key
         self.models, self.tokenizes = tuple(models), tokenizes
+        self.embeds: Callable[[Json], Reply] | None = None
         self.requests: list[Request] = []
         self.others: list[Request] = []
         self.closed = threading.Event()
@@ -121,6 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
             upstream.requests.append(request)
             return self._chat(request, self._denied(request) or upstream.reply(request.body))
         upstream.others.append(request)
+        if self.path.endswith("/embeddings") and upstream.embeds:
+            reply = upstream.embeds(request.body)
+            return self._json(reply) if self._stay(request, reply.silence) else None
         if self.path == "/tokenize" and upstream.tokenizes:
             tokens = [ord(each) for each in request.body["content"]]
             return self._json(self._denied(request) or Reply(body={"tokens": tokens}))

@@ -1,0 +1,121 @@
+"""A hosted embedding model: its vectors, and that a silent server holds up neither a question nor a stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from errors import EmbeddingFailed
+from model import scripted
+from model.interrupt import stopped_by
+from model.stream import Stopped
+from retrieval import Library, embed
+from retrieval.embed import Hosted
+from settings import Settings, load
+from tests.retrieval.conftest import Opened
+from tests.stub.reply import Reply
+from tests.stub.upstream import Json, Upstream
+
+
+def embedded(body: Json) -> Reply:
+    """A vector per text: how often it has each of four letters."""
+    given = [body["input"]] if isinstance(body["input"], str) else body["input"]
+    rows = [[1.0, *(float(text.lower().count(letter)) for letter in "aeio")] for text in given]
+    data = [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(rows)]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return Reply(body={"object": "list", "data": data, "model": "stub", "usage": usage})
+
+
+@pytest.fixture
+def server() -> Iterator[Upstream]:
+    with Upstream() as upstream:
+        upstream.embeds = embedded
+        yield upstream
+
+
+def hosted(server: Upstream, **more: Any) -> Hosted:
+    settings: Settings = load(openai_base_url=server.url, **more)
+    return Hosted(settings, "stub-embedding")
+
+
+def hang(server: Upstream) -> threading.Event:
+    """From now on the server is silent; set as soon as it was asked."""
+    asked = threading.Event()
+
+    def silent(body: Json) -> Reply:
+        asked.set()
+        return Reply(body={}, silence=3600)
+
+    server.embeds = silent
+    return asked
+
+
+def test_vectors_have_length_one(server: Upstream) -> None:
+    model = hosted(server)
+    assert np.linalg.norm(model.passages(["pear", "olive oil"]), axis=1) == pytest.approx([1, 1])
+    assert (model.query("pear").shape, model.dimension) == ((5,), 5)
+
+
+def _searches(library: Library, stop: threading.Event) -> object:
+    return library.look_up("When do pears ripen?", scripted.models([]), stop=stop)
+
+
+def _relates(library: Library, stop: threading.Event) -> object:
+    return library.related("When do pears ripen?", stop=stop)
+
+
+@pytest.mark.parametrize("work", [_searches, _relates])
+def test_a_stop_ends_a_search_whose_embedding_hangs(
+    opened: Opened, server: Upstream, work: Callable[[Library, threading.Event], object]
+) -> None:
+    library, stop = opened(hosted(server)), threading.Event()
+    library.add([("fruit.md", b"# Fruit\n\nPears ripen in September.\n")])
+    began = _stop_when_asked(hang(server), stop)
+    with pytest.raises(Stopped):
+        work(library, stop)
+    assert time.monotonic() - began[0] < 5, "not the 20 s of a question"
+    assert server.others[-1].gone.wait(5), "the request is aborted"
+
+
+def test_a_cancel_ends_an_addition_whose_embedding_hangs(opened: Opened, server: Upstream, tmp_path: Path) -> None:
+    library, stop = opened(hosted(server)), threading.Event()
+    began = _stop_when_asked(hang(server), stop)
+    assert library.add([("fruit.md", b"Pears.")], stop=stop).cancelled
+    assert time.monotonic() - began[0] < 5, "not the 20 s of a question"
+    assert library.documents() == []
+
+
+def test_a_question_is_given_up_soon_and_not_asked_again(server: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "QUERY_SECONDS", 0.3)
+    model = hosted(server)
+    hang(server)
+    with pytest.raises(EmbeddingFailed, match=r"0\.3 s"):
+        model.query("pear")
+    assert len(server.others) == 1
+
+
+def test_nothing_is_asked_after_a_stop(server: Upstream) -> None:
+    stop = threading.Event()
+    stop.set()
+    with stopped_by(stop), pytest.raises(Stopped):
+        hosted(server).query("pear")
+    assert server.others == []
+
+
+def _stop_when_asked(asked: threading.Event, stop: threading.Event) -> list[float]:
+    """Sets ``stop`` once the server was asked; gives the time of that."""
+    at: list[float] = []
+
+    def wait() -> None:
+        assert asked.wait(20)
+        at.append(time.monotonic())
+        stop.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    return at
