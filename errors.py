@@ -329,6 +329,12 @@ class EmptyMessage(CallerError):
     hint = "Write something first."
 
 
+class EmptySummary(CallerError):
+    code = "empty_summary"
+    message = "The summary is empty."
+    hint = "Write something first."
+
+
 class MessageTooLong(CallerError):
     code = "message_too_long"
     message = "The message has {size:,} characters; the limit is {limit:,}."

@@ -92,9 +92,14 @@ def _draw_cost(view: View, turn: Turn) -> None:
     words, usage = view.words, turn.usage or {}
     prompt, cached = int(usage.get("prompt_tokens") or 0), int(usage.get("cached_tokens") or 0)
     facts = [words("context.cached", tokens=cached, percent=round(100 * cached / prompt))] if prompt else []
-    price = usage.get("usd")
-    facts.append(words("context.cost", usd=price) if price is not None else words("context.free"))
-    st.caption(plain(" · ".join(facts)))
+    st.caption(plain(" · ".join([*facts, _price(words, usage.get("usd"))])))
+
+
+def _price(words: Words, usd: float | None) -> str:
+    """What an answer has cost; nothing on a model of this machine."""
+    if usd is None:
+        return words("context.free")
+    return words("context.cost", usd=usd) if usd else words("context.own")
 
 
 def sizes(store: Store, session_id: str, last: int) -> list[tuple[int, int, int]]:

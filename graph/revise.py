@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from errors import BadRate, EmptyMessage, SummaryUnknown
+from errors import BadRate, EmptySummary, SummaryUnknown
 from graph.chunk import ledger_fields
 from graph.engine import Engine
 from graph.rebuild import messages_of
@@ -40,7 +40,7 @@ def remake(
 def edit(engine: Engine, session_id: str, first_turn: int, text: str) -> Summary:
     """The summary in the user's own words; facts that it lacks are noted, its length is free."""
     if not text.strip():
-        raise EmptyMessage
+        raise EmptySummary
     old = _current(engine, session_id, first_turn)
     made = written(**_source(engine, old), rate=old.rate, text=text.strip())
     return _replace(engine, old, made, old.rate, "edited")

@@ -62,7 +62,8 @@ class Notes:
         self.answer_tokens += answer
         self.calls += calls
         self.exact = self.exact and exact
-        price = usd(models.side_name if side else models.name, prompt, cached, answer, url=models.url)
+        name = models.side_name if side else models.name
+        price = 0.0 if models.alone else usd(name, prompt, cached, answer, url=models.url)
         self.usd = None if price is None or self.usd is None else self.usd + price
 
     def usage(self) -> Usage:

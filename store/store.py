@@ -154,9 +154,12 @@ class Store:
             return search(connection, query, limit, within, self._indexed)
 
     def rename_session(self, session_id: str, title: str) -> None:
-        """The user's own title: nothing else replaces it. An empty one gives the title back to the conversation."""
+        """The user's own title: nothing else replaces it. An empty one gives the title back to the conversation: to its
+        first question, until the model makes another."""
         own = clean(title).strip()[:TITLE_CHARS]
-        self._change(session_id, title=own, titled="user" if own else "auto")
+        first = None if own else self.turn(session_id, 1)
+        asked = _first_line(first.question) if first else ""
+        self._change(session_id, title=own or asked, titled="user" if own else "auto")
 
     def entitle(self, session_id: str, title: str) -> bool:
         """The title that a model made; False when the user has given one, which stays."""

@@ -14,6 +14,7 @@ import pytest
 import errors
 import settings
 from component.catalogue import LANGUAGES, Words, choose
+from graph.memory import RECALLING
 from graph.report import PartName
 from graph.tool import TOOLS
 from store import portable
@@ -77,7 +78,8 @@ def test_korean_errors_are_korean(key: str) -> None:
 def test_every_part_and_every_tool_has_a_name() -> None:
     parts = PartName.__args__  # type: ignore[attr-defined]
     assert [name for name in parts if f"part.{name}" not in KO] == []
-    assert [tool.name for tool in TOOLS if f"tool.{tool.name}" not in KO] == []
+    given = [*(tool.name for tool in TOOLS), *RECALLING]
+    assert [name for name in given if f"tool.{name}" not in KO] == []
 
 
 def test_an_error_is_told_in_the_language_with_its_hint() -> None:

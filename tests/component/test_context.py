@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import streamlit as st
@@ -83,6 +84,11 @@ def test_the_last_answer_is_shown_first_and_any_other_is_reached_by_its_number()
     assert "요약으로 대신함" not in read
     assert "캐시에서" in texts(at)
     assert "비용 정보 없음" in texts(at)
+
+
+def test_a_model_of_this_computer_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(answering, summarising), kind="local"))
+    assert "비용 없음" in texts(page(talked(1)))
 
 
 def test_a_turn_far_back_is_reached_in_a_long_chat() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import BaseMessage
 
-from errors import BadRate, EmptyMessage, SummaryUnknown
+from errors import BadRate, EmptySummary, SummaryUnknown
 from graph.agent import Agent
 from model.stream import Stopped
 from tests.graph.conftest import OpenAgent
@@ -92,7 +92,7 @@ def test_bad_changes_are_refused(agent: OpenAgent, session: NewSession) -> None:
     one = agent()
     talked = session(one)
     talk(one, talked, range(1, 5))
-    with pytest.raises(EmptyMessage):
+    with pytest.raises(EmptySummary):
         one.edit_summary(talked, 1, "  ")
     with pytest.raises(BadRate):
         one.remake_summary(talked, 1, 0.9)

@@ -101,6 +101,7 @@ def test_an_emptied_name_gives_the_title_back_to_the_conversation(agent: OpenAge
     talk(bot, own, [1])
     assert settled(bot, own)[0] == "첫 제목"
     bot.store.rename_session(own, " ")
+    assert settled(bot, own) == (question(1), "auto")
     talk(bot, own, [2])
     assert settled(bot, own) == ("둘째 제목", "model")
 

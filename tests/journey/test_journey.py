@@ -283,7 +283,7 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     page, menu = person.page, person.page.get_by_role("button", name="이 대화의 메뉴")
     person.ask("내보냈다가 가져올 질문", 1)
     menu.click()
-    page.get_by_text("이름 바꾸기·내보내기").click()
+    page.get_by_text("이름·링크·내보내기").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")

@@ -215,7 +215,7 @@ def test_a_chat_is_carried_to_an_empty_store_and_goes_on_there_in_english_and_da
 ) -> None:
     person = visit(path=f"/?s={talked(app)}")
     person.page.get_by_role("button", name="이 대화의 메뉴").click()
-    person.page.get_by_text("이름 바꾸기·내보내기").click()
+    person.page.get_by_text("이름·링크·내보내기").click()
     with person.page.expect_download() as download:
         person.page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")
