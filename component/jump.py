@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from component.view import View, show, to_newest
+from component.view import View, scroll_to, show, to_newest
 from component.window import shut
 from store import Turn
 
@@ -19,7 +19,7 @@ def leap(session_id: str, number: int, count: int) -> None:
     else:
         st.session_state[_until(session_id)] = number - BEFORE + WINDOW - 1
         st.session_state[_size(session_id)] = WINDOW
-    st.session_state["jump"] = (int(st.session_state.get("jump", (0, 0))[0]) + 1, number)
+    scroll_to(number)
     shut()
     show(session_id)
 

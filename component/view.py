@@ -82,16 +82,21 @@ class View:
 
     def again(self, turn: Turn) -> None:
         """Another version of a turn, with the same question."""
-        trying(partial(self.jobs.again, turn.session_id, turn.number, turn.question, readiness=self.readiness))
+        trying(partial(self._again, turn, turn.question))
 
     def rephrase(self, turn: Turn, text: str) -> bool:
         """Another version of a turn, with ``text`` as its question; False when it could not be kept, which is told."""
         try:
-            self.jobs.again(turn.session_id, turn.number, text, True, self.readiness)
+            self._again(turn, text, edited=True)
         except GieokError as error:
             tell(error)
             return False
         return True
+
+    def _again(self, turn: Turn, text: str, edited: bool = False) -> None:
+        self.jobs.again(turn.session_id, turn.number, text, edited, self.readiness)
+        if self.session and turn.number < self.session.turn_count:  # else it is where the reader is
+            scroll_to(turn.number)
 
     @property
     def agent(self) -> Agent:
@@ -137,6 +142,11 @@ def to_newest(session_id: str) -> None:
     """Shows the last turns again (``component.jump`` goes to others)."""
     st.session_state.pop(f"until-{session_id}", None)
     st.session_state.pop(f"window-{session_id}", None)
+
+
+def scroll_to(number: int) -> None:
+    """The question of turn ``number`` comes into sight with the next run."""
+    st.session_state["jump"] = (int(st.session_state.get("jump", (0, 0))[0]) + 1, number)
 
 
 def show(session_id: str | None) -> None:

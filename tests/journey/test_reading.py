@@ -79,6 +79,20 @@ def test_a_message_sent_from_an_early_turn_leads_back_to_the_end(visit: Visit, a
     expect(person.page.locator(".st-key-question-60")).to_be_visible()
 
 
+def test_another_answer_to_an_early_question_grows_in_sight(visit: Visit, app: App) -> None:
+    person = visit(path=f"/?s={talked(app, 60)}")
+    person.page.get_by_label("턴으로 이동").first.fill("20")
+    person.page.keyboard.press("Enter")
+    expect(person.answer(20)).to_be_in_viewport(timeout=20_000)
+    person.page.locator(".st-key-more-20 button").click()
+    person.page.get_by_text("질문 고치기").first.click()
+    person.page.get_by_label("질문 고치기").fill("아주 천천히 답해줘")
+    person.page.get_by_role("button", name="보내기", exact=True).click()
+    expect(person.live.get_by_text("도착하는")).to_be_in_viewport(timeout=20_000)
+    person.page.get_by_role("button", name="중지").click()
+    expect(person.see(20)).to_be_in_viewport()
+
+
 def test_on_a_phone_the_drawer_leads_to_a_summary_and_to_its_turns(visit: Visit, app: App) -> None:
     session = talked(app, 60, summaries=2)
     person = visit(390, 844, path=f"/?s={session}")
