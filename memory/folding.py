@@ -22,7 +22,7 @@ from memory.key import Scope
 from memory.link import Link
 from memory.lock import Held, hold
 from memory.source import Source
-from memory.state import MOST_PINS, Entity, Rejection, State, Turn, Version, added, put, same_key, trimmed
+from memory.state import MOST_PINS, Entity, Rejection, Replaced, State, Turn, Version, added, put, same_key, trimmed
 from memory.store import KEPT_VERSIONS, RedisStore, Stale
 from memory.view import adopted
 from model.modelset import ModelSet
@@ -76,14 +76,16 @@ class Folding:
     def _once(self, scope: Scope, state: State, user: str, token: int) -> bool:
         """One batch of turns; False when the memory was changed meanwhile. Raises ``FoldRejected``, which is noted."""
         base = self._base(state, scope, user)
-        source = Source(base.text, base.entities, state.batch, base.pins, state.forgotten, self._language)
+        source = Source(
+            base.text, base.entities, state.batch, base.pins, state.forgotten, self._language, base.replaced
+        )
         try:
             made = self._make(source, state.stuck)
         except FoldRejected as error:
             self._reject(scope, error, token)
             raise
         self._step("made")
-        version = _version(state.version + 1, state.batch, made, base.entities, state.rejection)
+        version = _version(state, base, made)
 
         def new(now: State) -> State:
             same = (now.version, now.text, now.forgotten) == (state.version, state.text, state.forgotten)
@@ -190,18 +192,20 @@ class Folding:
             if not told:
                 made = carry.by_hand(made, some)
                 continue
-            turns = tuple(turn for each in some for turn in each.turns)
-            folded = self._fold_in(made, session, turns)
+            batches = [*some]
+            turns = tuple(turn for each in batches for turn in each.turns)
+            replaced = tuple(value for each in batches for value in each.replaced)
+            folded = self._fold_in(made, session, turns, replaced)
             costs.append(fold.cost(folded))
             made = replace(made, text=folded.text, entities=carry.with_values(folded.entities, session, turns))
         return made, fold.together(costs)
 
-    def _fold_in(self, user: State, session: State, turns: Sequence[Turn]) -> Folded:
+    def _fold_in(self, user: State, session: State, turns: Sequence[Turn], replaced: tuple[Replaced, ...]) -> Folded:
         """A session's turns in the user's memory: never rejected, since nobody would see it, nor would they come again.
 
         What the user has forgotten in the session does not come in.
         """
-        source = Source(user.text, user.entities, tuple(turns), user.pins, session.forgotten, self._language)
+        source = Source(user.text, user.entities, tuple(turns), user.pins, session.forgotten, self._language, replaced)
         return self._make(source, True)
 
     def _keep(self, client: Client, owner: Scope) -> None:
@@ -224,21 +228,20 @@ class Folding:
             raise Stopped
 
 
-def _version(
-    number: int, batch: tuple[Turn, ...], made: Folded, before: tuple[Entity, ...], rejected: Rejection | None
-) -> Version:
-    """The version that a fold makes; its cost is that of all tries."""
+def _version(state: State, base: State, made: Folded) -> Version:
+    """The version that a fold of ``state`` makes; its cost is that of all tries."""
     return Version(
-        number=number,
+        number=state.version + 1,
         text=made.text,
         origin="fold",
         created=time.time(),
-        turns=batch,
-        before=before,
+        turns=state.batch,
+        before=base.entities,
         after=made.entities,
         kept=made.kept,
         lost=made.lost,
-        cost=fold.together([rejected.cost if rejected else {}, fold.cost(made)]),
+        cost=fold.together([state.rejection.cost if state.rejection else {}, fold.cost(made)]),
+        replaced=base.replaced,
     )
 
 
@@ -258,4 +261,4 @@ def _taken(now: State, state: State, base: State, made: Folded) -> State:
     folded = added(now.folded, (turn.number for turn in state.batch))
     pins = (*(pin for pin in base.pins if pin not in state.pins), *now.pins)[-MOST_PINS:]
     taken = replace(now, text=made.text, entities=entities, folded=folded, pins=pins, rejection=None, start=base.start)
-    return trimmed(taken)
+    return trimmed(replace(taken, replaced=tuple(each for each in now.replaced if each not in base.replaced)))

@@ -92,6 +92,7 @@ def _before(state: State, first: int) -> State:
             short=tuple(turn for turn in state.short if turn.number < first),
             folded=folded,
             entities=tuple(each for each in kept.entities if each.turn < first),
+            replaced=tuple(each for each in kept.replaced if each.turn < first),
             rejection=None,
         )
     )

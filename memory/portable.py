@@ -184,6 +184,7 @@ def _memory(tenant: str, user: str, data: Mapping[str, Any]) -> tuple[Scope, Sta
 def _check(state: State) -> None:
     """Raise ``TypeError`` where a value has another type than memory writes."""
     texts = [state.text, *state.pins, *(part for each in state.entities for part in (each.key, each.value))]
+    texts += [part for each in state.replaced for part in (each.key, each.old, each.new)]
     texts += [part for each in state.short for part in (each.question, each.answer, each.tools)]
     numbers = [state.version, *(each.turn for each in state.entities), *(each.number for each in state.short)]
     if not all(isinstance(each, str) for each in texts) or not all(isinstance(each, int) for each in numbers):

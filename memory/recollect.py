@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Literal
 
 from memory.line import about, pairs
-from memory.state import Entity, State, Turn, Version, same_key
+from memory.state import State, Turn, Version, same_key
 from memory.stated import words
 from text import sentence
 
@@ -62,12 +62,14 @@ def rid(state: State, gone: Sequence[str]) -> State:
     """The state without lines that say one of these, and without entities of such a key or value."""
     lines = sentence.split(state.text)
     kept = [line for line in lines if not any(about(what, line) for what in gone)]
-    entities = (each for each in state.entities if not any(_names(what, each) for what in gone))
-    return replace(state, text="\n".join(kept) if len(kept) < len(lines) else state.text, entities=tuple(entities))
+    entities = (each for each in state.entities if not any(_names(what, each.key, each.value) for what in gone))
+    replaced = (each for each in state.replaced if not any(_names(what, each.key, each.old) for what in gone))
+    text = "\n".join(kept) if len(kept) < len(lines) else state.text
+    return replace(state, text=text, entities=tuple(entities), replaced=tuple(replaced))
 
 
-def _names(what: str, entity: Entity) -> bool:
-    return same_key(entity.key) == same_key(what) or about(what, f"{entity.key}: {entity.value}")
+def _names(what: str, key: str, value: str) -> bool:
+    return same_key(key) == same_key(what) or about(what, f"{key}: {value}")
 
 
 def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> list[str]:

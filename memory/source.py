@@ -13,7 +13,8 @@ from memory import change
 from memory.ask import fenced
 from memory.change import Change
 from memory.line import about, pairs, plain
-from memory.state import Entity, Turn
+from memory.state import Entity, Replaced, Turn
+from memory.stated import subject, words
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
@@ -36,7 +37,7 @@ _REQUEST = re.compile(
 
 @dataclass(frozen=True)
 class Source:
-    """What a fold is made from. ``forgotten``: (what, newest turn then), as in ``State``.
+    """What a fold is made from. ``forgotten``, ``replaced``: as in ``State``.
 
     ``told`` is what of the turns may come in: neither a model nor code sees the rest.
     """
@@ -47,6 +48,7 @@ class Source:
     pins: tuple[str, ...] = ()
     forgotten: tuple[tuple[str, int], ...] = ()
     default: Language = "ko"
+    replaced: tuple[Replaced, ...] = ()
 
     @cached_property
     def language(self) -> Language:
@@ -70,9 +72,17 @@ class Source:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """Changes of values that the user said."""
+        """Changes of values that were set under a key, and that the user said."""
         known = [f"{each.key}: {each.value}" for each in self.entities]
-        return change.said([*known, *self.lines], self.said)
+        by_key = [self._by_key(each) for each in self.replaced]
+        return [*by_key, *change.said([*known, *self.lines], self.said)]
+
+    def _by_key(self, each: Replaced) -> Change:
+        """What is about a key has all its words; the only sentence that tells the old value, one of them."""
+        about = subject(each.key)
+        telling = [line for line in (*self.lines, *self.said) if change.tells(line, each.old)]
+        sure = len(telling) > 1 or any(about <= words(line) for line in telling)
+        return Change(each.old, each.new, about, sure)
 
     @cached_property
     def wanted(self) -> tuple[fact.Fact, ...]:

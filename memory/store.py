@@ -19,7 +19,7 @@ from redis.exceptions import ResponseError
 
 from memory.address import Client
 from memory.key import PARTS, Scope, pattern
-from memory.state import Entity, Rejection, State, Turn, Version, note
+from memory.state import Entity, Rejection, Replaced, State, Turn, Version, note
 
 KEPT_VERSIONS = 20
 """Versions in Redis; all of them are in the archive."""
@@ -329,6 +329,7 @@ def memory_json(state: State) -> dict[str, Any]:
 def kept_json(state: State) -> dict[str, Any]:
     """What is kept beside the specified keys."""
     made = {name: getattr(state, name) for name in _KEPT if getattr(state, name)}
+    made |= {"replaced": [asdict(each) for each in state.replaced]} if state.replaced else {}
     return {**made, "rejection": asdict(state.rejection)} if state.rejection else made
 
 
@@ -337,6 +338,7 @@ def plain_kept(kept: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {name: value for name, value in kept.items() if name in _KEPT}
     for name in ("folded", "forgotten", "carried"):
         found[name] = tuple((each[0], each[1]) for each in kept.get(name, ()))
+    found["replaced"] = tuple(Replaced(**each) for each in kept.get("replaced", ()))
     found["pins"] = tuple(kept.get("pins", ()))
     found["rejection"] = Rejection(**kept["rejection"]) if kept.get("rejection") else None
     return found
@@ -351,6 +353,7 @@ def plain_version(kept: dict[str, Any]) -> Version:
         "kept": tuple(kept.get("kept", ())),
         "lost": tuple(kept.get("lost", ())),
         "dropped": tuple(Entity(**each) for each in kept.get("dropped", ())),
+        "replaced": tuple(Replaced(**each) for each in kept.get("replaced", ())),
     }
     return Version(**{**kept, **lists})
 

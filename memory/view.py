@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from memory import change
 from memory.source import Source
-from memory.state import MOST_PINS, Entity, Rejection, State, Turn, put
+from memory.state import MOST_PINS, Entity, Rejection, Replaced, State, Turn, instead, put
 from text import sentence
 
 Count = Callable[[str], int]
@@ -57,7 +57,8 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
     text = state.text if base is None else base.text
     entities = state.entities if base is None else merged(base.entities, state.entities)
     pins = state.pins if base is None else tuple(dict.fromkeys([*base.pins, *state.pins]))
-    said, entities = _of_now(sentence.split(text), entities, pins, state.waiting)
+    replaced = (*(instead(base.entities, state.entities) if base else ()), *state.replaced)
+    said, entities = _of_now(sentence.split(text), entities, pins, state.waiting, replaced)
     lines, cut = fitted(said, pins, count, room)
     shown, left_out = _fitted_entities(entities, count, entity_room)
     return MemoryView(
@@ -80,14 +81,18 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
 
 
 def _of_now(
-    lines: list[str], entities: tuple[Entity, ...], pins: Sequence[str], waiting: Sequence[Turn]
+    lines: list[str],
+    entities: tuple[Entity, ...],
+    pins: Sequence[str],
+    waiting: Sequence[Turn],
+    replaced: tuple[Replaced, ...],
 ) -> tuple[list[str], tuple[Entity, ...]]:
-    """Lines and entities with the values that the user has changed since, in turns that wait for the next fold.
+    """Lines and entities with the values that were set or that the user has changed since, in turns that wait.
 
     So the context never tells an old value beside the turn that replaces it; what is pinned stays word for word.
     """
     turns = tuple(replace(turn, question=turn.question[:SAID_CHARS], answer="") for turn in waiting[-MOST_WAITING:])
-    source = Source("\n".join(lines), entities, turns)
+    source = Source("\n".join(lines), entities, turns, replaced=replaced)
     if not source.changes:
         return lines, entities
     held = [any(pin in line for pin in pins) for line in lines]
@@ -100,7 +105,9 @@ def adopted(state: State, base: State | None) -> State:
     if base is None or base.empty or state.version:
         return state
     pins = tuple(dict.fromkeys([*base.pins, *state.pins]))[-MOST_PINS:]
-    return replace(state, text=base.text, entities=merged(base.entities, state.entities), pins=pins, start=base.mark)
+    replaced = (*instead(base.entities, state.entities), *state.replaced)
+    entities = merged(base.entities, state.entities)
+    return replace(state, text=base.text, entities=entities, pins=pins, start=base.mark, replaced=replaced)
 
 
 def entity_line(entities: Sequence[Entity]) -> str:

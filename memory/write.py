@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from memory import recollect
-from memory.state import MOST_PINS, Entity, Origin, State, Turn, Version, added, note, put, same_key
+from memory.state import MOST_PINS, Entity, Origin, State, Turn, Version, added, note, same_key, with_value
 from memory.view import adopted
 
 
@@ -23,7 +23,7 @@ def written(state: State, kind: str, user: str, data: Mapping[str, Any]) -> Stat
     if kind == "skip":
         return replace(state, folded=added(state.folded, range(1, data["last"] + 1)))
     if kind == "remember":
-        return replace(state, entities=put(state.entities, Entity(**data)))
+        return with_value(state, Entity(**data))
     return recollect.without(state, data["what"], data["turn"])
 
 
@@ -44,7 +44,10 @@ def unpinned(state: State, statement: str) -> State:
 
 def without_entity(state: State, key: str) -> State:
     """Without the entity of this key (``same_key``)."""
-    return replace(state, entities=tuple(each for each in state.entities if same_key(each.key) != key))
+    entities = tuple(each for each in state.entities if same_key(each.key) != key)
+    return replace(
+        state, entities=entities, replaced=tuple(each for each in state.replaced if same_key(each.key) != key)
+    )
 
 
 def version(origin: Origin, before: State, after: State, base: State | None = None) -> Version | None:

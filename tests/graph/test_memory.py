@@ -83,16 +83,22 @@ def test_memory_stays_with_the_question_it_was_given_with_until_it_changes(bot: 
 
 def test_a_memory_that_changed_is_given_anew_and_the_old_one_leaves(bot: Agent) -> None:
     own = new(bot)
-    tell(bot, own, range(1, 8))
     assert bot.memory is not None
-    bot.memory.remember(bot.tenant, own, "item 1", "$999", turn=7)
+    bot.memory.remember(bot.tenant, own, "colour", "blue", turn=0)
+    tell(bot, own, range(1, 8))
+    bot.memory.remember(bot.tenant, own, "colour", "green", turn=7)
     tell(bot, own, [8])
     before, now = asked(prompts(bot)[-1])
     assert before.startswith(EN)
     assert "[Values kept" not in before
     assert now.startswith("[Values kept")
-    assert "item 1: $999" in now
-    assert "item 1: $100" not in before + now
+    assert "colour: green" in now
+    assert "colour: blue" not in before + now
+    bot.memory.remember(bot.tenant, own, "item 1", "$999", turn=8)  # the text tells it, too
+    tell(bot, own, [9])
+    told = "".join(asked(prompts(bot)[-1]))
+    assert "item 1 costs $999" in told
+    assert "item 1 costs $100" not in told
 
 
 def test_the_record_holds_no_copy_of_the_memory(bot: Agent) -> None:

@@ -139,6 +139,37 @@ def test_remember_overwrites_and_forget_drops_for_good(memory: Memory) -> None:
     assert "$300" in view.text
 
 
+def test_a_value_that_is_set_takes_the_place_of_the_old_one_in_the_text(memory: Memory) -> None:
+    """At once, after the next fold, for the user, and also when that fold is undone."""
+    talk(memory, *range(1, 7))
+    fold(memory)
+    memory.remember("acme", "s1", "item 3", "$350", turn=6)
+    assert "$350" in memory.context("acme", "s1", "en").text
+    assert "$300" not in memory.context("acme", "s1", "en").text
+    talk(memory, *range(7, 12))
+    fold(memory)
+    assert "$300" not in memory.undo("acme", "s1").text
+    fold(memory)
+    for session in ("s1", "new"):
+        view = memory.context("acme", session, "en", count=lambda text: 0)
+        assert "item 3 costs $350" in view.whole
+        assert "$300" not in view.whole + view.entity_text
+        assert "item 2 costs $200" in view.whole
+
+
+def test_a_value_that_is_set_reaches_the_user_also_where_another_session_has_overtaken(memory: Memory) -> None:
+    talk(memory, *range(1, 7))
+    fold(memory)
+    talk(memory, *range(11, 17), session="s2")
+    fold(memory, "s2")
+    memory.remember("acme", "s1", "item 3", "$350", turn=6)
+    talk(memory, *range(7, 12))
+    fold(memory)
+    view = memory.context("acme", "new", "en", count=lambda text: 0)
+    assert "item 3 costs $350" in view.whole
+    assert "$300" not in view.whole + view.entity_text
+
+
 def test_what_is_forgotten_stays_so_when_later_turns_are_folded_with_it(memory: Memory) -> None:
     """Also for the user, and so for the next session."""
     talk(memory, *range(1, 7))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from memory.recollect import without
 from memory.state import Entity, State, Turn, put
 from memory.view import view
+from memory.write import written
 from model.scripted import count
 
 TEXT = "\n".join(f"Sentence number {number} says something." for number in range(1, 11))
@@ -75,3 +77,38 @@ def test_a_value_that_was_changed_since_the_last_fold_is_told_as_it_is_now() -> 
         state, text="여행 예산은 120만 원이다.", entities=(), short=(Turn(6, "여행 예산이 150만 원으로 늘었어.", ""),)
     )
     assert view(korean, None, count, 500, 200, 0.0).text == "여행 예산은 150만 원이다."
+
+
+KNOWN = State(
+    text="The budget of the trip is $3,200.\nThe hotel deposit is $3,200.\nThe user likes trains.",
+    entities=(Entity("trip budget", "$3,200", 2),),
+)
+
+
+def remembered(state: State, key: str, value: str) -> State:
+    return written(state, "remember", "me", {"key": key, "value": value, "turn": 6})
+
+
+def test_a_value_that_was_set_by_hand_is_told_in_the_text_at_once() -> None:
+    made = view(remembered(KNOWN, "Trip_budget", "$3,800"), None, count, 500, 200, 0.0)
+    assert made.text.splitlines()[:2] == ["The budget of the trip is $3,800.", "The hotel deposit is $3,200."]
+    assert made.entity_text == "Trip_budget: $3,800"
+    twice = remembered(remembered(remembered(KNOWN, "trip budget", "$3,800"), "trip budget", "$3,800"), "size", "XL")
+    assert view(twice, None, count, 500, 200, 0.0).text == made.text
+    back = remembered(twice, "trip budget", "$3,200")
+    assert view(back, None, count, 500, 200, 0.0).text == KNOWN.text
+    korean = State(text="여행 예산은 120만 원이야.\n월세는 120만 원이야.", entities=(Entity("예산", "120만 원", 2),))
+    told = view(remembered(korean, "예산", "150만 원"), None, count, 500, 200, 0.0).text
+    assert told == "여행 예산은 150만 원이야.\n월세는 120만 원이야."
+
+
+def test_a_value_that_was_set_over_what_earlier_sessions_left_is_told_in_the_text_too() -> None:
+    own = remembered(State(), "trip budget", "$3,800")
+    made = view(own, KNOWN, count, 500, 200, 0.0)
+    assert made.text.splitlines()[:2] == ["The budget of the trip is $3,800.", "The hotel deposit is $3,200."]
+
+
+def test_what_is_forgotten_leaves_no_replaced_value_behind() -> None:
+    state = remembered(KNOWN, "trip budget", "$3,800")
+    assert state.replaced != ()
+    assert without(state, "trip budget", 7).replaced == ()
