@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from platformdirs import user_data_dir
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from errors import BadSetting, why
@@ -215,7 +216,8 @@ class Settings(BaseSettings):
     def _known_sources(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         unknown = [name for name in value if name not in ("huggingface", "package")]
         if unknown:
-            raise ValueError(f"unknown source {unknown[0]!r}; known are huggingface and package")
+            said = "unknown source {source}; known are huggingface and package"
+            raise PydanticCustomError("unknown_source", said, {"source": unknown[0]})
         return value
 
     @property

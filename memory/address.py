@@ -59,16 +59,18 @@ def parse(url: str) -> Address:
         return Address("plain", url)
     found = _ADDRESS.fullmatch(url.strip())
     if found is None:
-        raise _bad(url, "it must start with redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")
+        raise _bad(
+            url, "it must start with redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://", "scheme"
+        )
     path = [part for part in (found["path"] or "").split("/") if part]
     if found["kind"] == "sentinel" and not path:
-        raise _bad(url, "the name of the monitored master is missing after the hosts")
+        raise _bad(url, "the name of the monitored master is missing after the hosts", "master")
     try:
         hosts = tuple(_host(part, 26379 if found["kind"] == "sentinel" else 6379) for part in found["hosts"].split(","))
         database = int(path[1]) if len(path) > 1 else 0
         options = _options(found)
     except ValueError as error:
-        raise _bad(url, "a port or the database is not a number, or an option is wrong") from error
+        raise _bad(url, "a port or the database is not a number, or an option is wrong", "option") from error
     return Address(found["kind"], url, hosts, path[0] if path else "", database, options)
 
 
@@ -90,7 +92,7 @@ def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
     try:
         return redis.Redis.from_url(address.url, **common)
     except ValueError as error:
-        raise _bad(address.url, str(error)) from error
+        raise _bad(address.url, str(error), "redis") from error
 
 
 def ping(address: Address) -> None:
@@ -143,5 +145,6 @@ def _host(part: str, port: int) -> tuple[str, int]:
     return found[1].strip("[]"), int(found[2] or port)
 
 
-def _bad(url: str, reason: str) -> BadSetting:
-    return BadSetting(name="REDIS_URL", value=re.sub(r"//[^@/]*@", "//", url).split("?")[0], reason=reason)
+def _bad(url: str, reason: str, code: str) -> BadSetting:
+    shown = re.sub(r"//[^@/]*@", "//", url).split("?")[0]
+    return BadSetting(name="REDIS_URL", value=shown, reason=reason, reason_code=code, detail=reason)

@@ -73,6 +73,9 @@ CATALOGUE = {weights.name: weights for weights in (QWEN, SMOLLM2)}
 def find(name: str) -> Weights:
     """The entry of that name; ``BadSetting`` lists the known names when there is none."""
     if name not in CATALOGUE:
-        reason = f"the catalogue has {', '.join(CATALOGUE)}"
-        raise BadSetting(name=variable("embedded_model"), value=name, reason=reason)
+        known = ", ".join(CATALOGUE)
+        reason = f"the catalogue has {known}"
+        raise BadSetting(
+            name=variable("embedded_model"), value=name, reason=reason, reason_code="not_in_catalogue", known=known
+        )
     return CATALOGUE[name]

@@ -22,6 +22,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import psutil
@@ -164,14 +165,15 @@ def _start(plan: _Plan) -> Embedded:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise EmbeddedFailed(name=plan.name, reason=_reason(process.returncode, plan.log), log=str(plan.log))
+            raise EmbeddedFailed(name=plan.name, **_reason(process.returncode, plan.log), log=str(plan.log))
         found = _running(plan)
         if found is not None:
             return found
         time.sleep(0.05)
     process.kill()
     process.wait()
-    raise EmbeddedFailed(name=plan.name, reason=f"it was not ready after {START_SECONDS:g} s", log=str(plan.log))
+    late = {"reason": f"it was not ready after {START_SECONDS:g} s", "reason_code": "late", "seconds": START_SECONDS}
+    raise EmbeddedFailed(name=plan.name, **late, log=str(plan.log))
 
 
 def _end_deaf(plan: _Plan) -> None:
@@ -207,11 +209,13 @@ def _leave() -> None:
         child.returncode = child.poll() or 0
 
 
-def _reason(code: int, path: Path) -> str:
-    """Why the process ended: its first error line, or how it ended."""
+def _reason(code: int, path: Path) -> dict[str, Any]:
+    """Why the process ended, as values of an error: its first error line, in its words, or how it ended."""
     if code == -signal.SIGKILL:
-        return "its process was killed, probably because memory ran out"
+        return {"reason": "its process was killed, probably because memory ran out", "reason_code": "killed"}
     for line in path.read_text(errors="replace").splitlines():
         if said := re.match(r"[\d.]+ E (?:\w+: )?(.*)|(\w*Error: .*)", line):
-            return re.sub(r"\s+", " ", said[1] or said[2]).strip().rstrip(".")
-    return f"its process ended with code {code}" if code >= 0 else f"its process ended by signal {-code}"
+            return {"reason": re.sub(r"\s+", " ", said[1] or said[2]).strip().rstrip(".")}
+    if code < 0:
+        return {"reason": f"its process ended by signal {-code}", "reason_code": "signal", "number": -code}
+    return {"reason": f"its process ended with code {code}", "reason_code": "ended", "number": code}

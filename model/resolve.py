@@ -88,7 +88,7 @@ def _hosted_wanted(settings: Settings) -> bool:
     given = bool(settings.openai_api_key or settings.openai_base_url)
     if settings.provider == "hosted" and not given:
         reason = "GIEOK_PROVIDER=hosted needs a key, or OPENAI_BASE_URL for a server without one"
-        raise BadSetting(name=variable("openai_api_key"), value="", reason=reason)
+        raise BadSetting(name=variable("openai_api_key"), value="", reason=reason, reason_code="no_key")
     return settings.provider == "hosted" or (settings.provider == "auto" and given)
 
 
@@ -115,7 +115,7 @@ def _offered(url: str, key: str, *, needed: bool) -> Offered:
         offered = ()
     if needed and not offered:
         reason = f"the server at {url} lists no chat model, so the name must be given"
-        raise BadSetting(name=variable("chat_model"), value="", reason=reason)
+        raise BadSetting(name=variable("chat_model"), value="", reason=reason, reason_code="no_model", url=url)
     return offered
 
 

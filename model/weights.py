@@ -80,13 +80,14 @@ def ready(settings: Settings) -> bool:
 def _own_file(path: Path) -> Path:
     try:
         with path.open("rb") as file:
-            reason = "" if file.read(4) == MAGIC else "it is not a GGUF file"
+            reason, code, detail = "" if file.read(4) == MAGIC else "it is not a GGUF file", "no_gguf", ""
     except FileNotFoundError:
-        reason = "there is no such file"
+        reason, code, detail = "there is no such file", "no_file", ""
     except OSError as error:
-        reason = f"it cannot be read ({error.strerror})"
+        reason, code, detail = f"it cannot be read ({error.strerror})", "unreadable", str(error.strerror)
     if reason:
-        raise BadSetting(name=variable("embedded_path"), value=str(path), reason=reason)
+        name = variable("embedded_path")
+        raise BadSetting(name=name, value=str(path), reason=reason, reason_code=code, detail=detail)
     return path.resolve()
 
 

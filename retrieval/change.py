@@ -262,6 +262,7 @@ def _file(path: Path, name: str, limit: int) -> Source:
                 raise DocumentTooLarge(name=name, size=size, limit=limit)
             return path.read_bytes()
         except OSError as error:
-            raise DocumentBroken(name=name, reason=error.strerror or str(error)) from error
+            reason = error.strerror or str(error)
+            raise DocumentBroken(name=name, reason=reason, reason_code="unreadable", detail=reason) from error
 
     return Source(name, str(path), read)

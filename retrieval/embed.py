@@ -134,7 +134,8 @@ class Hosted:
         try:
             made = np.asarray(interruptible(lambda: self._client.embed_documents(sent), seconds), np.float32)
         except TimeoutError as error:
-            raise EmbeddingFailed(model=self.name, reason=f"no answer within {seconds:g} s") from error
+            reason = f"no answer within {seconds:g} s"
+            raise EmbeddingFailed(model=self.name, reason=reason, reason_code="late", seconds=seconds) from error
         except (OpenAIError, UpstreamError, ValueError) as error:
             said = str(error).strip().splitlines() or [type(error).__name__]
             raise EmbeddingFailed(model=self.name, reason=said[0][:200]) from error

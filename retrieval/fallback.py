@@ -70,5 +70,8 @@ def _entries(path: Path) -> list[dict[str, Any]]:
             if not (isinstance(entry["title"]["en"], str) and isinstance(entry["url"], str)):
                 raise TypeError("title and url must be text")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadSetting(name="GIEOK_MENU", value=str(path), reason=f"{type(error).__name__}: {error}") from error
+        detail = f"{type(error).__name__}: {error}"
+        raise BadSetting(
+            name="GIEOK_MENU", value=str(path), reason=detail, reason_code="no_menu", detail=detail
+        ) from error
     return list(entries)

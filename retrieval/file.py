@@ -46,7 +46,8 @@ def checked(path: Path) -> Iterator[None]:
     except Exception as error:  # what a library says of a damaged file has no common class
         if not path.exists():  # a writer has just removed it
             raise FileNotFoundError(path) from error
-        raise LibraryCorrupt(path=str(path), reason=str(error).strip().splitlines()[-1][:200]) from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[-1][:200]
+        raise LibraryCorrupt(path=str(path), reason=reason, reason_code="unreadable", detail=reason) from error
 
 
 def prune(folder: Path, keep: str) -> None:

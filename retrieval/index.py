@@ -127,7 +127,10 @@ class FaissSearcher:
         if len(ids):
             copy.add_with_ids(vectors, ids)
         if copy.ntotal != size:
-            raise LibraryCorrupt(path="the index", reason=f"it holds {copy.ntotal} vectors, {size} were expected")
+            reason = f"it holds {copy.ntotal} vectors, {size} were expected"
+            raise LibraryCorrupt(
+                path="the index", reason=reason, reason_code="count", found=int(copy.ntotal), expected=int(size)
+            )
         return FaissSearcher(copy)
 
 

@@ -82,7 +82,8 @@ def load(name: str, data: bytes, limit: int) -> Loaded:
     except DocumentError:
         raise
     except (RecursionError, Exception) as error:  # whatever a parser meets in a broken file is the file's fault
-        raise DocumentBroken(name=shown, reason=_reason(error)) from error
+        reason = _reason(error)
+        raise DocumentBroken(name=shown, reason=reason, reason_code="damaged", detail=reason) from error
     if not re.search(r"\w", loaded.text):
         raise DocumentEmpty(name=shown)
     return replace(loaded, title=" ".join(loaded.title.split())[:HEADING_CHARS] or _stem(shown))
@@ -131,7 +132,7 @@ def _decoded(name: str, data: bytes) -> str:
         if text.count("\x00") * 100 <= len(text):
             return clean(text).replace("\r\n", "\n").replace("\r", "\n")
         break
-    raise DocumentBroken(name=name, reason="it is no text in UTF-8, UTF-16 or CP949")
+    raise DocumentBroken(name=name, reason="it is no text in UTF-8, UTF-16 or CP949", reason_code="no_text")
 
 
 def _stem(name: str) -> str:

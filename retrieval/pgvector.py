@@ -31,7 +31,7 @@ def index(settings: Settings, store: Store) -> Index:
         return PgVector(store)
     if wanted == "pgvector":
         reason = "DATABASE_URL is no PostgreSQL with the extension pgvector"
-        raise BadSetting(name="GIEOK_RETRIEVAL_INDEX", value=wanted, reason=reason)
+        raise BadSetting(name="GIEOK_RETRIEVAL_INDEX", value=wanted, reason=reason, reason_code="no_pgvector")
     return FaissIndex(settings.data_dir / "library")
 
 

@@ -51,7 +51,9 @@ def connect(url: str) -> tuple[Engine, bool]:
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         if isinstance(error, ModuleNotFoundError) and url.startswith("postgres"):
             raise MissingExtra(feature="PostgreSQL", package=POSTGRES) from error
-        raise BadSetting(name="DATABASE_URL", value=_without_password(url), reason=str(error)) from error
+        raise BadSetting(
+            name="DATABASE_URL", value=_without_password(url), reason=str(error), reason_code="no_address"
+        ) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
     with translated(_without_password(url)), alone(engine):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -134,12 +135,17 @@ OPTIONAL = {
 """Packages that only an extra needs; the code that imports them says how to install them."""
 
 
+def _normal(package: str) -> str:
+    """A package's name as indexes write it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
 def test_every_package_that_is_imported_is_named_in_the_requirements() -> None:
-    required = {line.lower() for line in (ROOT / "requirements.in").read_text("utf-8").splitlines()}
+    required = {_normal(line) for line in (ROOT / "requirements.in").read_text("utf-8").splitlines()}
     sources = importlib.metadata.packages_distributions()
     imported = {name for path in modules() for _, name in _imported(ast.parse((ROOT / path).read_text("utf-8")))}
     foreign = imported - set(DEPTH) - sys.stdlib_module_names - OPTIONAL
-    assert [name for name in sorted(foreign) if not required & {each.lower() for each in sources.get(name, ())}] == []
+    assert [name for name in sorted(foreign) if not required & {_normal(each) for each in sources.get(name, ())}] == []
 
 
 def test_no_folder_shadows_an_sdk() -> None:

@@ -120,6 +120,7 @@ BAD = {
     "provider": ("magic",),
     "compression_rate": (0.9, "much"),
     "tool_limit": (2.5, 21),
+    "weights_sources": ("magic",),
 }
 
 
@@ -132,6 +133,49 @@ def test_why_a_setting_is_refused_is_told_in_both_languages(name: str, value: ob
     assert re.search("[가-힣]", korean)
     assert english
     assert given["reason"] not in korean
+
+
+TOLD = ("BadSetting", "DocumentBroken", "EmbeddedFailed", "LibraryCorrupt")
+"""Errors with a reason that the page shows and that we word ourselves."""
+
+
+def test_every_reason_of_ours_has_a_code_with_words_in_both_languages() -> None:
+    known, coded = set(EN.keys()) & set(KO.keys()), 0
+    for path, call in _raised(*TOLD):
+        given = {each.arg: each.value for each in call.keywords}
+        assert {"reason_code", None} & set(given), f"{path}:{call.lineno}"
+        code = given.get("reason_code")
+        if isinstance(code, ast.Constant) and isinstance(code.value, str) and isinstance(call.func, ast.Name):
+            error = getattr(errors, call.func.id).code
+            assert f"error.{error}.reason.{code.value}" in known, f"{path}:{call.lineno}"
+            coded += 1
+    assert coded > 10
+
+
+def _raised(*names: str) -> Iterator[tuple[Path, ast.Call]]:
+    """Every call of these names outside the tests."""
+    folders = ("door", "graph", "memory", "model", "retrieval", "store")
+    for path in (ROOT / "settings.py", *(each for folder in folders for each in (ROOT / folder).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+                yield path, node
+
+
+@pytest.mark.parametrize(
+    ("error", "values"),
+    [
+        ("bad_setting", {"reason_code": "no_model", "url": "http://x", "name": "n", "value": ""}),
+        ("embedded_failed", {"reason_code": "signal", "number": 11, "name": "n", "log": "l"}),
+        ("embedding_failed", {"reason_code": "late", "seconds": 20.0, "model": "m"}),
+        ("library_corrupt", {"reason_code": "count", "found": 1, "expected": 2, "path": "p"}),
+    ],
+)
+def test_a_reason_is_told_in_both_languages(error: str, values: dict[str, object]) -> None:
+    given = {**values, "reason": "in English"}
+    korean, english = (words.error(error, "", given)[0].partition(": ")[2] for words in (KO, EN))
+    assert re.search("[가-힣]", korean)
+    assert english
+    assert "in English" not in korean + english
 
 
 @pytest.mark.parametrize(
