@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from errors import ModelOverloaded
 from graph.agent import Agent
 from graph.preview import Preview, preview
 from store import Store
@@ -74,7 +75,7 @@ def test_an_imported_chat_gets_as_many_summaries_as_one_turn_makes(agent: OpenAg
 
 
 def test_after_a_summary_failed_its_turns_are_due_again(agent: OpenAgent, session: NewSession) -> None:
-    one = agent(utility=lambda messages: "")
+    one = agent(utility=lambda messages: ModelOverloaded(url="http://model"))
     own = session(one)
     talk(one, own, range(1, 6))
     assert preview(one, own).making == ("1-3",)
