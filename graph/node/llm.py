@@ -19,6 +19,7 @@ from graph.system import system_prompt
 from graph.turns import covered, current, split, tool_rounds, turn_number
 from model import decide
 from model.stream import Model, Stopped, stream
+from text import loop
 from text.clean import clean
 
 
@@ -98,17 +99,24 @@ def respond(
 ) -> AIMessage:
     """Streams one model call as ``Token`` events; stops between any two tokens when asked to.
 
-    Tool calls of a model that was offered no tools are ignored. Raises ``EmptyAnswer`` when neither text nor a tool
+    An answer of a small model that goes round in circles ends there, and its repetitions are dropped. Tool calls of a
+    model that was offered no tools are ignored. Raises ``EmptyAnswer`` when neither text nor a tool
     call came.
     """
     turn = context(runtime)
     whole: AIMessageChunk | None = None
+    said, circle = "", None
     for chunk in stream(model, prompt, stop=turn.stop):
         whole = chunk if whole is None else whole + chunk
         if text := clean(str(chunk.text)):
             turn.notes.first_token = turn.notes.first_token or time.monotonic()
             emit(runtime, Token(text))
+            said += text
+            circle = loop.begins(said) if turn.models.constrained else None
+        if circle is not None:  # it would go on until its tokens are used up
+            break
     text = clean(str(whole.text)) if whole is not None else ""
+    text = text if circle is None else said[:circle].rstrip()
     if whole is not None and whole.usage_metadata:
         turn.notes.add(whole, turn.models)
     else:  # stopped, or a server that counts nothing

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
-from graph.event import ToolFinished, ToolStarted
+from graph.event import Token, ToolFinished, ToolStarted
 from graph.node.tool import RESULT_CHARS, tool_node
 from graph.runtime import TurnContext
 from graph.state import ChatState
@@ -211,3 +211,13 @@ def test_a_tool_turn_is_summarised_whole(agent: OpenAgent, session: NewSession) 
     assert turn is not None
     whole = sum(len(question(n)) + len(answer(n)) for n in (1, 2, 3)) + len(turn.steps[0]["result"])
     assert record["original_chars"] == whole
+
+
+def test_an_answer_that_goes_round_in_circles_ends_there(agent: OpenAgent, session: NewSession) -> None:
+    unit = "산의 높은 곳은 강릉 산 산의 높은 곳입니다. "
+    bot = agent(lambda _: "다음과 같습니다: " + unit * 400, decide=lambda _: '{"reply": {}}')
+    own = session(bot)
+    events = say(bot, own, "강릉에서 가 볼 만한 곳 세 곳만 알려줘")
+    assert done(events).answer == "다음과 같습니다: " + unit.rstrip()
+    assert len("".join(each.text for each in only(events, Token))) < 10 * len(unit)
+    assert "곳입니다. 산의 높은 곳은" not in str(bot.state(own)["messages"][-1].text)

@@ -1,0 +1,49 @@
+"""A text that goes round in circles."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from text import loop
+
+SAID = "강릉에 가 볼 만한 곳입니다: "
+UNIT = "산의 높은 곳은 강릉 산 산의 높은 곳입니다. "
+
+
+def test_the_first_of_the_repetitions_stays() -> None:
+    text = SAID + UNIT * 3
+    start = loop.begins(text)
+    assert start is not None
+    assert text[:start].rstrip() == (SAID + UNIT).rstrip()
+
+
+@pytest.mark.parametrize("more", range(0, len(UNIT), 5))
+def test_it_is_found_wherever_the_text_stops(more: int) -> None:
+    text = SAID + UNIT * 3 + UNIT[:more]
+    start = loop.begins(text)
+    assert start is not None
+    assert text[:start].count("곳입니다") <= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SAID + UNIT * 2,
+        "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]",
+        "-" * 300,
+        "la la la la la la la la la la la la la la la la la ",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n",
+        "",
+    ],
+)
+def test_what_is_meant_as_it_is_is_no_circle(text: str) -> None:
+    assert loop.begins(text) is None
+
+
+def test_a_long_text_is_looked_at_quickly() -> None:
+    text = "".join(f"Line {number} says something of its own.\n" for number in range(5000))
+    began = time.process_time()
+    assert loop.begins(text) is None
+    assert time.process_time() - began < 0.2
