@@ -11,9 +11,9 @@ FRAME_BYTES = 130  # what a frame costs beside its text
 SHORT, GROWTH = 300, 16
 """A piece of more characters (code, a table) is sent again when it has grown by a 16th, or after ``REST_SECONDS``."""
 REST_SECONDS = 1.5
-ALLOWANCE = 20_000
+ALLOWANCE = 12_000
 LONG = 8_000
-PER_BYTE, PER_LONG_BYTE = 15, 6  # bytes that may be sent for each byte of an answer, up to LONG and beyond
+PER_BYTE, PER_LONG_BYTE = 14, 6  # bytes that may be sent for each byte of an answer, up to LONG and beyond
 
 
 def allowance(answer_bytes: int) -> int:
