@@ -216,7 +216,7 @@ def _played(agent: Agent, session: str, chat: ScriptedModel, last: int) -> Playe
 
 
 def _memory(view: MemoryView) -> list[str]:
-    return [*view.text.splitlines(), *(f"{each.key}: {each.value}" for each in view.entities)]
+    return [*view.text.splitlines(), *(each.line for each in view.entities)]
 
 
 def _prompt(chat: ScriptedModel, summaries: Sequence[str]) -> list[str]:

@@ -16,12 +16,12 @@ from component.view import View
 from errors import DocumentUnknown, PassageUnknown
 from graph.documents import citations, look_ups
 from retrieval import Library
+from retrieval.cite import NUMBERS
 from retrieval.lookup import CUT
 from store import Turn
 
 NAME = "source"
 LABEL_CHARS = 70
-_NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _SMALL_WORDS = frozenset({"does", "from", "that", "this", "what", "when", "which", "with"})
 Since = Literal["same", "changed", "removed", "off"]
 
@@ -42,7 +42,7 @@ def draw_sources(view: View, turn: Turn) -> None:
 
 def cited_numbers(answer: str) -> set[int]:
     """The numbers in square brackets: [1], [2, 3]; not those of Markdown links."""
-    found = (each for each in _NUMBERS.finditer(answer) if answer[each.end() : each.end() + 1] != "(")
+    found = (each for each in NUMBERS.finditer(answer) if answer[each.end() : each.end() + 1] != "(")
     return {int(number) for each in found for number in each[1].split(",")}
 
 

@@ -108,7 +108,7 @@ def _draw_entities(view: View, version: Version) -> None:
 
 def _rows(kind: str, entities: Sequence[Entity]) -> list[Difference]:
     mark = "gone" if kind == "gone" else "new"
-    return [(mark, f"{each.key}: {each.value}") for each in entities]  # type: ignore[misc]
+    return [(mark, each.line) for each in entities]  # type: ignore[misc]
 
 
 def _cost(view: View, version: Version) -> str:

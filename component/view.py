@@ -86,12 +86,7 @@ class View:
 
     def rephrase(self, turn: Turn, text: str) -> bool:
         """Another version of a turn, with ``text`` as its question; False when it could not be kept, which is told."""
-        try:
-            self._again(turn, text, edited=True)
-        except GieokError as error:
-            tell(error)
-            return False
-        return True
+        return tried(partial(self._again, turn, text, edited=True))
 
     def _again(self, turn: Turn, text: str, edited: bool = False) -> None:
         self.jobs.again(turn.session_id, turn.number, text, edited, self.readiness)
@@ -184,10 +179,17 @@ def give_back(text: str, error: GieokError) -> None:
 
 def trying(action: Callable[[], object]) -> None:
     """Does it; what goes wrong is told in the next run."""
+    tried(action)
+
+
+def tried(action: Callable[[], object]) -> bool:
+    """As ``trying``; whether it went well."""
     try:
         action()
     except GieokError as error:
         tell(error)
+        return False
+    return True
 
 
 def told() -> GieokError | None:

@@ -352,7 +352,7 @@ def _has(text: str, pin: str) -> bool:
 
 
 def _whole(text: str, entities: Sequence[Entity]) -> str:
-    return "\n".join([text, *(f"{each.key}: {each.value}" for each in entities)])
+    return "\n".join([text, *(each.line for each in entities)])
 
 
 def _text(written: _Written) -> str:

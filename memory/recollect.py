@@ -26,7 +26,7 @@ def search(query: str, state: State, base: State | None, versions: Sequence[Vers
     Each says where it is from. An empty query gives the memory of now. What was forgotten is not found again.
     """
     now = [*state.pins, *(base.pins if base else ()), *sentence.split(base.text if base else state.text)]
-    now += [f"{each.key}: {each.value}" for each in (*(base.entities if base else ()), *state.entities)]
+    now += [each.line for each in (*(base.entities if base else ()), *state.entities)]
     found = [(line, 2.0, "") for line in now]
     for turn in state.short:
         found += [(line, 1.5, f" (turn {turn.number})") for line in _said(turn, state)]

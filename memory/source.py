@@ -73,7 +73,7 @@ class Source:
     @cached_property
     def changes(self) -> list[Change]:
         """Changes of values that were set under a key, and that the user said."""
-        known = [f"{each.key}: {each.value}" for each in self.entities]
+        known = [each.line for each in self.entities]
         by_key = [self._by_key(each) for each in self.replaced]
         return [*by_key, *change.said([*known, *self.lines], self.said)]
 
@@ -111,7 +111,7 @@ class Source:
     def everything(self) -> str:
         """All that a memory may state."""
         spoken = [part for turn in self.told for part in (turn.question, turn.answer)]
-        known = [f"{each.key}: {each.value}" for each in self.entities]
+        known = [each.line for each in self.entities]
         return "\n".join([self.text, *self.pins, *known, *spoken])
 
     def turn_of(self, value: str) -> int | None:
@@ -122,10 +122,9 @@ class Source:
 
     def updated(self, entity: Entity) -> Entity:
         """An entity whose value the user said has changed, with the new one."""
-        said = f"{entity.key}: {entity.value}"
-        changed = change.apply(said, self.changes)
+        changed = change.apply(entity.line, self.changes)
         value = changed.removeprefix(f"{entity.key}: ")
-        if changed == said or not changed.startswith(f"{entity.key}: "):
+        if changed == entity.line or not changed.startswith(f"{entity.key}: "):
             return entity
         return Entity(entity.key, value, self.turn_of(value) or self.turns[-1].number)
 

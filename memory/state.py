@@ -49,6 +49,11 @@ class Entity:
     value: str
     turn: int
 
+    @property
+    def line(self) -> str:
+        """``budget: $10,000``, as it is told wherever it is (copilot-rag.md §5.1)."""
+        return f"{self.key}: {self.value}"
+
 
 @dataclass(frozen=True, slots=True)
 class Replaced:

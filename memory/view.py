@@ -112,7 +112,7 @@ def adopted(state: State, base: State | None) -> State:
 
 def entity_line(entities: Sequence[Entity]) -> str:
     """Keys and values in one line."""
-    return ", ".join(f"{each.key}: {each.value}" for each in entities)
+    return ", ".join(each.line for each in entities)
 
 
 def merged(base: Sequence[Entity], own: Sequence[Entity]) -> tuple[Entity, ...]:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from retrieval.lookup import Cited
 from retrieval.word import words
 
-NUMBER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
+NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+"""The numbers of passages in an answer: ``[1]``, ``[1, 3]``."""
 ENOUGH = 0.45
 """Share of the answer's words that a passage must have to be its source: answers from elsewhere stay below."""
 NEARLY, MOST = 0.9, 2
@@ -21,7 +22,7 @@ NEARLY, MOST = 0.9, 2
 def marks(answer: str, passages: Sequence[Cited]) -> str:
     """What to put after the answer, such as `` [1]``; '' when it has numbers itself or comes from no passage."""
     said = set(words(answer, "ngram"))
-    if not said or NUMBER.search(answer):
+    if not said or NUMBERS.search(answer):
         return ""
     shares = {each.number: len(said & set(words(each.text, "ngram"))) / len(said) for each in passages}
     best = max(shares.values(), default=0.0)

@@ -36,12 +36,12 @@ def first_run(
     its folder was moved, as long as any of its documents is there. What somebody removed stays away. None when nothing
     was to do.
     """
-    _seed(library)
     mark = library.folder / "first-run"
     if not (library.is_new or mark.exists()):
         return _own_again(library, progress, stop)
     mark.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()
+    _seed(library)
     done = _sum([library.add([folder], progress=progress, stop=stop) for folder in _folders()])
     if not done.cancelled:
         _offer(library)
@@ -57,6 +57,7 @@ def _own_again(library: Library, progress: Callable[[Progress], None], stop: thr
     there = _own(library, _root())
     if not there:
         return None
+    _seed(library)
     removed = {str(_root() / path) for path in offered - set(there)}
     done = library.add(_folders(), without=removed, progress=progress, stop=stop)
     if not done.cancelled:

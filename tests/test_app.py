@@ -261,16 +261,21 @@ def test_an_edited_question_is_asked_again_from_there(serve: Serve) -> None:
     assert "더 싼 곳은 없어?" in texts(at)
 
 
-@pytest.mark.parametrize("edited", [False, True])
-def test_a_turn_that_was_gone_to_shows_its_new_answer_from_the_start(
-    monkeypatch: pytest.MonkeyPatch, edited: bool
-) -> None:
+def long_chat(monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, str, threading.Event, list[Live | None]]:
+    """The page of a chat of 144 turns, its session, what the next answer waits for, and where each run drew it."""
     here = threading.Event()
     monkeypatch.setattr(resolve, "models", lambda *_, **__: (here.wait(20), scripted(["새로 한 답입니다."]))[1])
     seen = unfollowed(monkeypatch)
     page()
     session = filled(144)
-    at = page(s=session)
+    return page(s=session), session, here, seen
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_turn_that_was_gone_to_shows_its_new_answer_from_the_start(
+    monkeypatch: pytest.MonkeyPatch, edited: bool
+) -> None:
+    at, session, here, seen = long_chat(monkeypatch)
     at.number_input(key=f"leap-earlier-{session}").set_value(37).run()
     if edited:
         at.menu_button(key="more-37").set_value("edit").run()
@@ -290,12 +295,7 @@ def test_a_turn_that_was_gone_to_shows_its_new_answer_from_the_start(
 
 
 def test_a_reader_further_back_than_the_new_answer_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = threading.Event()
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: (here.wait(20), scripted(["새로 한 답입니다."]))[1])
-    seen = unfollowed(monkeypatch)
-    page()
-    session = filled(144)
-    at = page(s=session)
+    at, session, here, seen = long_chat(monkeypatch)
     at.button(key="again-140").click().run()
     at.number_input(key=f"leap-earlier-{session}").set_value(37).run()
     assert next(each.value for each in at.text if each.value.startswith("질문")) == "질문 34"
