@@ -405,7 +405,7 @@ class BadImport(CallerError):
 class BadConversation(CallerError):
     code = "bad_conversation"
     message = "The file cannot be imported: {reason} (at {place})."
-    hint = "Choose a file that Gieok exported, or ChatGPT's conversations.json. Nothing was imported."
+    hint = "Choose a file that Gieok exported, or ChatGPT's export (.zip or conversations.json). Nothing was imported."
 
 
 class ConversationTooNew(CallerError):

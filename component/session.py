@@ -105,7 +105,7 @@ def draw_import(view: View, about: object = None) -> None:
 def _draw_import(view: View) -> None:
     words = view.words
     st.caption(words("session.import.about"))
-    given = st.file_uploader(words("session.import.file"), type=["json"], key="import-file")
+    given = st.file_uploader(words("session.import.file"), type=["json", "zip"], key="import-file")
     if given is None or not st.button(words("session.import.go"), key="import-go", type="primary"):
         return
     with telling(words):

@@ -1,4 +1,4 @@
-"""Sessions as files: exported as JSON, taken in again, and taken in from ChatGPT's export.
+"""Sessions as files: exported as JSON, taken in again, and taken in from ChatGPT's export, packed or not.
 
 An export that is imported into an empty store and exported again is the same file, apart from the session's id. A
 surrogate pair that stands in a text as two characters becomes the one character that it writes.
@@ -23,6 +23,7 @@ from store.chatgpt import conversations, is_chatgpt
 from store.form import FORMAT, TIMES, VERSION, BranchForm, Conversation, SessionForm, SummaryForm, TurnForm, iso
 from store.path import TRUNK, branch_at, plain
 from store.store import Store
+from store.zipped import is_zip, unzipped
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -77,11 +78,12 @@ def collect(store: Store, session_id: str, branches: bool = True) -> dict[str, A
 def read(data: bytes, limit: int, count: Callable[[str], int]) -> tuple[list[Conversation], tuple[str, ...]]:
     """The conversations in a file, all checked, and the titles of those without text.
 
-    ``limit``: bytes; ``count``: tokens of a text. Raises ``FileTooLarge``, ``ConversationTooNew``, ``BadConversation``.
+    ``limit``: bytes, also of what a ZIP archive holds; ``count``: tokens of a text. Raises ``FileTooLarge``,
+    ``ConversationTooNew``, ``BadConversation``.
     """
     if len(data) > limit:
         raise FileTooLarge(size=len(data), limit=limit)
-    found = _parsed(data)
+    found = _parsed(unzipped(data, limit) if is_zip(data) else data)
     if is_chatgpt(found):
         return conversations(found, count)
     if not isinstance(found, dict) or found.get("format") != FORMAT:

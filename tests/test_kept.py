@@ -13,6 +13,7 @@ from component import resource
 from errors import DiskFull, KeyRejected, SummaryRejected
 from graph.finish import plain_error
 from store import Finished, Session, Store
+from tests.store.test_zipped import packed
 from tests.test_app import filled, page, say, session_of, store, texts
 from tests.test_stress import fill_disk
 
@@ -182,11 +183,11 @@ def import_window() -> None:
     draw_imported(view)
 
 
-def importing(data: bytes) -> AppTest:
+def importing(data: bytes, name: str = "conversations.json") -> AppTest:
     """A file is chosen and taken in."""
     at = AppTest.from_function(import_window, default_timeout=20)
     at.context = {"locale": "ko-KR"}
-    at.run().file_uploader(key="import-file").set_value(("conversations.json", data, "application/json")).run()
+    at.run().file_uploader(key="import-file").set_value((name, data, "application/octet-stream")).run()
     at.button(key="import-go").click().run()
     assert not at.exception
     return at
@@ -199,6 +200,14 @@ def test_an_import_says_how_many_chats_there_are_and_which_were_empty(serve: Any
     assert "대화 1개를 가져왔습니다. 글이 없어 가져오지 않은 대화 2개: 빈 대화, –" in texts(at).replace("\\", "")
     at.query_params.clear()
     assert "가져왔습니다" not in texts(at.run())
+
+
+def test_an_archive_is_imported_and_one_without_conversations_is_named(serve: Any) -> None:
+    serve()
+    at = importing(packed({"conversations.json": chatgpt(text="압축된 질문")}), "export.zip")
+    assert store().turns(session_of(at))[0].question == "압축된 질문"
+    said = importing(packed({"chat.html": b""}), "export.zip").error[0].value.replace("\\", "")
+    assert "conversations.json이 들어 있지 않습니다 (위치: 압축 파일)" in said
 
 
 def test_an_import_without_any_text_says_so(serve: Any) -> None:
