@@ -21,19 +21,6 @@ _SCRIPT = """
 export default function (component) {
   const { data } = component;
   document.documentElement.lang = data.lang;
-  let region = document.getElementById("gieok-live");
-  if (!region) {
-    region = document.createElement("div");
-    region.id = "gieok-live";
-    region.setAttribute("role", "status");
-    region.setAttribute("aria-live", "polite");
-    region.className = "gieok-unseen";
-    document.body.appendChild(region);
-  }
-  if (region.dataset.serial !== data.serial) {
-    region.dataset.serial = data.serial;
-    region.textContent = data.say;
-  }
   const write = (tries) => {
     const draft = document.querySelector('[class*="st-key-draft-"] textarea');
     if (draft) {
@@ -124,7 +111,27 @@ export default function (component) {
 }
 """
 
+_SAY = """
+export default function (component) {
+  const { data } = component;
+  let region = document.getElementById("gieok-live");
+  if (!region) {
+    region = document.createElement("div");
+    region.id = "gieok-live";
+    region.setAttribute("role", "status");
+    region.setAttribute("aria-live", "polite");
+    region.className = "gieok-unseen";
+    document.body.appendChild(region);
+  }
+  if (region.dataset.serial !== data.serial) {
+    region.dataset.serial = data.serial;
+    region.textContent = data.say;
+  }
+}
+"""
+
 _component = st.components.v2.component("gieok_announce", js=_SCRIPT)
+_say = st.components.v2.component("gieok_say", js=_SAY)  # apart: what stays the same is sent once (config.toml)
 
 # Streamlit's own icon-only buttons, which have no name or an English one.
 NAMES = {
@@ -171,12 +178,13 @@ def announce(words: Words, session_id: str | None, job: Job | None, last: Turn |
         serial, say = serial + 1, " ".join(words(f"a11y.{each}") for each in news)
     st.session_state["announced"] = (job, serial, say)
     jump = st.session_state.get("jump", (0, 0))
-    data: dict[str, object] = {"jump": list(jump), "lang": words.language, "say": say, "serial": str(serial)}
+    data: dict[str, object] = {"jump": list(jump), "lang": words.language}
     data["names"] = {selector: words(key) for selector, key in NAMES.items()}
     data["choose"] = words("documents.choose")
     data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, last, job is not None))
+        _say(key="say", data={"say": say, "serial": str(serial)})
     return "done" in news
 
 

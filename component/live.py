@@ -7,11 +7,11 @@ import time
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from component.block import SPACE, next_cut
+from component.block import SPACE, Cut, next_cut
 from component.catalogue import Words
 from component.job import Job, Progress, Step
 from component.markdown import fixed
-from component.pace import FRAME_BYTES, Pace
+from component.pace import Pace
 from component.page import MARK
 from component.readiness import Status
 from component.step import draw_step
@@ -26,6 +26,8 @@ class Live:
         self._pace = Pace()
         self._cut = 0
         self._drawn = ""
+        self._cuts = _cuts(job)
+        self._ahead = list(self._cuts)
         self._run: DeltaGenerator | None = None
         self._runs = 0
         self._said = ""
@@ -33,7 +35,7 @@ class Live:
             self._step_box = st.container(key="live-steps", gap=None)
             self._body = st.container(key="live-answer")
             self._note = st.empty()
-        self._tail = self._body.empty()
+        self._tail = self._body
         self._steps: list[DeltaGenerator] = []
         self._known: list[Step | None] = []
 
@@ -55,30 +57,44 @@ class Live:
 
     def _draw_text(self, progress: Progress) -> None:
         text = progress.text
-        while cut := next_cut(text, self._cut, self._run is not None):
+        while cut := self._next_cut(text):
             if cut.joined and self._run is None:
                 self._begin_run()
             self._put(text[self._cut : cut.end])
             self._run = self._run if cut.joined else None
-            self._tail, self._cut, self._drawn = (self._run or self._body).empty(), cut.end, ""
+            self._tail, self._cut, self._drawn = self._run or self._body, cut.end, ""
         tail = text[self._cut :]
         size = len(text.encode("utf-8", "replace"))
         if tail.strip() and tail != self._drawn and self._pace.allows(tail, len(self._drawn), size):
             self._put(tail)
-            self._drawn = tail
+
+    def _next_cut(self, text: str) -> Cut | None:
+        """The next of the known cuts, else a new one."""
+        if self._ahead:
+            return self._ahead.pop(0)
+        found = next_cut(text, self._cut, self._run is not None)
+        if found:
+            self._cuts.append(found)
+        return found
 
     def _begin_run(self) -> None:
         """From here on the paragraph is drawn in pieces, which style.css joins again."""
         self._runs += 1
         self._run = self._tail.container(key=f"live-run-{self._runs}")
-        self._tail = self._run.empty()
+        self._tail, self._drawn = self._run, ""
 
     def _put(self, piece: str) -> None:
-        """Draws a piece in its place; one that goes on with a paragraph begins with the space that it was cut at."""
+        """Draws a piece in its place, a new one after all others, unless it stands there already.
+
+        One that goes on with a paragraph begins with the space that it was cut at.
+        """
+        if piece.rstrip() == self._drawn.rstrip():
+            return
         said = fixed(piece.strip("\n") if self._run is None else piece.strip())
         goes_on = self._run is not None and piece[:1] == " "
-        self._tail.markdown(SPACE + said if goes_on else said)
-        self._pace.sent += FRAME_BYTES + len(said.encode("utf-8", "replace"))
+        self._tail = self._tail.markdown(SPACE + said if goes_on else said)
+        self._drawn = piece
+        self._pace.count(said)
 
     def _draw_note(self, progress: Progress, status: Status) -> None:
         note = self._waiting_for(progress, status)
@@ -98,3 +114,15 @@ class Live:
             return ""
         waited = int(time.monotonic() - self.job.started)
         return self._words("live.thinking") if waited < 3 else self._words("live.thinking_for", seconds=waited)
+
+
+def _cuts(job: Job) -> list[Cut]:
+    """Where this page has cut the answer so far.
+
+    A new run of the page puts the same pieces in the same places: the browser keeps what stood in them until the run
+    has ended, so that others would stand beside them.
+    """
+    known: tuple[Job | None, list[Cut]] = st.session_state.get("cuts", (None, []))
+    if known[0] is not job:
+        known = st.session_state["cuts"] = (job, [])
+    return known[1]

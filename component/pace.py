@@ -23,14 +23,16 @@ def allowance(answer_bytes: int) -> int:
 
 @dataclass
 class Pace:
-    """At most 7 frames a second, and bytes in proportion to the answer (2,000 tokens stay below 300 kB).
-
-    ``sent``: the bytes so far, counted by the caller.
-    """
+    """At most 7 frames a second, and bytes in proportion to the answer (2,000 tokens stay below 250 kB)."""
 
     clock: Callable[[], float] = time.monotonic
     sent: int = 0
     _last: float = field(default=float("-inf"))
+
+    def count(self, said: str) -> None:
+        """What has just been sent: a finished piece, too, keeps the next frame waiting."""
+        self.sent += FRAME_BYTES + len(said.encode("utf-8", "replace"))
+        self._last = self.clock()
 
     def allows(self, tail: str, drawn: int, answer_bytes: int) -> bool:
         """Whether the unfinished piece ``tail``, of which ``drawn`` characters are shown, may be sent now."""
@@ -38,7 +40,4 @@ class Pace:
         grown = drawn < SHORT or len(tail) - drawn >= drawn // GROWTH
         if now - self._last < (FRAME_SECONDS if grown else REST_SECONDS):
             return False
-        if self.sent + FRAME_BYTES + len(tail.encode("utf-8", "replace")) > allowance(answer_bytes):
-            return False
-        self._last = now
-        return True
+        return self.sent + FRAME_BYTES + len(tail.encode("utf-8", "replace")) <= allowance(answer_bytes)

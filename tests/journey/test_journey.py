@@ -373,7 +373,7 @@ def test_a_long_answer_costs_few_bytes(visit: Visit) -> None:
     received.clear()
     answer = person.ask("천천히 답해줘", 1)
     text = len(answer.inner_text().encode())
-    assert sum(received) < 80_000 + 15 * text  # the page itself, twice, a frame each seventh of a second, and the text
+    assert sum(received) < 55_000 + 15 * text  # the page itself, twice, a frame each seventh of a second, and the text
 
 
 def test_the_app_has_nothing_to_complain_about(app: Any) -> None:
