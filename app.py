@@ -14,7 +14,7 @@ from component.chat import draw_chat
 from component.comparison import draw_comparison
 from component.composer import draw_attached, draw_composer
 from component.documents import draw_documents
-from component.failure import draw_error, retry_button
+from component.failure import draw_error, retry_button, toast
 from component.follow import follow, follow_documents, watch
 from component.header import draw_header
 from component.help import draw_help
@@ -30,7 +30,7 @@ from component.source import draw_source
 from component.tour import draw_tour
 from component.trash import draw_trash
 from component.version import draw_versions
-from component.view import View, current, on_documents, words
+from component.view import View, current, on_documents, told, words
 from errors import GieokError
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
@@ -88,6 +88,9 @@ def draw(view: View) -> None:
 
 def draw_library(view: View, model: DeltaGenerator) -> None:
     """The page of the documents."""
+    error = told()
+    if error:
+        toast(view.words, error)
     st.empty()  # in the place of the conversation
     adding = draw_documents(view)
     announce(view.words, view.session_id, view.job, None)

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from component import resource
 from component.elsewhere import draw_elsewhere
-from component.failure import draw_error
+from component.failure import draw_error, toast
 from component.invitation import draw_invitation
 from component.job import Refused
 from component.jump import WINDOW, away, draw_leap, onward, widen, window
@@ -82,6 +82,7 @@ def _draw_notices(view: View, waiting: list[Message]) -> None:
     error = told()
     if error:
         draw_error(view.words, error)
+        toast(view.words, error)
     else:
         st.empty()
     _draw_queue(view, waiting)
@@ -152,7 +153,7 @@ def _draw_refused(view: View, session: str, refused: Refused) -> None:
         if refused.again or refused.turn is not None:
             st.button(words("chat.dismiss"), key="dismiss", on_click=dismiss)
             return
-        send = partial(trying, partial(view.jobs.send, session, refused.text, view.readiness, refused.message))
+        send = partial(view.send_again, session, refused)
         st.button(words("chat.send_again"), key="send-again", icon=":material/refresh:", on_click=send)
 
 

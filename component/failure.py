@@ -37,8 +37,16 @@ def draw_turn_error(words: Words, error: dict[str, Any]) -> None:
 
 def draw_box(words: Words, code: str, message: str, values: dict[str, Any]) -> None:
     """What failed in bold, below it what to do."""
-    said, hint = words.error(code, message, values)
-    st.error(f"**{_readable(said)}**" + (f"  \n{_readable(hint)}" if hint else ""), icon=":material/error:")
+    st.error(_told(*words.error(code, message, values)), icon=":material/error:")
+
+
+def toast(words: Words, error: GieokError) -> None:
+    """The error over the page for some seconds, wherever the reader is."""
+    st.toast(_told(*words.error(error.code, error.text(), error.values)), icon=":material/error:", duration="long")
+
+
+def _told(said: str, hint: str) -> str:
+    return f"**{_readable(said)}**" + (f"  \n{_readable(hint)}" if hint else "")
 
 
 def _readable(text: str) -> str:

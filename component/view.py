@@ -17,7 +17,7 @@ import settings
 from component import choice, resource
 from component.catalogue import Language, Words, choose
 from component.intake import Question
-from component.job import Job, Jobs
+from component.job import Job, Jobs, Refused
 from component.readiness import Readiness, Status
 from errors import GieokError, SessionUnknown
 from graph.agent import Agent
@@ -73,8 +73,14 @@ class View:
         self.jobs.send(session, text, self.readiness)
 
     def resend(self, message: Message) -> None:
-        """Sends a message that waits for the user."""
-        trying(partial(self.jobs.resend, message, self.readiness))
+        """Sends a message that waits for the user; its answer comes into sight."""
+        if tried(partial(self.jobs.resend, message, self.readiness)):
+            to_newest(message.session_id)
+
+    def send_again(self, session: str, refused: Refused) -> None:
+        """Sends a message that was refused; its answer comes into sight."""
+        if tried(partial(self.jobs.send, session, refused.text, self.readiness, refused.message)):
+            to_newest(session)
 
     def retry(self, turn: Turn) -> None:
         """Tries the last turn again."""
@@ -167,7 +173,7 @@ def show_documents(shown: bool = True) -> None:
 
 
 def tell(error: GieokError) -> None:
-    """Keeps an error to be told at the top of the next run."""
+    """Keeps an error to be told with the next run: below the conversation and over the page."""
     st.session_state["told"] = error
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from component import resource
+from component.job import Refused
 from errors import DiskFull, KeyRejected, SummaryRejected
 from graph.finish import plain_error
 from store import Finished, Session, Store
@@ -44,6 +45,51 @@ def test_messages_that_waited_when_the_app_ended_are_found_in_the_list_and_sent(
     at.button(key="withdraw-0").click().run()
     assert "그 뒤의 질문" not in texts(at)
     assert store().outbox.of(session) == []
+
+
+def far_back(session: str) -> AppTest:
+    """A page on the first turns of a long chat."""
+    at = page(s=session)
+    at.number_input(key=f"leap-earlier-{session}").set_value(4).run()
+    assert "질문 4" in texts(at).splitlines()
+    assert "질문 60" not in texts(at).splitlines()
+    return at
+
+
+def test_what_is_sent_from_far_back_leads_to_its_answer(serve: Any) -> None:
+    serve()
+    page()
+    session = filled(60)
+    store().outbox.add(session, "기다리던 질문")
+    at = far_back(session)
+    at.button(key="send-0").click().run()
+    assert "질문 60" in texts(at).splitlines()
+    assert "기다리던 질문" in texts(at)
+
+
+def test_what_is_sent_again_from_far_back_leads_to_its_answer(serve: Any) -> None:
+    serve()
+    page()
+    session = filled(60)
+    message = store().outbox.add(session, "거절된 질문")
+    resource.jobs()._refused[session] = Refused("거절된 질문", None, message=message)
+    at = far_back(session)
+    at.button(key="send-again").click().run()
+    assert "질문 60" in texts(at).splitlines()
+
+
+def test_an_error_is_told_over_the_page_wherever_the_reader_is(serve: Any) -> None:
+    serve()
+    page()
+    at = far_back(filled(60))
+    fill_disk("UPDATE session SET compression_rate", [1])
+    at.slider[0].set_value(0.5).run()
+    assert "디스크에 남은 공간이 없습니다" in at.toast[0].value
+    fill_disk("UPDATE session SET compression_rate", [1])
+    at.query_params["view"] = "documents"
+    at.slider[0].set_value(0.2).run()
+    assert "디스크에 남은 공간이 없습니다" in at.toast[0].value
+    assert not at.run().toast
 
 
 def test_an_answer_that_was_cut_off_shows_how_far_it_came(serve: Any) -> None:
