@@ -21,8 +21,10 @@ from retrieval.embed import BuiltIn, Vectors
 from retrieval.fuse import CANDIDATES, fuse
 from retrieval.index import FaissSearcher, build
 from retrieval.lexical import Lexical
+from retrieval.row import digest
+from retrieval.segment import Segment, marks
 from retrieval.split import split
-from retrieval.word import installed, words
+from retrieval.word import installed
 from text.language import detect
 
 OWN = "sections.jsonl"
@@ -93,7 +95,8 @@ def measure(data: Set, limit: int) -> dict[str, dict[str, float]]:
     ids = np.arange(len(data.texts))
     dense = FaissSearcher(build(ids, vectors))
     cut = installed()
-    lexical = Lexical.make(ids.tolist(), [words(text, cut) for text in data.texts], cut)
+    hashes = [digest(text) for text in data.texts]
+    lexical = Lexical(marks(hashes), [Segment.make(dict(zip(hashes, data.texts, strict=True)), cut)], cut)
     languages = np.asarray([detect(text) for text in data.texts])
     ranks: dict[str, list[int]] = {method: [] for method in METHODS}
     spent = dict.fromkeys(METHODS, 0.0)

@@ -116,7 +116,7 @@ class Intake:
 
     def run(self, sources: Sequence[Source], asked: DocType | None) -> Added:
         """Takes all files in; a bad one fails alone. What is done when ``stop`` is set, or the model fails, stays."""
-        start, known, cancelled = time.monotonic(), self.rows.known(), False
+        start, known, cancelled = time.monotonic(), self.rows.known([source.key for source in sources]), False
         try:
             for number, source in enumerate(sources, 1):
                 self._check()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from errors import GieokError, LibraryCorrupt
 from store.database import translated
 
 _STEP = 1 << 20
-_REVISION = re.compile(r"-(\d+(?:-\w+)?)\.\w+(?:\.sum|\.part)?$")
 
 
 @contextmanager
@@ -50,11 +48,10 @@ def checked(path: Path) -> Iterator[None]:
         raise LibraryCorrupt(path=str(path), reason=reason, reason_code="unreadable", detail=reason) from error
 
 
-def prune(folder: Path, keep: str) -> None:
-    """Removes the files of all other revisions, each before its checksum: who is just opening one finds it gone."""
-    for path in sorted(folder.glob("*-*")):
-        found = _REVISION.search(path.name)
-        if found and found.group(1) != keep:
+def prune(folder: Path, kind: str, keep: Collection[str]) -> None:
+    """Removes all other files «kind-…», each before its checksum: who is just opening one finds it gone."""
+    for path in sorted(folder.glob(f"{kind}-*")):
+        if path.name.removesuffix(".part").removesuffix(".sum") not in keep:
             with suppress(OSError):  # a system that keeps open files: the next one removes it
                 path.unlink()
 

@@ -89,7 +89,7 @@ class FaissIndex:
         return self._written(FaissSearcher(build(ids, vectors)), revision)
 
     def prune(self, revision: str) -> None:
-        prune(self._folder, revision)
+        prune(self._folder, "dense", {self._path(revision).name})
 
     def _path(self, revision: str) -> Path:
         return self._folder / f"dense-{revision}.faiss"

@@ -1,78 +1,150 @@
-"""BM25 over the passages (``bm25s``), as one file per revision; numpy arrays, no pickle."""
+"""BM25 over the passages, from segments that are never changed.
+
+New texts make a small segment, segments of like size are merged (as Lucene does): a change costs what it changes, and
+a posting is written again as often as the logarithm of all. How rare a word is and how long a passage is on average
+is worked out for the passages of a revision, when it is opened and asked: the scores are those of a single segment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.file import checked, published
-from retrieval.word import Cut, words
+from retrieval.file import prune
+from retrieval.segment import Marks, Rows, Segment, term
+from retrieval.word import Cut, edition, installed, words
 
 K1, B = 1.2, 0.5
 """Passages are of about one length, so length counts little (bench retrieval)."""
-_SEPARATOR = "\x1f"
+SHARE = 4
+"""A segment is merged with smaller ones that together are more than this part of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A segment, its rows that count, where their texts stand among those of the revision, and for every row how many
+    passages have that text."""
+
+    segment: Segment
+    rows: Rows
+    at: NDArray[np.int64]
+    passages: NDArray[np.float64]
 
 
 class Lexical:
-    """BM25 scores of passages by id; unchangeable, made anew for each revision."""
+    """BM25 scores of passages by their texts; never changed. ``missing``: positions of texts that no segment has."""
 
-    def __init__(self, ids: NDArray[np.int64], scorer: bm25s.BM25 | None, cut: Cut) -> None:
-        self.ids = ids
-        self.cut = cut
-        self._scorer = scorer
+    def __init__(self, passages: Marks, segments: Iterable[Segment], cut: Cut) -> None:
+        self._cut = cut
+        self._count = len(passages)
+        texts, first, self._text, times = np.unique(
+            passages, return_index=True, return_inverse=True, return_counts=True
+        )
+        self._distinct = len(texts)
+        self._parts, free = list[_Part](), np.ones(len(texts), bool)
+        for segment in sorted(segments if len(texts) else (), key=len, reverse=True):
+            at = np.searchsorted(texts[:-1], segment.texts)  # what is above the last but one can only be the last
+            mine = (texts[at] == segment.texts) & free[at]
+            if mine.any():
+                free[at[mine]] = False
+                rows = np.flatnonzero(mine).astype(np.int32)
+                self._parts.append(_Part(segment, rows, at[mine], np.where(mine, times[at], 0.0)))
+        self.missing = first[free]
+        average = sum(part.passages @ part.segment.lengths for part in self._parts) / max(self._count, 1) or 1.0
+        self._norms = [(K1 * (1 - B + B * part.segment.lengths / average)).astype(np.float32) for part in self._parts]
 
-    @classmethod
-    def make(cls, ids: Sequence[int], texts: Sequence[Sequence[str]], cut: Cut) -> Lexical:
-        """From the words of every passage; ``ids`` rise."""
-        if not any(texts):
-            return cls(np.asarray(ids, np.int64), None, cut)
-        scorer = bm25s.BM25(k1=K1, b=B)
-        scorer.index([list(text) for text in texts], show_progress=False, create_empty_token=False)
-        return cls(np.asarray(ids, np.int64), scorer, cut)
+    @property
+    def segments(self) -> list[Segment]:
+        """Those that are in use."""
+        return [part.segment for part in self._parts]
 
     def scores(self, query: str) -> tuple[NDArray[np.float32], float]:
-        """The score of every passage, in the order of ``ids`` (0 without a common word), and the highest possible.
+        """The score of every passage, in their order (0 without a common word), and the highest possible.
 
         A word adds its rarity (idf) at most, one that no passage has as well: so score over bound says how much of
         the question a passage covers, and does not grow when all words are common.
         """
-        found = words(query, self.cut)
-        if self._scorer is None or not found:
-            return np.zeros(len(self.ids), np.float32), 1.0
-        known = self._scorer.get_tokens_ids(found)
-        scores = self._scorer.get_scores_from_ids(known) if known else np.zeros(len(self.ids))
-        often = np.zeros(len(found))
-        often[: len(known)] = np.diff(self._scorer.scores["indptr"])[known]
-        bound = np.log1p((len(self.ids) - often + 0.5) / (often + 0.5)).sum()
-        return np.asarray(scores, np.float32), float(bound)
+        terms = np.asarray([term(word) for word in words(query, self._cut)], np.uint64)
+        if not self._count or not len(terms):
+            return np.zeros(self._count, np.float32), 1.0
+        places = [part.segment.postings(terms) for part in self._parts]
+        often = np.zeros(len(terms))
+        for part, slices in zip(self._parts, places, strict=True):
+            often += [part.passages[part.segment.rows[each]].sum() for each in slices]
+        rarity = np.log1p((self._count - often + 0.5) / (often + 0.5))
+        of_texts = np.zeros(self._distinct, np.float32)
+        for part, norm, slices in zip(self._parts, self._norms, places, strict=True):
+            made = np.zeros(len(part.segment), np.float32)
+            for each, weight in zip(slices, rarity.astype(np.float32), strict=True):
+                rows, counts = part.segment.rows[each], part.segment.counts[each].astype(np.float32)
+                made[rows] += weight * counts / (counts + norm[rows])
+            of_texts[part.at] = made[part.rows]
+        return of_texts[self._text], float(rarity.sum())
 
-    def save(self, path: Path) -> None:
-        """Writes the file for good or not at all."""
-        parts: dict[str, Any] = {"ids": self.ids, "cut": np.frombuffer(self.cut.encode(), np.uint8)}
-        if self._scorer is not None:
-            scores = self._scorer.scores
-            vocabulary = _SEPARATOR.join(sorted(self._scorer.vocab_dict, key=self._scorer.vocab_dict.__getitem__))
-            parts |= {name: np.asarray(scores[name]) for name in ("data", "indices", "indptr")}
-            parts["vocabulary"] = np.frombuffer(vocabulary.encode(), np.uint8)
-        with published(path) as part, part.open("wb") as file:
-            np.savez(file, allow_pickle=False, **parts)
+    def merged(self) -> list[Segment]:
+        """Few segments of the same texts: each at least ``SHARE`` times as large as the next, at least half in use."""
+        groups = list[list[_Part]]()
+        for part in sorted(self._parts, key=lambda part: len(part.rows), reverse=True):
+            groups.append([part])
+            while len(groups) > 1 and _size(groups[-2]) < SHARE * _size(groups[-1]):
+                last = groups.pop()
+                groups[-1] += last
+        return [_one(group) for group in groups]
 
-    @classmethod
-    def load(cls, path: Path) -> Lexical:
-        """Raises ``FileNotFoundError`` or ``LibraryCorrupt``."""
-        with checked(path), np.load(path, allow_pickle=False) as file:
-            parts = {name: file[name] for name in file.files}
-        cut: Cut = "kiwi" if parts["cut"].tobytes() == b"kiwi" else "ngram"
-        if "data" not in parts:
-            return cls(parts["ids"], None, cut)
-        scorer = bm25s.BM25(k1=K1, b=B)
-        scorer.scores = {name: parts[name] for name in ("data", "indices", "indptr")} | {"num_docs": len(parts["ids"])}
-        known = parts["vocabulary"].tobytes().decode().split(_SEPARATOR)
-        scorer.vocab_dict = {word: number for number, word in enumerate(known)}
-        scorer.nonoccurrence_array = None
-        return cls(parts["ids"], scorer, cut)
+
+def _size(group: Sequence[_Part]) -> int:
+    return sum(len(part.rows) for part in group)
+
+
+def _one(group: Sequence[_Part]) -> Segment:
+    first = group[0]
+    if len(group) == 1 and 2 * len(first.rows) >= len(first.segment):
+        return first.segment
+    return Segment.merge([(part.segment, part.rows) for part in group])
+
+
+class Segments:
+    """Files ``lexical-….npz`` in a folder, one for each segment. What stands there is true for whatever passages have
+    these texts, also what a writer left that did not come to its end. One writer at a time calls ``hold``, ``prune``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[str, Segment] = {}
+
+    def open(self, passages: Marks) -> Lexical:
+        """BM25 over passages by their texts. Raises ``LibraryCorrupt``, or ``FileNotFoundError`` when a passage is in
+        no file of this machine, or in none by the rules by which words are cut now."""
+        lexical = Lexical(passages, self._read(), installed())
+        if len(lexical.missing):
+            raise FileNotFoundError(self._folder)
+        return lexical
+
+    def hold(
+        self, passages: Marks, texts: Callable[[NDArray[np.int64]], Mapping[str, str]], *, whole: bool = False
+    ) -> Lexical:
+        """The same, with files for passages that have none; ``texts`` gives theirs by hash, for positions. ``whole``:
+        for all passages."""
+        cut = installed()
+        lexical = Lexical(passages, () if whole else self._read(), cut)
+        if len(lexical.missing):
+            lexical = Lexical(passages, [*lexical.segments, Segment.make(texts(lexical.missing), cut)], cut)
+        made = {f"lexical-{edition(cut)}-{segment.name}.npz": segment for segment in lexical.merged()}
+        for name, segment in made.items():
+            if whole or name not in self._open:
+                segment.save(self._folder / name)
+        self._open = made
+        return Lexical(passages, made.values(), cut)
+
+    def prune(self) -> None:
+        """Removes what the passages of the last ``hold`` do not need."""
+        prune(self._folder, "lexical", self._open)
+
+    def _read(self) -> Iterable[Segment]:
+        found = sorted(path.name for path in self._folder.glob(f"lexical-{edition(installed())}-*.npz"))
+        self._open = {name: self._open.get(name) or Segment.load(self._folder / name) for name in found}
+        return self._open.values()

@@ -144,7 +144,7 @@ class Library:
     def relocate(self, paths: Mapping[int, str]) -> None:
         """The files of these documents are elsewhere now; all else stays, so that what was chosen for them does."""
         with self._shelf.changing():
-            known = self._rows.known()
+            known = self._rows.known([digest(path) for path in paths.values()])
             for document, path in paths.items():
                 if digest(path) not in known:
                     self._rows.set_source(document, path)
@@ -152,9 +152,7 @@ class Library:
     def set_type(self, document: int, doc_type: DocType) -> None:
         """Changes whether a document is FAQ or guide; nothing is embedded again."""
         self.document(document)
-        with self._shelf.changing():
-            self._rows.set_type(document, doc_type)
-            self._shelf.publish()
+        self._shelf.publish(retyped={document: doc_type})
 
     def rebuild(
         self,
@@ -349,7 +347,7 @@ class Library:
         folders = [each.expanduser().absolute() for each in given if isinstance(each, Path) and each.is_dir()]
         return [
             document
-            for document in self.documents()
+            for document in (self.documents() if folders else ())
             if digest(document.source) not in seen
             and any(folder in Path(document.source).parents for folder in folders if document.source[:1] == "/")
         ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
 
 from retrieval.change import Staged
+from retrieval.document import DocType
 from retrieval.row import Rows, Slot, embedded_text, passage_row
 from store import Store
 
@@ -17,14 +19,24 @@ class Plan:
     """What a change does to the rows, worked out before it is done. A passage that did not change keeps its id."""
 
     def __init__(
-        self, rows: Rows, store: Store, staged: Sequence[Staged], removed: Sequence[int], next_id: int
+        self,
+        rows: Rows,
+        store: Store,
+        slots: Sequence[Slot],
+        next_id: int,
+        *,
+        staged: Sequence[Staged] = (),
+        removed: Sequence[int] = (),
+        retyped: Mapping[int, DocType] | None = None,
     ) -> None:
+        """``slots``, ``next_id``: as they are before; ``retyped``: the new type of documents."""
         self.next_id = next_id
         self.texts: dict[str, str] = {}
         self._documents: list[dict[str, Any]] = []
         self._rows: list[dict[str, Any]] = []
-        known = rows.known()
+        self._retyped = dict(retyped or {})
         latest = {each.source.key: each for each in staged}  # the same file twice: the later one
+        known = rows.known(list(latest))
         old = [known[key].id for key in latest if key in known]
         self._replaced = [*old, *removed]
         with store.transaction() as connection:
@@ -38,7 +50,7 @@ class Plan:
         mine_now = [_slot(row) for row in self._rows]
         self.new = sorted((slot for slot in mine_now if slot.id in new_ids), key=lambda slot: slot.id)
         replaced = frozenset(self._replaced)
-        others = [slot for slot in rows.slots() if slot.document_id not in replaced]
+        others = [self._typed(slot) for slot in slots if slot.document_id not in replaced]
         self.slots = sorted([*others, *mine_now], key=lambda slot: slot.id)
 
     def _add(self, staged: Staged, document: int | None, before: list[tuple[int, str]]) -> None:
@@ -54,6 +66,10 @@ class Plan:
             self._rows.append(row)
         self._documents.append(_document_row(document, staged))
 
+    def _typed(self, slot: Slot) -> Slot:
+        type_ = self._retyped.get(slot.document_id)
+        return slot if type_ is None else replace(slot, doc_type=type_)
+
     def _take(self) -> int:
         self.next_id += 1
         return self.next_id - 1
@@ -63,6 +79,8 @@ class Plan:
         Rows.drop_documents(connection, self._replaced)
         for document in self._documents:
             Rows.put_document(connection, document)
+        for id_, doc_type in self._retyped.items():
+            Rows.set_type(connection, id_, doc_type)
         Rows.put_passages(connection, self._rows)
 
 

@@ -98,24 +98,26 @@ class Rows:
         with self._store.transaction() as connection:
             return [_document(row) for part in parts for row in connection.execute(part)]
 
-    def set_type(self, document: int, doc_type: DocType) -> None:
-        with self._store.transaction() as connection:
-            of = table.document.c.id == document
-            connection.execute(update(table.document).where(of).values(doc_type=doc_type, asked_type=doc_type))
-            of = table.passage.c.document_id == document
-            connection.execute(update(table.passage).where(of).values(doc_type=doc_type))
+    @staticmethod
+    def set_type(connection: Connection, document: int, doc_type: DocType) -> None:
+        of = table.document.c.id == document
+        connection.execute(update(table.document).where(of).values(doc_type=doc_type, asked_type=doc_type))
+        of = table.passage.c.document_id == document
+        connection.execute(update(table.passage).where(of).values(doc_type=doc_type))
 
     def set_source(self, document: int, source: str) -> None:
         of = table.document.c.id == document
         with self._store.transaction() as connection:
             connection.execute(update(table.document).where(of).values(source=source, key=digest(source)))
 
-    def known(self) -> dict[str, Known]:
-        """What is known of every document, by its key."""
-        c = table.document.c
+    def known(self, keys: Sequence[str]) -> dict[str, Known]:
+        """What is known of these documents, by their keys."""
+        c, found = table.document.c, dict[str, Known]()
+        wanted = select(c.key, c.id, c.name, c.hash, c.asked_type, c.state)
         with self._store.transaction() as connection:
-            rows = connection.execute(select(c.key, c.id, c.name, c.hash, c.asked_type, c.state))
-            return {key: Known(*values) for key, *values in rows}
+            for some in _in(c.key, keys):
+                found |= {key: Known(*values) for key, *values in connection.execute(wanted.where(some))}
+        return found
 
     @staticmethod
     def put_document(connection: Connection, values: dict[str, Any]) -> None:
@@ -142,12 +144,14 @@ class Rows:
         with self._store.transaction() as connection:
             return connection.execute(_ANY).first() is not None
 
-    def texts(self) -> dict[str, str]:
-        """The embedded text of every passage by its hash."""
+    def texts(self, hashes: Sequence[str] | None = None) -> dict[str, str]:
+        """The embedded text of every passage by its hash, or of those of these hashes."""
         p, d = table.passage.c, table.document.c
         wanted = select(p.hash, p.path, p.text, d.title).join(table.document, d.id == p.document_id)
+        parts = [wanted] if hashes is None else [wanted.where(some) for some in _in(p.hash, hashes)]
         with self._store.transaction() as connection:
-            return {row.hash: embedded_text(row.title, row.path, row.text) for row in connection.execute(wanted)}
+            rows = (row for part in parts for row in connection.execute(part))
+            return {row.hash: embedded_text(row.title, row.path, row.text) for row in rows}
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         """The passages that exist, by id."""

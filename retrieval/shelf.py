@@ -6,21 +6,22 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import numpy as np
 
 from errors import LibraryBusy, LibraryModelChanged, SessionBusy
 from retrieval.change import Staged
+from retrieval.document import DocType
 from retrieval.embed import Embedder, Vectors
 from retrieval.index import Ids, Index, Prepared, Searcher
-from retrieval.lexical import Lexical
+from retrieval.lexical import Lexical, Segments
 from retrieval.plan import Plan
 from retrieval.row import Rows, Slot, State
 from retrieval.search import View
-from retrieval.word import installed, words
+from retrieval.segment import Marks, marks
+from retrieval.word import installed
 from settings import Settings
 from store import Store
 from store.lock import session_lock
@@ -29,6 +30,7 @@ LOCK = "library of documents"
 LOCK_SECONDS = 60.0
 UNUSED_SECONDS = 30 * 86400.0
 """How long the vectors of removed passages are kept, for files that come back."""
+SWEEP_SECONDS = 86400.0
 _log = logging.getLogger(__name__)
 
 
@@ -40,12 +42,11 @@ class Shelf:
         self._store = store
         self._embedder = embedder
         self._index = index
-        self._folder = settings.data_dir / "library"
+        self._segments = Segments(settings.data_dir / "library")
         self._lock = session_lock(store.engine, settings.data_dir)
         self._mutex = threading.RLock()
-        self._depth = 0
         self._view: View | None = None
-        self._words: dict[str, list[str]] = {}
+        self._swept = 0.0
 
     def open(self) -> View:
         """The revision that counts now. Raises ``LibraryCorrupt``, ``LibraryModelChanged`` or ``LibraryBusy``."""
@@ -68,19 +69,31 @@ class Shelf:
         if now.revision and now.model != self._embedder.name and self.rows.any():
             raise LibraryModelChanged(old=now.model, new=self._embedder.name)
 
-    def publish(self, staged: Sequence[Staged] = (), removed: Sequence[int] = (), *, whole: bool = False) -> None:
-        """The next revision: documents in and out. ``whole``: the index is made from all vectors, not changed.
+    def publish(
+        self,
+        staged: Sequence[Staged] = (),
+        removed: Sequence[int] = (),
+        *,
+        retyped: Mapping[int, DocType] | None = None,
+        whole: bool = False,
+    ) -> None:
+        """The next revision: documents in and out, or of another type. ``whole``: the index is made from all texts
+        and vectors, not changed.
 
         Index files are written first; then one transaction changes the rows and raises the revision. When nothing
         comes in, no model is asked: what was made with another one can still be removed or retyped.
         """
         with self.changing():
             old = self.rows.state()
-            plan = Plan(self.rows, self._store, staged, removed, old.next_id)
+            view = self._view if self._view and self._view.revision == old.revision else None
+            before = view.slots if view else self.rows.slots()
+            plan = Plan(self.rows, self._store, before, old.next_id, staged=staged, removed=removed, retyped=retyped)
             slots, new = tuple(plan.slots), self._next(old, plan.next_id, embeds=bool(staged) or whole)
-            name, lexical = _name(new, slots), self._lexical(slots, plan.texts)
-            lexical.save(self._lexical_path(name))
-            usable = None if whole or new.model != old.model else self._usable(old)
+            texts = _texts(slots)
+            name, lexical = _name(new, slots, texts), self._lexical(slots, texts, plan.texts, whole=whole)
+            usable = None
+            if not whole and new.model == old.model:
+                usable = view.searcher if view else self._usable(old, before)
             prepared = self._prepare(usable, plan, new, name)
             with self._store.transaction() as connection:
                 plan.commit(connection)
@@ -89,7 +102,14 @@ class Shelf:
             mine = new.model == self._embedder.name
             self._view = View(new.revision, prepared.searcher, lexical, slots, _ids(slots)) if mine else None
             self._index.prune(name)
-            self.rows.drop_vectors(time.time() - UNUSED_SECONDS)
+            self._segments.prune()
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Looks through all vectors for unused ones; once a day, so that a publication costs what it changes."""
+        if time.time() > self._swept + SWEEP_SECONDS:
+            self._swept = time.time()
+            self.rows.drop_vectors(self._swept - UNUSED_SECONDS)
 
     def _next(self, old: State, next_id: int, *, embeds: bool) -> State:
         model, dimension = old.model, old.dimension
@@ -101,13 +121,8 @@ class Shelf:
     def changing(self) -> Iterator[None]:
         """One writer at a time, among threads and processes. Raises ``LibraryBusy`` after a minute."""
         with self._mutex, ExitStack() as held:
-            if not self._depth:
-                self._take(held)
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
+            self._take(held)
+            yield
 
     def _take(self, held: ExitStack) -> None:
         until = time.monotonic() + LOCK_SECONDS
@@ -123,21 +138,20 @@ class Shelf:
     def _load(self, state: State) -> View:
         if not state.revision:
             none = np.empty(0, np.int64)
-            return View(0, _Nothing(), Lexical(none, None, installed()), (), none)
+            return View(0, _Nothing(), Lexical(_texts(()), (), installed()), (), none)
         slots = tuple(self.rows.slots())
         if self.rows.state().revision != state.revision:
             raise FileNotFoundError
-        name = _name(state, slots)
-        searcher, lexical = self._index.open(name), Lexical.load(self._lexical_path(name))
-        if lexical.cut != installed():
-            lexical = self._lexical(slots, {})
+        texts = _texts(slots)
+        searcher, lexical = self._index.open(_name(state, slots, texts)), self._segments.open(texts)
         return View(state.revision, searcher, lexical, slots, _ids(slots))
 
     def _restore(self, state: State) -> None:
-        """This machine has no files of the revision: makes them from the rows."""
+        """This machine lacks files of the revision: makes them from the rows."""
         with self.changing():
             now, slots = self.rows.state(), tuple(self.rows.slots())
-            name = _name(now, slots)
+            texts = _texts(slots)
+            name = _name(now, slots, texts)
             _log.info("making the files of revision %d from the rows", now.revision)
             try:
                 self._index.open(name)
@@ -145,14 +159,12 @@ class Shelf:
                 prepared = self._index.replace(name, *self._vectors(slots, now))
                 with self._store.transaction() as connection:
                     prepared.commit(connection)
-            self._lexical(slots, {}).save(self._lexical_path(name))
+            self._lexical(slots, texts, {})
 
-    def _usable(self, state: State) -> Searcher | None:
+    def _usable(self, state: State, slots: Sequence[Slot]) -> Searcher | None:
         """The index that counts, to change it; None when it must be made from all vectors."""
-        if self._view is not None and self._view.revision == state.revision:
-            return self._view.searcher
         try:
-            return self._index.open(_name(state, self.rows.slots()))
+            return self._index.open(_name(state, slots, _texts(slots)))
         except FileNotFoundError:
             return None
 
@@ -171,23 +183,20 @@ class Shelf:
         if missing and of.model != self._embedder.name:
             raise LibraryModelChanged(old=of.model, new=self._embedder.name)
         if missing:
-            for hash_, text in {**self.rows.texts(), **(texts or {})}.items():
-                if hash_ in missing:
-                    self.rows.keep_vectors([hash_], self._embedder.passages([text]), of.model)
+            for hash_, text in self._read(missing, texts or {}).items():
+                self.rows.keep_vectors([hash_], self._embedder.passages([text]), of.model)
         return _ids(slots), self.rows.vectors(hashes, of.model, of.dimension)
 
-    def _lexical(self, slots: Sequence[Slot], texts: dict[str, str]) -> Lexical:
-        """BM25 over these passages; the words of those that were there before are remembered."""
-        cut, known = installed(), self._words
-        unknown = {slot.hash for slot in slots} - known.keys()
-        if unknown - texts.keys():
-            texts = {**self.rows.texts(), **texts}
-        known = {**known, **{hash_: words(texts[hash_], cut) for hash_ in unknown}}
-        self._words = {slot.hash: known[slot.hash] for slot in slots}
-        return Lexical.make([slot.id for slot in slots], [self._words[slot.hash] for slot in slots], cut)
+    def _lexical(self, slots: Sequence[Slot], texts: Marks, new: Mapping[str, str], *, whole: bool = False) -> Lexical:
+        return self._segments.hold(
+            texts, lambda missing: self._read((slots[each].hash for each in missing), new), whole=whole
+        )
 
-    def _lexical_path(self, name: str) -> Path:
-        return self._folder / f"lexical-{name}.npz"
+    def _read(self, hashes: Iterable[str], new: Mapping[str, str]) -> dict[str, str]:
+        """Texts by their hash, from the new ones or else from the rows."""
+        known = {hash_: new.get(hash_) for hash_ in hashes}
+        there = self.rows.texts([hash_ for hash_, text in known.items() if text is None])
+        return {hash_: there[hash_] if text is None else text for hash_, text in known.items()}
 
 
 class _Nothing:
@@ -197,11 +206,15 @@ class _Nothing:
         return np.empty(0, np.int64), np.empty(0, np.float32)
 
 
-def _name(state: State, slots: Sequence[Slot]) -> str:
+def _name(state: State, slots: Sequence[Slot], texts: Marks) -> str:
     """The revision as its files have it: its number, and a mark of the passages that it holds."""
-    held = hashlib.sha256("\n".join(f"{slot.id} {slot.hash}" for slot in slots).encode())
+    held = hashlib.sha256(_ids(slots).tobytes() + texts.tobytes())
     return f"{state.revision}-{held.hexdigest()[:12]}"
 
 
 def _ids(slots: Sequence[Slot]) -> Ids:
     return np.asarray([slot.id for slot in slots], np.int64)
+
+
+def _texts(slots: Sequence[Slot]) -> Marks:
+    return marks(slot.hash for slot in slots)

@@ -9,7 +9,10 @@ from __future__ import annotations
 import importlib.util
 import re
 from functools import cache, lru_cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
 Cut = Literal["kiwi", "ngram"]
 
@@ -63,6 +66,13 @@ _KIWI_WORD = re.compile(r"[가-힣]")
 def installed() -> Cut:
     """How Korean words are cut on this machine."""
     return "kiwi" if importlib.util.find_spec("kiwipiepy") else "ngram"
+
+
+@cache
+def edition(cut: Cut) -> str:
+    """A name of the rules that cut words: what other rules cut does not go together with it."""
+    rules = Path(__file__).read_bytes() + (version("kiwipiepy").encode() if cut == "kiwi" else b"")
+    return f"{cut}-{crc32(rules):08x}"
 
 
 def words(text: str, cut: Cut) -> list[str]:

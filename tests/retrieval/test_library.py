@@ -15,9 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryModelChanged, PassageUnknown
-from retrieval import Filters, Library, Progress
+from retrieval import Filters, Library, Progress, lexical, segment
 from retrieval.embed import Vectors
-from retrieval.row import Slot
+from retrieval.row import Rows, Slot
+from retrieval.word import Cut
+from retrieval.word import words as words_of
 from tests.process import end, start
 from tests.retrieval.conftest import Opened, Words, libraries
 
@@ -186,6 +188,7 @@ def test_a_filter_looks_through_the_passages_once_a_revision(library: Library, f
     unread._masks.update(view._masks)
     library._shelf._view = unread
     assert library.search_all("apple") == first
+    library._shelf._view = view
     library.set_type(first[0].passage.document_id, "guide")
     assert {hit.passage.doc_type for hit in library.search_all("apple")} == {"guide"}
 
@@ -289,7 +292,7 @@ def raising(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["retrieval.shelf.Lexical.save", "retrieval.index.faiss.write_index", "retrieval.row.Rows.set_state"],
+    ["retrieval.segment.Segment.save", "retrieval.index.faiss.write_index", "retrieval.row.Rows.set_state"],
 )
 def test_a_crash_in_mid_build_leaves_the_old_index_working(
     opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
@@ -355,7 +358,53 @@ def index_files(tmp_path: Path) -> list[Path]:
 def test_old_index_files_are_removed(library: Library, tmp_path: Path) -> None:
     for number in range(5):
         library.add([(f"{number}.md", b"Some text.")])
-    assert len(index_files(tmp_path)) == 2
+    assert len(index_files(tmp_path)) <= 3, "one of vectors, and of words as many as the logarithm"
+
+
+def test_adding_to_a_library_reads_and_cuts_only_what_is_new(
+    opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened().add([folder])
+    library, cut = opened(), list[str]()
+    assert library.search("bread flour")
+
+    def counted(text: str, by: Cut) -> list[str]:
+        cut.append(text)
+        return words_of(text, by)
+
+    monkeypatch.setattr(segment, "words", counted)
+    monkeypatch.setattr(Rows, "slots", raising)
+    monkeypatch.setattr(Rows, "texts", lambda _, hashes: {} if not hashes else raising())
+    library.add([("rice.md", b"Rice needs water.")])
+    library.set_type(library.documents()[0].id, "guide")
+    assert [text.splitlines()[-1] for text in cut] == ["Rice needs water."]
+    assert library.search("rice water")[0].passage.name == "rice.md"
+
+
+def test_a_type_changes_with_the_revision_or_not_at_all(
+    opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = opened()
+    library.add([folder])
+    before = content(library)
+    with monkeypatch.context() as patch:
+        patch.setattr("retrieval.row.Rows.set_state", raising)
+        with pytest.raises(Killed):
+            library.set_type(library.documents()[0].id, "guide")
+    assert content(opened()) == before
+
+
+def test_words_that_other_rules_cut_are_cut_anew(
+    opened: Opened, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened().add([folder])
+    old = {path for path in index_files(tmp_path) if path.name.startswith("lexical-")}
+    monkeypatch.setattr(lexical, "edition", lambda cut: f"{cut}-new")
+    library = opened()
+    assert library.search("bread flour")[0].lexical_rank == 1
+    library.add([("rice.md", b"Rice needs water.")])
+    assert not old & set(index_files(tmp_path))
+    assert opened().search("rice water")[0].passage.name == "rice.md"
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"x" + data[1:], lambda _: b""])
