@@ -26,13 +26,13 @@ SHARE = 4
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A segment, its rows that count, where their texts stand among those of the revision, and for every row how many
-    passages have that text."""
+    """A segment, where its scores begin among those of all, its rows that count, and for every row how many passages
+    have that text."""
 
     segment: Segment
+    start: int
     rows: Rows
-    at: NDArray[np.int64]
-    passages: NDArray[np.float64]
+    passages: Rows
 
 
 class Lexical:
@@ -41,19 +41,20 @@ class Lexical:
     def __init__(self, passages: Marks, segments: Iterable[Segment], cut: Cut) -> None:
         self._cut = cut
         self._count = len(passages)
-        texts, first, self._text, times = np.unique(
-            passages, return_index=True, return_inverse=True, return_counts=True
-        )
-        self._distinct = len(texts)
-        self._parts, free = list[_Part](), np.ones(len(texts), bool)
+        texts, first, text, times = np.unique(passages, return_index=True, return_inverse=True, return_counts=True)
+        self._parts, self._size = list[_Part](), 0
+        place = np.full(len(texts), -1)
         for segment in sorted(segments if len(texts) else (), key=len, reverse=True):
             at = np.searchsorted(texts[:-1], segment.texts)  # what is above the last but one can only be the last
-            mine = (texts[at] == segment.texts) & free[at]
+            mine = (texts[at] == segment.texts) & (place[at] < 0)
             if mine.any():
-                free[at[mine]] = False
-                rows = np.flatnonzero(mine).astype(np.int32)
-                self._parts.append(_Part(segment, rows, at[mine], np.where(mine, times[at], 0.0)))
-        self.missing = first[free]
+                rows = np.flatnonzero(mine)
+                place[at[mine]] = self._size + rows
+                counted = np.where(mine, times[at], 0).astype(np.int32)
+                self._parts.append(_Part(segment, self._size, rows.astype(np.int32), counted))
+                self._size += len(segment)
+        self.missing = first[place < 0]
+        self._place = place[text]
         average = sum(part.passages @ part.segment.lengths for part in self._parts) / max(self._count, 1) or 1.0
         self._norms = [(K1 * (1 - B + B * part.segment.lengths / average)).astype(np.float32) for part in self._parts]
 
@@ -74,16 +75,15 @@ class Lexical:
         places = [part.segment.postings(terms) for part in self._parts]
         often = np.zeros(len(terms))
         for part, slices in zip(self._parts, places, strict=True):
-            often += [part.passages[part.segment.rows[each]].sum() for each in slices]
+            often += [part.passages.take(part.segment.rows[each]).sum() for each in slices]
         rarity = np.log1p((self._count - often + 0.5) / (often + 0.5))
-        of_texts = np.zeros(self._distinct, np.float32)
+        made = np.zeros(self._size + 1, np.float32)  # the last one is of passages that no segment has
         for part, norm, slices in zip(self._parts, self._norms, places, strict=True):
-            made = np.zeros(len(part.segment), np.float32)
+            mine = made[part.start :]
             for each, weight in zip(slices, rarity.astype(np.float32), strict=True):
                 rows, counts = part.segment.rows[each], part.segment.counts[each].astype(np.float32)
-                made[rows] += weight * counts / (counts + norm[rows])
-            of_texts[part.at] = made[part.rows]
-        return of_texts[self._text], float(rarity.sum())
+                mine[rows] += weight * counts / (counts + norm.take(rows))
+        return made.take(self._place), float(rarity.sum())
 
     def merged(self) -> list[Segment]:
         """Few segments of the same texts: each at least ``SHARE`` times as large as the next, at least half in use."""

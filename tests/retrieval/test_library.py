@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryModelChanged, PassageUnknown
-from retrieval import Filters, Library, Progress, lexical, segment
+from retrieval import Filters, Library, Progress, lexical, segment, shelf
 from retrieval.embed import Vectors
 from retrieval.row import Rows, Slot
 from retrieval.word import Cut
@@ -379,6 +380,15 @@ def test_adding_to_a_library_reads_and_cuts_only_what_is_new(
     library.set_type(library.documents()[0].id, "guide")
     assert [text.splitlines()[-1] for text in cut] == ["Rice needs water."]
     assert library.search("rice water")[0].passage.name == "rice.md"
+
+
+def test_vectors_that_nothing_uses_are_looked_for_once_a_day(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, library, now = list[float](), opened(), time.time()
+    monkeypatch.setattr(Rows, "drop_vectors", lambda _, before: looked.append(before))
+    for later in (0.0, 60.0, 2 * shelf.SWEEP_SECONDS):
+        monkeypatch.setattr("retrieval.shelf.time.time", lambda later=later: now + later)
+        library.add([(f"{later}.md", b"Some text.")])
+    assert looked == [now - shelf.UNUSED_SECONDS, now + 2 * shelf.SWEEP_SECONDS - shelf.UNUSED_SECONDS]
 
 
 def test_a_type_changes_with_the_revision_or_not_at_all(
