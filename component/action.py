@@ -54,20 +54,37 @@ def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | No
 def draw_editor(view: View, turn: Turn) -> None:
     """The question as a draft; sending it asks again from here, and what followed stays as another version.
 
-    It stays while an answer runs: what is typed is known to the browser alone until it is sent.
+    What is typed is told with the next run, whatever that is for: it stays while an answer runs, and when its turn
+    leaves the view and comes back.
     """
-    words, busy = view.words, view.job is not None
-    with st.form(f"edit-{turn.session_id}-{turn.number}", border=True):
-        draft = st.text_area(words("turn.edit"), turn.question, key=f"draft-{turn.session_id}-{turn.number}")
+    words, key = view.words, f"draft-{turn.session_id}-{turn.branch}-{turn.number}"
+    with st.container(border=True):
+        st.text_area(words("turn.edit"), turn.question, key=key, on_change="ignore", persist_state="page")
         st.caption(words("turn.edit.about"))
         with st.container(horizontal=True):
-            icon = ":material/send:"
-            sent = st.form_submit_button(words("turn.edit.send"), type="primary", icon=icon, disabled=busy)
-            left = st.form_submit_button(words("chat.withdraw"))
-    if left or (sent and view.rephrase(turn, draft)):
-        st.session_state.pop(EDITING, None)
-    if sent or left:
-        st.rerun()
+            icon, send = ":material/send:", partial(_send, view, turn, key)
+            disabled = view.job is not None
+            st.button(
+                words("turn.edit.send"),
+                key="edit-send",
+                type="primary",
+                icon=icon,
+                shortcut="Ctrl+Enter",
+                on_click=send,
+                disabled=disabled,
+            )
+            st.button(words("chat.withdraw"), key="edit-leave", on_click=_leave, args=(key,))
+
+
+def _send(view: View, turn: Turn, key: str) -> None:
+    if view.rephrase(turn, str(st.session_state[key])):
+        _leave(key)
+
+
+def _leave(key: str) -> None:
+    """Closes the editor and forgets its draft."""
+    st.session_state.pop(EDITING, None)
+    st.session_state.pop(key, None)
 
 
 def editing(turn: Turn) -> bool:

@@ -315,7 +315,7 @@ def test_a_question_that_is_being_edited_stays_so_while_another_is_answered(
     page()
     at = page(s=filled(3))
     at.menu_button(key="more-2").set_value("edit").run()
-    draft = at.text_area[0].id  # what is typed there is known to the browser alone
+    draft = at.text_area[0].id
     say(at, "그사이에 보낸 질문")
     assert seen[-1] is not None
     assert [each.id for each in at.text_area] == [draft]
@@ -327,6 +327,27 @@ def test_a_question_that_is_being_edited_stays_so_while_another_is_answered(
     send = next(each for each in at.run().button if each.label == "보내기")
     assert not send.disabled
     assert [each.id for each in at.text_area] == [draft]
+
+
+def test_a_draft_of_an_edit_outlives_a_look_elsewhere_and_goes_with_its_cancel(serve: Serve) -> None:
+    serve()
+    page()
+    session, other = filled(60), filled(1)
+    at = page(s=session)
+    at.menu_button(key="more-60").set_value("edit").run()
+    at.text_area[0].set_value("반쯤 고친 질문")
+    at.number_input(key=f"leap-earlier-{session}").set_value(4).run()
+    assert not at.text_area
+    at.button(key=f"open-{other}").click().run()
+    at.menu_button(key="more-1").set_value("edit").run()
+    assert at.text_area[0].value == "질문 1"
+    at.button(key=f"open-{session}").click().run()
+    at.button(key="newest").click().run()
+    at.menu_button(key="more-60").set_value("edit").run()
+    assert at.text_area[0].value == "반쯤 고친 질문"
+    next(each for each in at.button if each.label == "취소").click().run()
+    at.menu_button(key="more-60").set_value("edit").run()
+    assert at.text_area[0].value == "질문 60"
 
 
 def test_another_answer_waits_until_its_question_is_no_longer_edited(serve: Serve) -> None:

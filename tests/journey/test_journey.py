@@ -108,13 +108,31 @@ def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit
     person.page.get_by_role("button", name="더 보기").click()
     person.page.get_by_text("질문 고치기").click()
     person.page.get_by_label("질문 고치기").fill("천천히 고친 질문에 답해줘")
-    person.page.get_by_role("button", name="보내기", exact=True).click()
+    person.page.locator(".st-key-edit-send button").click()
     expect(person.live).to_contain_text("도착하는", timeout=20_000)
     person.page.keyboard.press("Escape")
     expect(person.see(1)).to_contain_text("3/3")
     person.page.get_by_role("button", name="이전 버전").click()
     expect(person.answer(1)).to_contain_text("2/3")
     expect(person.page.locator(".st-key-question-1")).to_contain_text("고칠 질문을 먼저")
+
+
+def test_a_draft_of_an_edit_outlives_another_chat(visit: Visit) -> None:
+    person = visit()
+    person.ask("고치다 말 질문을 물어봅니다", 1)
+    session = re.findall(r"s=(\w+)", person.page.url)[0]
+    person.input.press("ArrowUp")
+    draft = person.page.get_by_label("질문 고치기")
+    draft.fill("반쯤 고친 질문")
+    person.page.locator(".st-key-new-chat button").click()
+    expect(draft).to_have_count(0)
+    person.page.locator(f".st-key-open-{session} button").first.click()
+    expect(draft).to_have_value("반쯤 고친 질문")
+    draft.press("End")
+    draft.press_sequentially("입니다")
+    draft.press("Control+Enter")
+    expect(person.page.locator(".st-key-question-1")).to_contain_text("반쯤 고친 질문입니다")
+    expect(person.see(1)).to_contain_text("2/2")
 
 
 def test_a_chat_forks_and_the_answer_can_be_copied(visit: Visit) -> None:
@@ -250,7 +268,7 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     keys.press("ArrowUp")
     expect(page.get_by_label("질문 고치기")).to_be_focused()
     keys.type(" 정말로")
-    press(person, page.get_by_role("button", name="보내기", exact=True))
+    press(person, page.locator(".st-key-edit-send button"))
     expect(person.answer(1)).to_contain_text("2/2", timeout=20_000)
     expect(page.locator(".st-key-question-1")).to_contain_text("키보드만으로 물어봅니다 정말로")
     press(person, person.answer(1).get_by_role("button", name="다시 답변"))

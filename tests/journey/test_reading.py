@@ -87,7 +87,7 @@ def test_another_answer_to_an_early_question_grows_in_sight(visit: Visit, app: A
     person.page.locator(".st-key-more-20 button").click()
     person.page.get_by_text("질문 고치기").first.click()
     person.page.get_by_label("질문 고치기").fill("아주 천천히 답해줘")
-    person.page.get_by_role("button", name="보내기", exact=True).click()
+    person.page.locator(".st-key-edit-send button").click()
     expect(person.live.get_by_text("도착하는")).to_be_in_viewport(timeout=20_000)
     person.page.get_by_role("button", name="중지").click()
     expect(person.see(20)).to_be_in_viewport()
