@@ -20,6 +20,7 @@ from component.header import draw_header
 from component.help import draw_help
 from component.markdown import plain
 from component.menu import open_asked
+from component.news import glance, look_out
 from component.options import draw_options
 from component.page import open_page
 from component.panel import draw_drawer, draw_panel
@@ -63,12 +64,13 @@ def main() -> None:
 
 
 def draw(view: View) -> None:
-    """Draws everything, then stays with what is under way."""
+    """Draws everything, then stays with what is under way, then looks out for what others do."""
+    drawn = glance(view)
     open_asked()
     model = draw_sidebar(view)
     draw_header(view)
     if on_documents():
-        draw_library(view, model)
+        draw_library(view, model, drawn)
         return
     left, right = st.columns([7, 3], gap="medium")
     with left:
@@ -84,9 +86,10 @@ def draw(view: View) -> None:
         watch(view, live)
     else:
         follow(view, live, panel, [model, *places], turns, adding)
+        look_out(view, drawn)
 
 
-def draw_library(view: View, model: DeltaGenerator) -> None:
+def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> None:
     """The page of the documents."""
     error = told()
     if error:
@@ -96,6 +99,7 @@ def draw_library(view: View, model: DeltaGenerator) -> None:
     announce(view.words, view.session_id, view.job, None)
     if not draw_window(view):
         follow_documents(view, adding, [model])
+        look_out(view, drawn)
 
 
 def draw_window(view: View) -> bool:

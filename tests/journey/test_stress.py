@@ -118,6 +118,21 @@ COMPOSING = """(input) => input.dispatchEvent(new KeyboardEvent("keydown", {
 }))"""
 
 
+def test_an_idle_tab_shows_what_another_one_does_and_keeps_what_is_typed(visit: Visit) -> None:
+    asking = visit()
+    asking.ask("두 탭에서 볼 첫 질문", 1)
+    idle = visit(path=f"/?s={session_of(asking)}")
+    idle.see(1)
+    idle.input.fill("아직 보내지 않은 글")
+    asking.ask("다른 탭에서 한 질문", 2)
+    expect(idle.answer(2)).to_contain_text("다른 탭에서 한 질문", timeout=20_000)
+    expect(idle.input).to_have_value("아직 보내지 않은 글")
+    asking.page.locator(".st-key-new-chat button").click()
+    asking.ask("다른 대화의 질문", 1)
+    expect(idle.page.locator(".st-key-sessions")).to_contain_text("다른 대화의 질문", timeout=20_000)
+    expect(idle.input).to_have_value("아직 보내지 않은 글")
+
+
 def test_esc_in_the_search_or_while_letters_are_composed_stops_no_answer(visit: Visit) -> None:
     person = visit()
     slow(person, how="아주 천천히")
