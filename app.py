@@ -32,6 +32,7 @@ from component.tour import draw_tour
 from component.trash import draw_trash
 from component.version import draw_versions
 from component.view import View, current, on_documents, told, words
+from door.policy import MIDDLEWARE
 from errors import GieokError
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
@@ -111,4 +112,7 @@ def draw_window(view: View) -> bool:
     return window.opened() is not None
 
 
-main()
+if __name__ == "__main__":
+    main()
+else:  # imported by ``streamlit run``, which finds the server's application by this assignment
+    app = st.App(__file__, middleware=MIDDLEWARE)

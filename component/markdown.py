@@ -1,7 +1,7 @@
 """Text for the screen: model Markdown that renders as meant, and everything else as harmless plain text.
 
 CommonMark leaves ``**압축률(0.3)**은`` as raw asterisks (its flanking rule) and reads ``10~20, 30~40`` as struck out;
-pictures in Markdown would be fetched from wherever they point (facts: ui.md §1.7).
+a picture becomes a link here (facts: ui.md §1.7), and ``door.policy`` keeps the browser from fetching any.
 """
 
 from __future__ import annotations

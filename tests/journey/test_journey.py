@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journey.application import REPEATED, Person
 from tests.journey.conftest import Visit
+from tests.stub.reply import said
 
 pytestmark = pytest.mark.browser
 
@@ -338,6 +339,33 @@ def test_hostile_text_is_harmless(visit: Visit, text: str) -> None:
     assert [url for url in asked if not url.removeprefix("blob:").startswith(person.app.url)] == []
     size = person.page.evaluate(MEASURE)
     assert size["width"] <= 0
+
+
+FETCHED = """![x]({url}/a.png) ![y]
+
+[y]: {url}/b.png
+
+![a[b]]({url}/c.png) ![a
+b]({url}/d.png) ` ![x]({url}/e.png) `` and ![a\\]b]({url}/f.png)
+
+$$
+```
+$$
+![x]({url}/g.png)
+"""
+
+
+def test_no_picture_of_an_answer_is_fetched_from_outside(visit: Visit) -> None:
+    person = visit()
+    assert person.app.upstream is not None
+    outside = person.app.upstream
+    outside.add(said(FETCHED.format(url=outside.url)))
+    person.ask("그림을 보여 줘", 1)
+    expect(person.answer(1).locator("img").first).to_be_attached()  # what the Markdown's rewriting misses
+    person.page.reload()
+    person.see(1)
+    expect(person.answer(1).locator("img").first).to_be_attached()
+    assert [each.path for each in outside.others if each.path.endswith(".png")] == []
 
 
 def test_a_message_of_100_kilobytes_is_folded(visit: Visit) -> None:
