@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -87,13 +88,12 @@ def build(
     go to the model beside the messages, the forms of its tools; they count as the system's part.
     Raises ``ContextTooLong`` when the current turn alone does not fit.
     """
-    groups = [group for group in split(messages, turn) if group.number > covered(records)]
-    current, recent = groups[-1], groups[:-1]
-    draft = _Draft(list(records), recent, current, language, system, count, changing, beside)
-    cut = _fit(draft, limits.prompt)
+    last = covered(records)
+    *recent, current = (group for group in split(messages, turn) if group.number > last)
+    draft = _Draft(records, recent, current, language, system, count, changing, beside)
+    draft, cut = _fit(draft, limits.prompt)
     given: dict[str, str] = {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
-    made = draft.messages()
-    return Prompt(made, _report(draft, turn, limits, exact, history_tokens, cut, digest(made)), given)
+    return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, cut), given)
 
 
 def block(changing: Sequence[Changing], language: str) -> str:
@@ -102,12 +102,12 @@ def block(changing: Sequence[Changing], language: str) -> str:
     return render("volatile", language, block=text) if text else ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Draft:
     """A prompt while it is made to fit."""
 
-    records: list[SummaryRecord]
-    recent: list[TurnMessages]
+    records: Sequence[SummaryRecord]
+    recent: Sequence[TurnMessages]
     current: TurnMessages
     language: str
     system: str
@@ -115,11 +115,19 @@ class _Draft:
     changing: Sequence[Changing]
     beside: int = 0
 
+    @cached_property
     def summaries(self) -> str:
         return summed(self.records, self.language)
 
+    @cached_property
+    def first(self) -> tuple[int, int]:
+        """Tokens of the system prompt with what is beside the messages, and of the summaries, which it is joined to."""
+        system = self.count(self.system) + _MESSAGE_TOKENS + self.beside
+        return system, self.count(self.summaries) if self.summaries else 0
+
+    @cached_property
     def messages(self) -> list[AnyMessage]:
-        first = "\n\n".join(text for text in (self.system, self.summaries()) if text)
+        first = _joined((self.system, self.summaries))
         raw = [
             given(message, self.lasting(turn.number)) if at == 0 else given(past(message))
             for turn in self.recent
@@ -148,7 +156,7 @@ class _Draft:
         return sum(message_tokens(past(message), self.count) for turn in turns for message in turn.messages)
 
     def tokens(self) -> int:
-        return self.beside + sum(message_tokens(message, self.count) for message in self.messages())
+        return sum(self.first) + sum(message_tokens(message, self.count) for message in self.messages[1:])
 
 
 def summed(records: Sequence[SummaryRecord], language: str) -> str:
@@ -232,44 +240,44 @@ def raw_tokens(messages: Sequence[AnyMessage], count: Callable[[str], int]) -> i
     return sum(message_tokens(message, count) for message in messages if not unanswered(message))
 
 
-def _fit(draft: _Draft, limit: int) -> list[LeftOut]:
-    """Leaves out the oldest raw turns, then the oldest summaries, until the prompt fits the model."""
+def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
+    """The draft without the oldest raw turns, then the oldest summaries, that do not fit the model; and those."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
     while tokens > limit and draft.recent:
-        turn = draft.recent.pop(0)
+        turn, *recent = draft.recent
         size = draft.size([turn])
         cut.append(LeftOut(str(turn.number), "context_full", size))
-        tokens -= size
+        draft, tokens = replace(draft, recent=recent), tokens - size
     while tokens > limit and draft.records:
-        record = draft.records.pop(0)
+        record, *records = draft.records
         cut.append(LeftOut(_range(record["turns"]), "context_full"))
+        draft = replace(draft, records=records)
         tokens = draft.tokens()
     if tokens > limit:
         raise ContextTooLong(tokens=tokens, limit=limit)
-    return cut
+    return draft, cut
 
 
 def _report(
-    draft: _Draft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[LeftOut], whole: str
+    draft: _Draft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[LeftOut]
 ) -> ContextReport:
     count = draft.count
     question, *rest = draft.current.messages
-    summaries, recent = draft.summaries(), draft.size(draft.recent)
+    (system, summaries), recent = draft.first, draft.size(draft.recent)
     parts = [
-        Part("system", count(draft.system) + _MESSAGE_TOKENS + draft.beside, limits.system, mark=mark(draft.system)),
-        Part("summaries", count(summaries) if summaries else 0, limits.summaries, *_summed(draft.records)),
+        Part("system", system, limits.system, mark=mark(draft.system)),
+        Part("summaries", summaries, limits.summaries, *_summed(draft.records)),
         Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
         *(_changing(each, count) for each in draft.changing if each.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),
         *_current(rest, count, limits),
     ]
     total = sum(part.tokens for part in parts)
-    before = sum(part.tokens for part in parts if part.name == "summaries") + recent
-    full = total - before + max(history_tokens, recent)
+    full = total - summaries - recent + max(history_tokens, recent)
     dropped = [each for part in draft.changing for each in part.left_out]
     left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
-    return ContextReport(turn, tuple(parts), left_out, total, full, exact, whole)
+    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages))
 
 
 def _changing(part: Changing, count: Callable[[str], int]) -> Part:

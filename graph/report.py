@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 PartName = Literal[
@@ -76,9 +76,11 @@ class ContextReport:
 
     def plain(self) -> dict[str, Any]:
         """The report as plain data for storage and doors."""
-        plain = asdict(self)
-        for part in plain["parts"]:
-            for name in ("mark", "text"):
-                if not part[name]:
-                    del part[name]
-        return plain
+        parts, left_out = map(_plain, self.parts), map(_plain, self.left_out)
+        bare = ({name: each[name] for name in each if each[name] or name not in ("mark", "text")} for each in parts)
+        return {**_plain(self), "parts": tuple(bare), "left_out": tuple(left_out)}
+
+
+def _plain(row: Part | LeftOut | ContextReport) -> dict[str, Any]:
+    """Its fields as they are: ``dataclasses.asdict`` would copy every letter of them."""
+    return {name: getattr(row, name) for name in row.__slots__}

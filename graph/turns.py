@@ -75,8 +75,8 @@ def turn_number(state: ChatState) -> int:
 
 
 def covered(records: Sequence[SummaryRecord]) -> int:
-    """The last turn that a summary covers, 0 when there is none."""
-    return max((record["turns"][-1] for record in records), default=0)
+    """The last turn that a summary covers, 0 when there is none; ``records``: oldest first."""
+    return records[-1]["turns"][-1] if records else 0
 
 
 def due_chunks(turn_count: int, records: Sequence[SummaryRecord]) -> Iterator[list[int]]:
