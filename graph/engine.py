@@ -58,7 +58,9 @@ class Engine:
 
     def state(self, session_id: str) -> ChatState:
         """The session's state; empty before its first turn."""
-        return cast(ChatState, self.snapshot(session_id).values)
+        with translated("the checkpoints"):
+            found = self.checkpoints.saver.get(config(session_id))
+        return cast(ChatState, found["channel_values"] if found else {})
 
 
 def config(session_id: str) -> RunnableConfig:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -57,7 +58,7 @@ def _sqlite(path: Path) -> Checkpoints:
             connection.execute(
                 "PRAGMA synchronous=NORMAL"
             )  # survives kill -9; after a power cut the record rebuilds it
-            saver = SqliteSaver(connection, serde=_serializer())
+            saver = _Steps(connection, serde=_serializer())
             saver.setup()
 
     def prune(thread_id: str) -> None:
@@ -66,6 +67,25 @@ def _sqlite(path: Path) -> Checkpoints:
                 connection.execute(_OLDER.format(table=table), (thread_id, thread_id))
 
     return Checkpoints(saver, prune, connection.close)
+
+
+class _Steps(SqliteSaver):
+    """Of a run its checkpoints between two nodes, which is all that a graph needs whose nodes run one by one.
+
+    LangGraph also saves the input before its first step, and beside each checkpoint what the nodes of the step have
+    written so far, for those that need not run again beside one that failed. Here the record has the question, and
+    the checkpoint follows on the node at once: a process that ends in between begins the turn, or the node, anew.
+    """
+
+    def put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions
+    ) -> RunnableConfig:
+        return config if metadata["source"] == "input" else super().put(config, checkpoint, metadata, versions)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        pass
 
 
 def _postgres(url: str) -> Checkpoints:

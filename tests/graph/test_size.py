@@ -6,11 +6,13 @@ import os
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import ormsgpack
 import pytest
+from langchain_core.tools import tool
 
 from graph.agent import Agent
 from graph.context import over_budget
@@ -21,7 +23,7 @@ from model.token import estimate
 from settings import Settings
 from store.checkpoint import open_checkpoints
 from tests.graph.conftest import OpenAgent
-from tests.graph.talk import answer, only, prompts, question, raw, say, summarised, talk, topic
+from tests.graph.talk import answer, answering, calling, only, prompts, question, raw, say, summarised, talk, topic
 from tests.graph.test_conversation import NewSession
 from tests.graph.test_turns import record
 
@@ -66,6 +68,23 @@ def _check_retired(bot: Agent, session: str, first_kept: int) -> None:
     assert {row.status for row in ledger if row.turns[0] < first_kept} == {"retired"}
     assert {row.status for row in ledger if row.turns[0] >= first_kept} == {"active"}
     assert all(row.record is not None for row in ledger)
+
+
+def test_checkpoints_are_written_only_between_two_nodes(agent: OpenAgent, session: NewSession) -> None:
+    """None of the input, which the record has, and no writes beside them, which nodes side by side would need."""
+    found: list[tuple[int, int]] = []
+
+    @tool
+    def peek() -> str:
+        """Looks."""
+        found.append((rows(bot, "checkpoints"), rows(bot, "writes")))
+        return "seen"
+
+    bot = replace(agent([calling("peek"), answering] * 2), tools=[peek])
+    own = session(bot)
+    talk(bot, own, [1, 2])
+    assert found == [(2, 0), (3, 0)]  # after the start and the call; turn 2 has the last one of turn 1 beside them
+    assert (rows(bot, "checkpoints"), rows(bot, "writes")) == (1, 0)
 
 
 def test_the_last_checkpoint_does_not_grow(agent: OpenAgent, session: NewSession) -> None:
