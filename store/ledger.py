@@ -32,6 +32,7 @@ _STALE = update(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active", "f
 _READY = (
     select(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active"))).order_by(_TABLE.c.version.desc()).limit(1)
 )
+_TAKEN = update(_TABLE).where(_TABLE.c.id == bindparam("taken")).values(status="active")
 
 
 class Ledger:
@@ -113,10 +114,15 @@ class Ledger:
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
         """The summary made ahead for exactly these turns at this rate, or None."""
         with self._transaction() as connection:
-            branch = branch_at(path_of(connection, session_id), turns[-1])
-            row = connection.execute(_READY, _place(session_id, branch, turns[0])).one_or_none()
-        found = _summary(row) if row is not None else None
-        return found if found and found.turns == turns and abs(found.rate - rate) < 1e-9 else None
+            return _ready(connection, session_id, turns, rate)
+
+    def take(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
+        """What is ``ready``, which from now on is in the context."""
+        with self._transaction() as connection:
+            found = _ready(connection, session_id, turns, rate)
+            if found is not None:
+                connection.execute(_TAKEN, {"taken": found.id})
+        return found
 
     def on_path(self, session_id: str, last_turn: int) -> list[Summary]:
         """The summaries that count, of turns up to ``last_turn``, oldest first: what a state is made from."""
@@ -173,6 +179,13 @@ def path_of(connection: Connection, session_id: str) -> Path:
     """The session's path; the trunk for a session that is not known here."""
     stored = connection.execute(_PATH, {"session": session_id}).scalar_one_or_none()
     return plain(stored) if stored else TRUNK
+
+
+def _ready(connection: Connection, session_id: str, turns: list[int], rate: float) -> Summary | None:
+    branch = branch_at(path_of(connection, session_id), turns[-1])
+    row = connection.execute(_READY, _place(session_id, branch, turns[0])).one_or_none()
+    found = _summary(row) if row is not None else None
+    return found if found and found.turns == turns and abs(found.rate - rate) < 1e-9 else None
 
 
 def _here(connection: Connection, session_id: str) -> tuple[Any, ...]:

@@ -22,8 +22,6 @@ from graph.state import ChatState, SummaryRecord
 from graph.summary import make
 from graph.turns import due_chunks, turn_number
 from model.stream import Stopped
-from store import Summary
-from store.ledger import Ledger
 
 MOST_DUE = 8
 """Chunks that one turn looks after; an imported conversation has more, and they are made in the background."""
@@ -66,18 +64,13 @@ def leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryReco
 def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) -> SummaryRecord | None:
     turn = context(runtime)
     session_id, rate = state.get("session_id", ""), state.get("compression_rate", turn.settings.compression_rate)
-    found = turn.ledger.ready(session_id, chunk, rate) if turn.ledger else None
+    found = turn.ledger.take(session_id, chunk, rate) if turn.ledger else None
     if found is None:
         emit(runtime, SummaryStarted(tuple(chunk)))
         if turn.finish_ahead(chunk, rate, turn.stop) and turn.ledger:
-            found = turn.ledger.ready(session_id, chunk, rate)
-    if found is not None and turn.ledger:
-        return _take(found, turn.ledger, runtime)
-    return _make(chunk, state, session_id, rate, runtime)
-
-
-def _take(found: Summary, ledger: Ledger, runtime: Runtime[TurnContext]) -> SummaryRecord | None:
-    ledger.set_status([found.id], "active")
+            found = turn.ledger.take(session_id, chunk, rate)
+    if found is None:
+        return _make(chunk, state, session_id, rate, runtime)
     record = cast(SummaryRecord, found.record)
     emit(runtime, SummaryMade(tuple(found.turns), record, found.ahead, found.seconds, tuple(found.lost)))
     return record

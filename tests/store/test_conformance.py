@@ -230,6 +230,18 @@ def test_versions_and_failures_in_the_ledger(bot: Agent) -> None:
         ledger.add("nobody", chunk, 0.3, "ready")
 
 
+def test_a_summary_that_is_taken_is_in_the_context(bot: Agent) -> None:
+    ledger, own = bot.store.ledger, bot.store.create_session("ko", 0.3).id
+    made = ledger.add(own, [1, 2, 3], 0.3, "ready", record={"summary": "하나"})
+    other = ledger.add(own, [4, 5, 6], 0.3, "ready", record={"summary": "둘"})
+    assert ledger.take(own, [1, 2, 3], 0.5) is None
+    assert ledger.take(own, [7, 8, 9], 0.3) is None
+    taken = ledger.take(own, [1, 2, 3], 0.3)
+    assert taken is not None
+    assert (taken.id, taken.record) == (made, {"summary": "하나"})
+    assert [(each.id, each.status) for each in ledger.summaries(own)] == [(made, "active"), (other, "ready")]
+
+
 @effort(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=()), max_size=40))
 def test_any_text_comes_back_as_it_went_in(bot: Agent, text: str) -> None:
