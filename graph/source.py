@@ -94,8 +94,12 @@ class Source:
 
     def _speaks(self, position: int) -> bool:
         """Whether the message at this place of the joined text is no tool's."""
-        ends = list(accumulate(len(message.text) + 1 for message in self.messages))
-        return not isinstance(self.messages[bisect(ends, position)], ToolMessage)
+        return not isinstance(self.messages[bisect(self._ends, position)], ToolMessage)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where each message ends in the joined text."""
+        return list(accumulate(len(message.text) + 1 for message in self.messages))
 
     @cached_property
     def spoken(self) -> str:

@@ -162,13 +162,13 @@ def _find(text: str, *, loose: bool) -> Iterator[Fact]:
     """All finds; what an earlier kind took is blanked for the later ones."""
     left = _narrow(text)
     for kind, finder in _finders(loose):
-        letters, last = list(left), 0
+        pieces, last = list[str](), 0
         for start, end, value in sorted(finder(left), key=lambda each: (each[0], -each[1])):
             if start >= last:
                 yield Fact(kind, text[start:end].strip(), start, end, value)
-                letters[start:end] = "\x1f" * (end - start)
+                pieces += left[last:start], "\x1f" * (end - start)
                 last = end
-        left = "".join(letters)
+        left = "".join((*pieces, left[last:]))
 
 
 def _narrow(text: str) -> str:

@@ -29,7 +29,7 @@ _AFTERNOON = frozenset(["오후", "저녁", "밤", "낮", "pm", "p.m", "p.m."])
 _MORNING = frozenset(["오전", "아침", "새벽", "am", "a.m", "a.m."])
 
 _DATE = re.compile(
-    r"(?=[\dJFMASONDjfmasond])(?:"  # few characters can begin a date: the rest are passed over quickly
+    r"(?=\d|\b[JFMASONDjfmasond])(?:"  # few characters can begin a date: the rest are passed over quickly
     r"(?<![\d.])(?P<y1>(?:19|20)\d\d)\s?[-./]\s?(?P<m1>\d{1,2})\s?[-./]\s?(?P<d1>\d{1,2})(?![\d])\.?"
     r"|(?:(?P<y2>(?:19|20)\d\d)년\s?)?(?<!\d)(?P<m2>\d{1,2})월\s?(?P<d2>\d{1,2})일"
     r"|(?P<y3>(?:19|20)\d\d)년\s?(?P<m3>\d{1,2})월"
@@ -43,7 +43,8 @@ _DATE = re.compile(
 )
 _SHORT = re.compile(r"(?<![\d.-])(?P<m>1[0-2]|0?[1-9])[-.](?P<d>3[01]|[12]\d|0?[1-9])(?![\d-])")
 _WEEKDAY = re.compile(
-    rf"(?P<ko>[{_KOREAN_DAYS}])요일|\((?P<short>[{_KOREAN_DAYS}])\)|\b(?P<en>(?i:{'|'.join(_DAYS)}))s?\b"
+    rf"(?=[{_KOREAN_DAYS}(]|\b[MTWFSmtwfs])(?:"
+    rf"(?P<ko>[{_KOREAN_DAYS}])요일|\((?P<short>[{_KOREAN_DAYS}])\)|\b(?P<en>(?i:{'|'.join(_DAYS)}))s?\b)"
 )
 _HALF = r"(?P<half{0}>오전|오후|아침|저녁|밤|낮|새벽)\s?"
 _MERIDIEM = r"\s?(?P<pm{0}>(?i:[ap]\.m\.?|[ap]m))(?![A-Za-z])"
