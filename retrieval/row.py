@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select, update
 
 from errors import PassageUnknown
 from retrieval.document import DocType, Document, Passage, Section
@@ -21,7 +21,7 @@ from text.language import detect
 
 _MANY = 500
 """Values in one «in» list."""
-_ANY = select(table.passage.c.id).limit(1)
+_ANY = select(exists(select(table.passage.c.id)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Rows:
     def any(self) -> bool:
         """Whether there is any passage; as quick for a million as for one."""
         with self._store.transaction() as connection:
-            return connection.execute(_ANY).first() is not None
+            return bool(connection.execute(_ANY).scalar())
 
     def texts(self, hashes: Sequence[str] | None = None) -> dict[str, str]:
         """The embedded text of every passage by its hash, or of those of these hashes."""
