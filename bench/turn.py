@@ -1,8 +1,9 @@
 """Engine cost per turn without the model: CPU and database bytes as a conversation grows.
 
-A scripted model answers at once and in one piece (600 characters, a tool call each fourth turn). ``cpu_ms``: process
-CPU of a turn with its side work, the median of seven turns up to N. ``bytes``: growth of all database files per turn,
-write-ahead logs folded in, over the 40 turns up to N (10 at turn 10).
+A scripted model answers at once and in one piece (600 characters, a tool call each fourth turn), with a usage of fixed
+numbers: counting the tokens of a prompt is the work of a model's server. ``cpu_ms``: CPU of the process for one turn
+with its side work, in all threads, those that run the scripted model too; the median of seven turns up to N.
+``bytes``: growth of all database files per turn, write-ahead logs folded in, over the 40 turns up to N (10 at turn 10).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
 
 from graph.agent import Agent, open_agent
 from graph.event import Done
@@ -26,6 +28,7 @@ from settings import load
 MARKS = (10, 50, 100, 1000)
 WARMING = 8
 _SENTENCE = "The delivery of order 48213 to Mapo costs 3,500 won and arrives on Friday. "
+_USAGE = UsageMetadata(input_tokens=1000, output_tokens=100, total_tokens=1100)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,8 +95,9 @@ def answers(every: int = 4) -> scripted.Script:
     def answer(messages: Sequence[BaseMessage]) -> AIMessage:
         if not isinstance(messages[-1], ToolMessage) and next(numbers) % every == 0:
             arguments = {"expression": "3500*12"}
-            return AIMessage("", tool_calls=[{"name": "calculate", "args": arguments, "id": "call"}])
-        return AIMessage((_SENTENCE * 8)[:600])
+            call = ToolCall(name="calculate", args=arguments, id="call")
+            return AIMessage("", tool_calls=[call], usage_metadata=_USAGE)
+        return AIMessage((_SENTENCE * 8)[:600], usage_metadata=_USAGE)
 
     return answer
 
@@ -103,9 +107,9 @@ def whole(script: scripted.Script) -> scripted.ScriptedModel:
     return scripted.ScriptedModel(script, piece=r"(?s).+")
 
 
-def summary(messages: Sequence[BaseMessage]) -> str:
+def summary(messages: Sequence[BaseMessage]) -> AIMessage:
     """A summary of about 300 characters that keeps the facts of the scripted answers."""
-    return (_SENTENCE * 4).strip()
+    return AIMessage((_SENTENCE * 4).strip(), usage_metadata=_USAGE)
 
 
 def bytes_on_disk(folder: Path) -> int:

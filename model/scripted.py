@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -153,14 +153,18 @@ def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk
         tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
         for index, call in enumerate(answer.tool_calls)
     ]
-    prompt, said = sum(count(each.text) for each in messages), count(answer.text) + sum(count(str(c)) for c in calls)
-    counted = UsageMetadata(input_tokens=prompt, output_tokens=said, total_tokens=prompt + said)
     return ChatGenerationChunk(
         message=AIMessageChunk(
             content="",
             tool_call_chunks=calls,
-            usage_metadata=answer.usage_metadata or counted,
+            usage_metadata=answer.usage_metadata or _usage(answer, calls, messages),
             chunk_position="last",
         ),
         generation_info={"finish_reason": "tool_calls" if calls else "stop", "model_name": "scripted"},
     )
+
+
+def _usage(answer: AIMessage, calls: Sequence[ToolCallChunk], messages: list[BaseMessage]) -> UsageMetadata:
+    """What a server would have counted."""
+    prompt, said = sum(count(each.text) for each in messages), count(answer.text) + sum(count(str(c)) for c in calls)
+    return UsageMetadata(input_tokens=prompt, output_tokens=said, total_tokens=prompt + said)
