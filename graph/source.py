@@ -14,6 +14,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, Too
 import prompt
 from errors import SummaryRejected
 from graph.state import SummaryRecord
+from memory import change
 from text import fact, note, pack
 from text.clean import clean
 from text.language import Language, detect
@@ -84,9 +85,20 @@ class Source:
 
     @cached_property
     def wanted(self) -> tuple[pack.Wanted, ...]:
-        """The facts by what they matter: who and which more than how much, and half as much what only a tool said."""
-        weights = ((1.5 if each.kind in UNIQUE else 1.0) * (1.0 if self._said(each) else 0.5) for each in self.facts)
-        return tuple(map(pack.Wanted, self.facts, weights))
+        """The facts by what they matter."""
+        return tuple(pack.Wanted(each, self._weight(each)) for each in self.facts)
+
+    def _weight(self, found: fact.Fact) -> float:
+        """Who and which more than how much; twice what the user says has changed, for an earlier summary may tell the
+        old value; half what only a tool said."""
+        unique = 1.5 if found.kind in UNIQUE else 1.0
+        changed = 2.0 if any(fact.holds(each.text, found) for each in self._news) else 1.0
+        return unique * changed * (1.0 if self._said(found) else 0.5)
+
+    @cached_property
+    def _news(self) -> list[fact.Fact]:
+        asked = (message.text for message in self.messages if isinstance(message, HumanMessage))
+        return [each for text in asked for each in change.news(clean(text))]
 
     def _said(self, found: fact.Fact) -> bool:
         """Whether the user or the assistant said this: it stands first in a message of theirs, or again in one."""

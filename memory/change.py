@@ -91,6 +91,12 @@ def tells(text: str, value: str) -> bool:
     return any(_same(each.text, value) for each in fact.facts(text)) or bool(_whole(value).search(text))
 
 
+def news(text: str) -> list[fact.Fact]:
+    """Values that are told as new ones: of the sentences that say that something changed, all but what was before."""
+    told = [each for each in statements(text) if _CUE.search(each) and not _VETO.search(each)]
+    return [each for line in told for each in fact.facts(line) if not _is_old(line, each)]
+
+
 def statements(text: str) -> list[str]:
     """The sentences of a text that state something."""
     return [each for each in sentence.split(text) if not each.rstrip().endswith(("?", "？"))]

@@ -28,10 +28,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Lengths in characters: what is aimed at, and what must not be passed."""
+    """Lengths in characters: what is aimed at, what must not be passed, and what facts that are still lost may take."""
 
     target: int
     most: int
+    full: int
 
     @property
     def least(self) -> int:
@@ -40,9 +41,11 @@ class Room:
 
 
 def room(original: int, rate: float) -> Room:
-    """The room of a summary: 1.1 × target, a clause's worth for tiny ones, never more than the original."""
+    """The room of a summary: 1.1 × target (1.25 × for facts), a clause for tiny ones, at most the original."""
     target = int(original * rate)
-    return Room(target, min(original, max(int(target * 1.1), target + 12 if target <= 60 else 0)))
+    tiny = target + 12 if target <= 60 else 0
+    most, full = (min(original, max(int(target * share), tiny)) for share in (1.1, 1.25))
+    return Room(target, most, full)
 
 
 def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
@@ -54,11 +57,12 @@ def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
     choice = _Choice(wanted, space)
     choice.begin(note for note in notes if note.origin == MODEL)
     candidates = _salient(notes)
-    choice.fill(candidates, facts_only=True)
+    choice.fill(candidates, space.most)
     if len(choice.notes) <= _SWAPPED:
         choice.swap(candidates)
     choice.prune()
-    choice.fill(candidates, facts_only=False)
+    choice.fill(candidates, space.full)
+    choice.lengthen(candidates)
     return choice.text
 
 
@@ -82,19 +86,35 @@ class _Choice:
         while self.notes and len(self.text) > self._space.most:
             self.notes.remove(min(self.notes, key=self._worth))
 
-    def fill(self, candidates: Sequence[Note], *, facts_only: bool) -> None:
-        """Add what brings the most missing facts for its length; without ``facts_only`` also what merely fits."""
-        left = [note for note in candidates if not facts_only or self._facts(note)]
-        while left and (facts_only or len(self.text) < self._space.least):
-            missing, text = self._missing(), self.text
-            left = [note for note in left if self._usable(note, missing, text, facts_only)]
+    def fill(self, candidates: Sequence[Note], most: int) -> None:
+        """Add what brings the most missing facts for its length, up to ``most`` characters."""
+        left = list(candidates)
+        while missing := self._missing():
+            left = [note for note in left if self._facts(note) & missing and self._fits(note, most)]
             if not left:
                 return
-            best = max(left, key=lambda note: self._gain(note, missing, text))
-            left.remove(best)
-            self.notes.append(best)
-            if len(self.text) > self._space.most:  # another speaker's label was one too many
-                self.notes.remove(best)
+            self._add_best(left, most)
+
+    def lengthen(self, candidates: Sequence[Note]) -> None:
+        """Add what is new and fits, until the summary is about as long as it is meant to be."""
+        left, most = list(candidates), self._space.most
+        while len(self.text) < self._space.least:
+            left = [note for note in left if self._fits(note, most) and not self._repeats(note)]
+            if not left:
+                return
+            self._add_best(left, most)
+
+    def _add_best(self, left: list[Note], most: int) -> None:
+        """Move the best of these notes to the chosen ones, or drop it if another speaker's label is one too many."""
+        missing, text = self._missing(), self.text
+        best = max(left, key=lambda note: self._gain(note, missing, text))
+        left.remove(best)
+        self.notes.append(best)
+        if len(self.text) > most:
+            self.notes.remove(best)
+
+    def _fits(self, note: Note, most: int) -> bool:
+        return len(self.text) + len(note.text) + 2 <= most
 
     def swap(self, candidates: Sequence[Note]) -> None:
         """Exchange notes that hold little for ones with missing facts of more weight, while that gains anything."""
@@ -113,7 +133,7 @@ class _Choice:
         self.notes = [each for each in self.notes if not (self._facts(each) and self._facts(each) <= held)] + [note]
         while len(self.text) > self._space.most and len(self.notes) > 1:
             self.notes.remove(min((each for each in self.notes if each is not note), key=self._worth))
-        self.fill(candidates, facts_only=True)
+        self.fill(candidates, self._space.most)
         if len(self.text) > self._space.most or self._weigh(self._missing()) > missing - 0.25:
             self.notes = before
 
@@ -144,11 +164,6 @@ class _Choice:
         alone = self._facts(note).difference(*(self._facts(each) for each in others))
         new = 1 - shared(note.text, join(others))
         return self._weigh(alone) / (len(note.text) + 1), new * len(note.text)
-
-    def _usable(self, note: Note, missing: frozenset[int], text: str, facts_only: bool) -> bool:
-        if len(text) + len(note.text) + 2 > self._space.most:
-            return False
-        return bool(self._facts(note) & missing) or not (facts_only or self._repeats(note))
 
     def _repeats(self, note: Note) -> bool:
         """Whether a chosen note says the same: two rows of a list look alike and hold other facts."""

@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCal
 
 from errors import ModelUnreachable, RequestRejected, SummaryRejected
 from graph import draft
+from graph.source import Source
 from graph.summary import Made, make, written
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel, models
@@ -167,6 +168,18 @@ def test_as_a_last_resort_the_original_speaks_for_itself() -> None:
     made = run(FACTS, scripted('["김민수 과장이 3월 5일에 온다"]', '["모름"]', constrained=True)[0])
     assert "120만 원" in made.record["summary"]
     assert made.lost == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [("여행 예산이 150만 원으로 늘었어.", "150만"), ("The fee went up from $120 to $150.", "$150")],
+)
+def test_a_value_that_replaces_another_is_wanted_twice_as_much(said: str, new: str) -> None:
+    source = Source(tuple(turns((f"{said} 렌터카는 68,000원.", "네."))), (1, 2, 3), 0.3, "ko")
+    weights = {each.fact.text: each.weight for each in source.wanted}
+    doubled = [text for text, weight in weights.items() if weight == 2.0]
+    assert len(doubled) == 1
+    assert new in doubled[0]
 
 
 def test_a_note_with_an_invented_number_is_dropped() -> None:
