@@ -105,6 +105,7 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
         exact=chosen.exact,
         limits=Limits(chosen.context_size - ANSWER_TOKENS),
         changing=(Changing("time", now_text(language)),),
+        inline=chosen.decide is not None,
     )
     return built.messages
 

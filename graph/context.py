@@ -81,16 +81,20 @@ def build(
     changing: Sequence[Changing] = (),
     history_tokens: int = 0,
     beside: int = 0,
+    inline: bool = False,
 ) -> Prompt:
     """The prompt of turn ``turn`` from the state's messages and summary records.
 
     ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``beside``: tokens that
-    go to the model beside the messages, the forms of its tools; they count as the system's part.
+    go to the model beside the messages, the forms of its tools; they count as the system's part. ``inline``: what tools
+    said stands before the question it was asked for, and their calls nowhere: a model that does not call tools itself
+    would take a call in its history for an answer to imitate.
     Raises ``ContextTooLong`` when the current turn alone does not fit.
     """
     last = covered(records)
-    *recent, current = (group for group in split(messages, turn) if group.number > last)
-    draft = _Draft(records, recent, current, language, system, count, changing, beside)
+    groups = (group for group in split(messages, turn) if group.number > last)
+    *recent, current = map(_without_calls, groups) if inline else groups
+    draft = _Draft(records, recent, current, language, system, count, changing, beside, inline)
     draft, cut = _fit(draft, limits.prompt)
     given: dict[str, str] = {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
     return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, cut), given)
@@ -114,6 +118,7 @@ class _Draft:
     count: Callable[[str], int]
     changing: Sequence[Changing]
     beside: int = 0
+    inline: bool = False
 
     @cached_property
     def summaries(self) -> str:
@@ -128,15 +133,20 @@ class _Draft:
     @cached_property
     def messages(self) -> list[AnyMessage]:
         first = _joined((self.system, self.summaries))
-        raw = [
-            given(message, self.lasting(turn.number)) if at == 0 else given(past(message))
-            for turn in self.recent
-            for at, message in enumerate(turn.messages)
-        ]
-        question, *rest = self.current.messages
-        new = [part.text for part in self.lasting(self.current.number)]
-        text = _joined([*new, block(self.changing, self.language), str(question.text)])
-        return [SystemMessage(first), *raw, HumanMessage(text), *(given(message) for message in rest)]
+        raw = [message for turn in self.recent for message in self._turn(turn, [past(each) for each in turn.messages])]
+        changes = block(self.changing, self.language)
+        return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
+
+    def _turn(self, turn: TurnMessages, messages: Sequence[AnyMessage], changes: str | None = None) -> list[AnyMessage]:
+        """A turn as the model gets it: before its question the lasting parts, inline what tools said, and what changes
+        (the block that was frozen with it, unless another one is given)."""
+        question, *rest = messages
+        said = [each for each in rest if self.inline and isinstance(each, ToolMessage)]
+        told = (_told(each, self.language) for each in said)
+        frozen = str(question.additional_kwargs.get("block", "")) if changes is None else changes
+        lasting = (part.text for part in self.lasting(turn.number))
+        text = _joined([*lasting, *told, frozen, str(question.text)])
+        return [HumanMessage(text), *(given(each) for each in rest if each not in said)]
 
     def lasting(self, number: int) -> list[Changing]:
         """The lasting parts that stand with the question of this turn."""
@@ -190,16 +200,23 @@ def digest(messages: Sequence[AnyMessage]) -> str:
     return mark(repr(list(said)))
 
 
-def given(message: AnyMessage, lasting: Sequence[Changing] = ()) -> AnyMessage:
-    """A stored message as the model gets it: lasting parts and frozen block before a question, a word for a missing
-    answer."""
-    if isinstance(message, HumanMessage):
-        frozen = str(message.additional_kwargs.get("block", ""))
-        return HumanMessage(_joined([*(part.text for part in lasting), frozen, str(message.text)]))
+def given(message: AnyMessage) -> AnyMessage:
+    """A stored message after the question as the model gets it: a word for a missing answer."""
     if isinstance(message, AIMessage):
         text = str(message.text) or ("" if message.tool_calls else "…")
         return AIMessage(text, tool_calls=message.tool_calls)
     return message
+
+
+def _without_calls(turn: TurnMessages) -> TurnMessages:
+    kept = (each for each in turn.messages if not (isinstance(each, AIMessage) and each.tool_calls))
+    return TurnMessages(turn.number, tuple(kept))
+
+
+def _told(message: ToolMessage, language: str) -> str:
+    """What a tool said, under its name; what a search found says itself what it is."""
+    said = str(message.text)
+    return said if _traces([message]) else render("tool_told", language, tool=message.name or "", said=said)
 
 
 def past(message: AnyMessage) -> AnyMessage:
@@ -277,7 +294,7 @@ def _report(
     full = total - summaries - recent + max(history_tokens, recent)
     dropped = [each for part in draft.changing for each in part.left_out]
     left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
-    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages))
+    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages), draft.inline)
 
 
 def _changing(part: Changing, count: Callable[[str], int]) -> Part:

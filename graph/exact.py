@@ -80,6 +80,7 @@ class _Record:
     def __init__(self, engine: Engine, turn: Turn, language: Language) -> None:
         self._engine, self._turn, self._language = engine, turn, language
         self._parts: dict[PartName, dict[str, Any]] = {each["name"]: each for each in (turn.report or {})["parts"]}
+        self._inline = bool((turn.report or {}).get("inline"))
         self._own = _before_the_answer(turn)
         self._given: Mapping[str, str] | None = None
 
@@ -87,11 +88,12 @@ class _Record:
         """One part, as the report names it."""
         name: PartName = part["name"]
         if name == "recent":
-            return PartText(name, tuple(_piece(each, row.number) for row in self._recent() for each in _past(row)))
+            said = ((each, row.number) for row in self._recent() for each in self._sent(_past(row)))
+            return PartText(name, tuple(_piece(*each) for each in said))
         if name == "question":
             return PartText(name, (Piece(str(self._own[0].text), "user", self._turn.number),))
         if name == "current" or (name == "retrieval" and self._passages() is None):
-            found = [each for each in self._own[1:] if _is_search(each) == (name == "retrieval")]
+            found = [each for each in self._sent(self._own[1:]) if _is_search(each) == (name == "retrieval")]
             return PartText(name, tuple(_piece(each, 0) for each in found))
         text = self._text(name)
         if text is not None:
@@ -114,6 +116,7 @@ class _Record:
             exact=False,
             limits=Limits(prompt=2**60),
             changing=self.changing(),
+            inline=self._inline,
         ).messages
 
     def changing(self) -> tuple[Changing, ...]:
@@ -153,6 +156,10 @@ class _Record:
         numbers = [int(each) for each in self._parts.get("recent", {}).get("items", ())]
         rows = self._engine.store.turns_between(self._turn.session_id, numbers[0], numbers[-1]) if numbers else []
         return [row for row in rows if row.number in numbers]
+
+    def _sent(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+        """Those of these messages that went to the model: inline no calls of tools."""
+        return [each for each in messages if not (self._inline and isinstance(each, AIMessage) and each.tool_calls)]
 
     def _records(self) -> list[SummaryRecord] | None:
         """The summaries in the versions that were sent; None when one of them cannot be told."""

@@ -80,6 +80,7 @@ def next_prompt(
         changing=given,
         history_tokens=session.history_tokens,
         beside=decide.form_tokens(models, tools),
+        inline=models.decide is not None,
     )
 
 

@@ -55,7 +55,8 @@ class ContextReport:
     """Tokens by part of one prompt. ``exact``: counted by the model's own tokenizer, not estimated.
 
     ``total_tokens``: this prompt. ``full_tokens``: the same prompt with the whole history raw and no summaries.
-    ``digest``: of all messages, so that a prompt put together again can be told from another one.
+    ``digest``: of all messages, so that a prompt put together again can be told from another one. ``inline``: as in
+    ``graph.context.build``.
     """
 
     turn: int
@@ -65,6 +66,7 @@ class ContextReport:
     full_tokens: int
     exact: bool
     digest: str = ""
+    inline: bool = False
 
     @property
     def saved_tokens(self) -> int:

@@ -69,6 +69,7 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
         changing=[*turn.changing, *found],
         history_tokens=turn.history_tokens,
         beside=decide.form_tokens(turn.models, turn.tools),
+        inline=turn.models.decide is not None,
     )
 
 

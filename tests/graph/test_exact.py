@@ -54,6 +54,21 @@ def check(agent: Agent, session: str, number: int, sent: int = -1) -> Exact:
     return found
 
 
+def test_a_model_that_does_not_call_tools_reads_what_they_said_before_its_question(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    one = agent(decide=['{"calculate": {"expression": "12*12"}}', '{"reply": {}}'])
+    own = session(one)
+    say(one, own, "12 곱하기 12는?")
+    say(one, own, "그 절반은?")
+    for number, sent in ((1, -2), (2, -1)):
+        found = check(one, own, number, sent)
+        assert [each.type for each in prompts(one)[sent]] == ["system", "human", "ai", "human"][: 2 * number]
+        assert "calculate(" not in text(found, "current" if number == 1 else "recent")
+        told = str(prompts(one)[sent][1].text)
+        assert told.index("[도구 calculate의 결과]") < told.index("144") < told.index("12 곱하기 12는?")
+
+
 def test_every_answer_of_a_long_talk_shows_word_for_word_what_was_sent(agent: OpenAgent, session: NewSession) -> None:
     one = agent()
     own = session(one)
