@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 import prompt
 from graph.source import Source
+from memory.stated import contradicted
 from model.modelset import ModelSet
 from model.stream import complete, usage
 from text import fact, note, pack, sentence
@@ -146,7 +147,7 @@ def _said(source: Source, answer: str, longest: int) -> list[note.Note]:
         whole = note.shorten(said, len(said) - 1, word=word) if is_cut else said
         if whole and not after_cut and (each := _note(source, whole)):
             made.append(each)
-    return made
+    return [each for each in made if not note.polite(each.text)]
 
 
 def _read(answer: str) -> list[str]:
@@ -171,13 +172,16 @@ def _unescaped(text: str) -> str:
 def _note(source: Source, said: str) -> note.Note | None:
     """A note with its place in the original; None when it is unusable.
 
-    That is, when it is a fact without a sentence, or states a number, date or identifier that is not in the original.
+    That is, when it is a fact without a sentence, or states a number, date or identifier that is not in the original
+    or is another subject's there.
     """
     speaker, text = source.speaker(said)
     facts = fact.facts(text)
     if any(each.kind != "name" and not fact.holds(source.original, each) for each in facts):
         return None
     if len(text) < 4 + max((len(each.text) for each in facts), default=0):
+        return None
+    if contradicted(text, (each.text for each in source.sentences)):
         return None
     near = note.place(text, source.sentences)
     copied = near is not None and note.shared(text, near.text) > COPIED

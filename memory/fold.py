@@ -20,14 +20,15 @@ import prompt
 from memory import change
 from memory.ask import Talk, bare, notes_shape, pairs_shape, read_notes, read_pairs
 from memory.change import Change
-from memory.line import alike, choose, plain, repeats, shorten
+from memory.line import alike, choose, holds_all, plain, repeats, shorten
 from memory.source import LABEL, Source, opening
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
-from memory.stated import stated
-from memory.topic import is_topic, shortened
+from memory.stated import LABELS, contradicted, stated, statement
+from memory.topic import TOPIC, is_topic, parts, rejoined, shortened
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
+from text.note import polite
 
 MOST_SENTENCES = 20
 ENOUGH = 0.6
@@ -50,12 +51,6 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """What the user says of their own tastes and plans is kept although it may hold no value."""
-_OFFER = re.compile(
-    r"(?:말씀해|알려|물어봐|기다려|확인해|적어)\s?(?:주세요|주시|드릴|드리|두)|도와\s?드|준비되어 있|궁금한"
-    r"|\b(?:let me know|feel free|happy to help|anything else|i can help|(?:do|would) you (?:want|like))\b",
-    re.IGNORECASE,
-)
-"""What an assistant says to be polite tells nothing of the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +111,10 @@ def _finished(source: Source, written: _Written, pins: Sequence[str], models: Mo
 
     ``pins``: statements that come back where the new values have taken their place.
     """
-    entities = _entities(source, written.pairs)
+    entities, left = _sorted(source, written.pairs)
     changes = [*source.changes, *_entity_changes(source, entities)]
     lines = [line if _is_pinned(source, line) else change.apply(line, changes) for line in written.lines]
+    lines = _with_values(lines, [each for each in left if not source.is_forgotten(each.line)])
     text = _settled(source, [*_lacking(lines, pins), *lines], entities, models, room)
     whole = _whole(text, entities)
     return Folded(
@@ -203,7 +199,7 @@ def _notes(source: Source, talk: Talk, step: Callable[[str], None]) -> _Written:
     pairs = read_pairs(talk.ask(prompt.render("memory_entities", source.language, keys=keys), **pairs_shape(PAIRS)))
     step("named")
     own = stated(source.said)
-    pairs = [*(pair for pair in pairs if pair[1] not in dict(own).values()), *own]
+    pairs = [*(pair for pair in pairs if not any(value in pair[1] for _, value in own)), *own]
     notes += _repair(source, talk, notes, pairs, step)
     fresh = _chosen(source, notes)
     old = [line for line in source.lines if not _repeated(source, line, fresh)]
@@ -252,8 +248,8 @@ def _note(source: Source, said: str, length: int) -> str:
         said = said if len(said) > length // 2 else ""
     exact = [each for each in fact.facts(said) if each.kind != "name"]
     invented = any(not fact.holds(source.everything, each) for each in exact)
-    idle = not exact and _OFFER.search(said) is not None
-    empty = len(said) < 5 or invented or idle or source.is_forgotten(said) or _superseded(source, said)
+    invented = invented or contradicted(said, source.said)
+    empty = len(said) < 5 or invented or polite(said) or source.is_forgotten(said) or _superseded(source, said)
     return "" if empty else said
 
 
@@ -280,8 +276,15 @@ def _one_line(source: Source, lines: Sequence[str]) -> list[str]:
 
 
 def _entities(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[Entity, ...]:
-    """The entities with the new ones: only values that somebody said, in the turn where they were said last."""
+    """The entities with the new ones."""
+    return _sorted(source, pairs)[0]
+
+
+def _sorted(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Entity, ...], list[Entity]]:
+    """The entities with the new ones, and those that had to leave: only values that somebody said, in the turn where
+    they were said last."""
     entities = source.entities
+    seen = {same_key(each.key): each for each in entities}
     for key, value in pairs:
         number = source.turn_of(value)
         key, value = " ".join(key.split())[:KEY_CHARS], " ".join(value.split())
@@ -289,8 +292,31 @@ def _entities(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[Entity,
             continue
         if source.is_forgotten(key) or change.outdated(value, source.changes) or _unchanged(entities, key, value):
             continue
+        if key.casefold() in LABELS:
+            continue
         entities = put(entities, Entity(key, value, number))
-    return tuple(source.updated(each) for each in entities)
+        seen[same_key(key)] = entities[-1]
+    kept = {same_key(each.key) for each in entities}
+    left = [source.updated(each) for key, each in seen.items() if key not in kept]
+    return tuple(source.updated(each) for each in entities), left
+
+
+def _with_values(lines: Sequence[str], left: Sequence[Entity]) -> list[str]:
+    """The lines with the entities that had no room any more, where no line tells their values: all in one line, behind
+    those of earlier topics."""
+    told = "\n".join(lines)
+    values = [each.line for each in left if not change.tells(told, each.value)]
+    if not values:
+        return list(lines)
+    known = [line for line in lines if _is_listed(line)]
+    others = [line for line in lines if line not in known]
+    place = next((at for at, line in enumerate(others) if not is_topic(line)), len(others))
+    return [*others[:place], TOPIC.join([*known, *values]), *others[place:]]
+
+
+def _is_listed(line: str) -> bool:
+    """Whether a line tells names with their values only."""
+    return all((said := statement(part)) is not None and said.listed for part in parts(line))
 
 
 def _unchanged(entities: Sequence[Entity], key: str, value: str) -> bool:
@@ -300,7 +326,9 @@ def _unchanged(entities: Sequence[Entity], key: str, value: str) -> bool:
 
 def _entity_changes(source: Source, entities: Sequence[Entity]) -> list[Change]:
     """Changes that show in entities with a new value."""
-    before = {same_key(each.key): each.value for each in source.entities}
+    listed = [each for line in source.lines if _is_listed(line) for each in map(statement, parts(line)) if each]
+    before = {same_key(each.subject): each.value for each in listed}
+    before |= {same_key(each.key): each.value for each in source.entities}
     pairs = ((before.get(same_key(each.key)), each) for each in entities)
     return [
         change.replaced(old, each.value, source.said) for old, each in pairs if old is not None and old != each.value
@@ -308,15 +336,21 @@ def _entity_changes(source: Source, entities: Sequence[Entity]) -> list[Change]:
 
 
 def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], models: ModelSet, room: int) -> str:
-    """At most 20 sentences and ``room`` tokens, pinned ones always: the oldest go first, the best known before."""
+    """At most 20 sentences and ``room`` tokens, pinned ones always: the oldest go first, before them those of the older
+    half that the entities tell; of an earlier topic sentence by sentence."""
     kept = [line for line in dict.fromkeys(lines) if not source.is_forgotten(line)]
     known = _whole("", entities)
-    while len(kept) > MOST_SENTENCES or models.count("\n".join(kept)) > room:
-        loose = [line for line in kept if not any(_has(line, pin) for pin in source.pins)]
+    while (crowded := len(kept) > MOST_SENTENCES) or models.count("\n".join(kept)) > room:
+        loose = [(line, part) for line in kept if not _is_pinned(source, line) for part in parts(line)]
+        single = [(line, part) for line, part in loose if crowded and not is_topic(line)]
+        loose = single or loose
         if not loose:
             break
-        spare = [line for line in loose[: len(loose) // 2] if all(fact.holds(known, each) for each in fact.facts(line))]
-        kept.remove((spare or loose)[0])
+        older = loose[: len(loose) // 2]
+        spare = [(line, part) for line, part in older if holds_all(known, fact.facts(part))]
+        line, part = (spare or loose)[0]
+        left = [each for each in parts(line) if each != part]
+        kept = [rejoined(line, left) if each == line else each for each in kept if each != line or left]
     return "\n".join(kept)
 
 

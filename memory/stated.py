@@ -42,8 +42,14 @@ _NO_KEY_WORDS = """
 _NO_KEY = frozenset(_NO_KEY_WORDS.split())
 _WORDS, _LETTERS = 3, 28
 _LISTED = re.compile(r"(?P<key>[^:\n]{2,28}):\s(?P<value>.+)")
-_LABELS = frozenset(("사용자", "user", "ai"))
-_WORD = re.compile(r"[가-힣]{2,}|[A-Za-z]{3,}")
+LABELS = frozenset(("사용자", "user", "ai"))
+"""Who speaks: never the name of a value."""
+_SHORT = frozenset("집차방약돈옷책개밥물술땅키몸눈팀꿈표짐빵꽃폰앱딸배빚상값")
+"""Nouns of one letter that people have and keep."""
+_LONGER = "차이 차도 차로 방과 방도 방의 약도 물가 물의 술의 배로 배가 표의 상도 상의 상이 눈가 개의 키로 몸의"
+_NOT_SHORT = frozenset(_LONGER.split())
+"""Words that only look like one of them with a particle."""
+_WORD = re.compile(rf"[가-힣]{{2,}}|(?<![가-힣])[{''.join(_SHORT)}](?![가-힣])|[A-Za-z]{{3,}}")
 _ENDING = re.compile(
     r"(?:이었습니다|였습니다|이었어요|였어요|이었어|였어|입니다|이에요|예요|이야|으로|에서|까지|부터|에게|한테|이다|라고|은|는|이|가|을|를|의|에|로|도|만"
     r"|과|와|야|요)$"
@@ -96,6 +102,15 @@ def statement(sentence: str) -> Statement | None:
     return _entity(said) or _english(said) or _korean(said)
 
 
+def contradicted(said: str, sentences: Iterable[str]) -> bool:
+    """Whether the sentences tell of the subject of what is said, and none of them this value."""
+    new = statement(said)
+    if new is None or new.fact is None:
+        return False
+    told = [old for old in map(statement, sentences) if old and agree(old, new, told=True)]
+    return bool(told) and not any(fact.holds(old.value, new.fact) for old in told)
+
+
 def words(text: str) -> frozenset[str]:
     """The content words of a text, Korean ones without their particles."""
     return frozenset(_content(text))
@@ -129,7 +144,7 @@ def agree(old: Statement, new: Statement, told: bool = False) -> bool:
 
 def _content(text: str) -> list[str]:
     found = (_stem(word.casefold()) for word in _WORD.findall(text))
-    return [word for word in found if len(word) > 1 and word not in _NOISE]
+    return [word for word in found if (len(word) > 1 or word in _SHORT) and word not in _NOISE]
 
 
 def _head(key: str) -> str:
@@ -141,13 +156,13 @@ def _head(key: str) -> str:
 def _stem(word: str) -> str:
     """Without particle and ending, and without what makes a date of a thing: 출발일을, 출발은."""
     short = _ENDING.sub("", word)
-    short = short if len(short) > 1 else word
+    short = short if len(short) > 1 or (short in _SHORT and word not in _NOT_SHORT) else word
     return re.sub(r"(?<=[가-힣]{2})(?:일|날)$", "", short)
 
 
 def _entity(said: str) -> Statement | None:
     match = _LISTED.fullmatch(said)
-    if match is None or match["key"].strip().casefold() in _LABELS:
+    if match is None or match["key"].strip().casefold() in LABELS:
         return None
     values = fact.facts(match["value"])
     known = values[0] if len(values) == 1 and values[0].text == match["value"].strip() else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from text import sentence
+from text import fact, sentence
 
 MODEL, SOURCE = 0, 1
 """Where a note is from: written by the model, or a sentence of the original."""
@@ -16,6 +16,13 @@ MODEL, SOURCE = 0, 1
 _CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|(?<!\s)\s++[—–]\s+")
 _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
 _CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
+_POLITE = re.compile(
+    r"(?:말씀해|알려|물어봐|기다려|확인해|적어|제공해)\s?(?:주세요|주시|드릴|드리|두)|도와\s?드|준비되어 있|궁금한"
+    r"|알겠(?:습니다|어요)|그(?:렇|러시)군요|생각해 볼게요|도움이 [될되]|축하|감사합니다|천만에|좋은 (?:생각|선택|계획)"
+    r"|\b(?:let me know|feel free|happy to help|anything else|i can help|(?:do|would) you (?:want|like)|got it|noted"
+    r"|i see|understood|sounds (?:good|great)|you['’]re welcome|good (?:choice|idea)|thank(?:s| you))\b",
+    re.IGNORECASE,
+)
 _LOOP = 3
 _END = re.compile(r"[.!?。？！…]$")
 
@@ -31,6 +38,11 @@ class Note:
     position: int
     origin: int = MODEL
     speaker: str = ""
+
+
+def polite(text: str) -> bool:
+    """Whether a sentence is only an assistant's politeness, which tells nothing."""
+    return _POLITE.search(text) is not None and not fact.facts(text)
 
 
 def clauses(text: str) -> list[str]:

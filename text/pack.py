@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from text import fact
-from text.note import MODEL, SOURCE, Note, alike, join, shared
+from text.note import MODEL, SOURCE, Note, alike, join, polite, shared
 
 _SENTENCES, _SWAPPED = 300, 40
 """Bounds that keep packing quick for very long originals: sentences looked at, notes up to which some are swapped."""
@@ -62,7 +62,9 @@ def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
         choice.swap(candidates)
     choice.prune()
     choice.fill(candidates, space.full)
-    choice.lengthen(candidates)
+    choice.lengthen([note for note in candidates if not polite(note.text)])
+    if not choice.notes:
+        choice.lengthen(candidates)
     return choice.text
 
 

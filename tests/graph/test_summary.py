@@ -187,6 +187,23 @@ def test_a_note_with_an_invented_number_is_dropped() -> None:
     assert "999" not in made.record["summary"]
 
 
+def test_a_note_that_gives_a_subject_the_value_of_another_is_dropped() -> None:
+    talk = turns(
+        ("관리비는 한 달에 18만 5천 원이래.", "네."),
+        ("이사 업체 견적이 128만 원으로 내려갔어. 잘됐어.", "네, 다행입니다."),
+    )
+    wrong = "이사 업체 견적이 18만 5천 원으로 내려갔어"
+    made = run(talk, scripted(json.dumps([wrong]), "[]", constrained=True)[0], rate=0.5)
+    assert wrong not in made.record["summary"]
+
+
+def test_politeness_makes_room_for_what_was_said() -> None:
+    talk = turns(*((f"우리 강아지는 {what}을 좋아해.", "네, 잘 알겠습니다.") for what in ("당근", "오이", "수박")))
+    made = run(talk, scripted(json.dumps(["네, 잘 알겠습니다"]), "[]", constrained=True)[0], rate=0.5)
+    assert "알겠습니다" not in made.record["summary"]
+    assert "강아지" in made.record["summary"]
+
+
 @pytest.mark.parametrize("answer", ["", "  \n "])
 def test_an_empty_summary_is_rejected(answer: str) -> None:
     with pytest.raises(SummaryRejected) as raised:

@@ -12,6 +12,8 @@ from memory.change import Change
     ("before", "said", "after"),
     [
         ("예산은 1억 원이다.", "예산이 1억 5천만 원으로 올랐어.", "예산은 1억 5천만 원이다."),
+        ("차 값은 5,240만 원이야.", "차 값이 5,080만 원으로 내려갔어.", "차 값은 5,080만 원이야."),
+        ("차 값: 5,240만 원", "차 값이 5,080만 원으로 내려갔어.", "차 값: 5,080만 원"),
         ("The budget is $10,000.", "Actually, the budget rose to $15,000.", "The budget is $15,000."),
         ("The budget is 100 million won.", "The budget rose to 150 million won.", "The budget is 150 million won."),
         ("마감은 3월 5일이다.", "마감이 3월 20일로 미뤄졌어.", "마감은 3월 20일이다."),

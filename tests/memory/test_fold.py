@@ -12,7 +12,7 @@ from errors import FoldRejected
 from memory.fold import MOST_SENTENCES, Folded, make, word_for_word
 from memory.line import repeats
 from memory.source import Source
-from memory.state import Entity, Turn
+from memory.state import MOST_ENTITIES, Entity, Turn
 from memory.topic import is_topic, shortened
 from model import scripted
 from model.modelset import ModelSet
@@ -325,6 +325,54 @@ def test_every_earlier_topic_keeps_its_line() -> None:
     assert [part for part in topics if part in text] == list(topics)
     assert len(text.splitlines()) == len(topics) + 1, "a line for each but the last"
     assert text.splitlines() == sentence_per_line(text).splitlines()
+
+
+def full(*others: Entity) -> tuple[Entity, ...]:
+    """As many entities as a memory has, the first of them the oldest."""
+    return (*others, *(Entity(f"item {number}", f"${number}00", 1) for number in range(1, MOST_ENTITIES + 1)))[
+        :MOST_ENTITIES
+    ]
+
+
+def test_what_leaves_the_entities_stays_in_the_memory_s_text_and_takes_new_values() -> None:
+    rent = full(Entity("rent", "$900", 1), Entity("dog", "Rex", 1))
+    turns = (Turn(3, "The budget is $500. The speed is 90 km. The weight is 14 kg.", "Noted."),)
+    made = fold(constrained(notes("A budget of $500."), pairs()), turns, entities=rent)
+    assert len(made.entities) == MOST_ENTITIES
+    assert "rent" not in {each.key for each in made.entities}
+    assert made.text.splitlines()[0] == "rent: $900 ⁄ dog: Rex ⁄ item 1: $100"
+    later = fold(
+        constrained(notes("The rent rose to $950."), pairs()),
+        (Turn(4, "The rent rose to $950.", "Noted."),),
+        text=made.text,
+        entities=made.entities,
+    )
+    assert "$900" not in later.text
+    assert "dog: Rex" in later.text
+
+
+def test_a_memory_that_is_too_long_loses_the_oldest_sentences_of_earlier_topics_one_by_one() -> None:
+    topic = " ⁄ ".join(f"Server {number} costs ${number}00" for number in range(1, 5))
+    models = constrained(notes("Sarah Kim, 100 million won."), pairs())
+    room = models.count(f"{topic}\nSarah Kim, 100 million won.") - 3
+    first, *_ = fold(models, text=topic, room=room).text.splitlines()
+    assert "Server 1" not in first
+    assert "Server 4 costs $400" in first
+
+
+def test_a_note_that_gives_a_subject_the_value_of_another_is_dropped() -> None:
+    turns = (Turn(1, "관리비는 한 달에 18만 5천 원이래. 이사 견적이 128만 원으로 내려갔어.", "네."),)
+    wrong = "이사 견적이 18만 5천 원으로 내려갔어."
+    made = fold(constrained(notes(wrong), pairs(), notes()), turns, default="ko")
+    assert wrong not in made.text
+    assert "128만 원" in made.text
+
+
+def test_who_speaks_is_the_name_of_no_value() -> None:
+    turns = (Turn(1, "담임은 윤가람 선생님이야.", "네."),)
+    named = json.dumps([{"key": "사용자", "value": "윤가람 선생님이야"}, {"key": "딸", "value": "윤가람 선생님이야"}])
+    made = fold(constrained(notes("담임은 윤가람 선생님이다."), named), turns, default="ko")
+    assert [each.line for each in made.entities] == ["담임: 윤가람"]
 
 
 def test_a_line_of_a_topic_stays_one_whatever_its_sentences_end_with() -> None:
