@@ -241,6 +241,14 @@ class EmptyAnswer(ModelOutputError):
     hint = "Retry, or ask in other words."
 
 
+class AnswerCutOff(ModelOutputError):
+    """The model's thinking, or whatever it sends that is no answer, took all of the answer's tokens."""
+
+    code = "answer_cut_off"
+    message = "The model used up its {tokens:,} tokens before it began to answer."
+    hint = "Raise GIEOK_ANSWER_TOKENS, or choose a model that thinks less."
+
+
 class AnswerRefused(ModelOutputError):
     code = "answer_refused"
     message = "The model's server withheld the answer (content filter)."

@@ -196,8 +196,8 @@ class Settings(BaseSettings):
     answer_tokens: int = Field(
         1024,
         ge=16,
-        description="Longest answer in tokens; also kept free in the model's context. A hosted model is told only if it"
-        " is set.",
+        description="Longest answer in tokens, thinking included; also kept free in the model's context. Other models"
+        " than the embedded are told only if it is set.",
     )
     port: int = Field(8501, ge=1, le=65535, description="Port of the web interface on this machine.")
 

@@ -61,6 +61,8 @@ def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None)
         draw_turn_error(view.words, {"code": cut_off.code, "message": cut_off.text(), "values": cut_off.values})
         if last:
             retry_button(view.words("chat.resume"), f"retry-{turn.number}", again)
+    if turn.answer and (tokens := (turn.usage or {}).get("cut_at")):
+        st.caption(f":material/content_cut: {plain(view.words('turn.cut_off', tokens=tokens))}")
     if _without_memory(turn):
         st.caption(f":material/cloud_off: {plain(view.words('turn.memory_away'))}")
     if turn.status != "running":

@@ -151,6 +151,10 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     "chat.model": ("모델을 준비하는 중", "Getting the model ready"),
     "chat.stopped": ("(멈춤)", "(stopped)"),
+    "chat.cut_off": (
+        "답변이 {tokens:,}토큰 한도에서 잘렸습니다. 더 길게 받으려면 GIEOK_ANSWER_TOKENS를 늘리세요.",
+        "The answer was cut off at its limit of {tokens:,} tokens. Raise GIEOK_ANSWER_TOKENS for longer ones.",
+    ),
     "chat.tool": ("도구 {name}: {result}", "tool {name}: {result}"),
     "chat.summary": (
         "{first}-{last}턴 요약: {original}자 → {summary}자",

@@ -92,6 +92,8 @@ class Terminal:
                 self._show_away(any(each.reason == "memory_away" for each in report.left_out))
             case Done():
                 self.out.print(f" {self.say('chat.stopped')}" if event.stopped else "", style="dim", highlight=False)
+                if event.usage.cut_at:
+                    self.note(self.say("chat.cut_off", tokens=event.usage.cut_at))
             case Failed():
                 self._show_failure(event.code, event.message, event.values)
                 if event.retryable:

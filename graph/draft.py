@@ -16,7 +16,7 @@ import prompt
 from graph.source import Source
 from memory.stated import contradicted
 from model.modelset import ModelSet
-from model.stream import complete, usage
+from model.stream import complete, cut_off, usage
 from text import fact, note, pack, sentence
 from text.clean import clean
 
@@ -33,7 +33,10 @@ COPIED = 0.85
 
 @dataclass
 class Talk:
-    """One exchange with the utility model: a repair goes on where the first call ended, so its prefix is cached."""
+    """One exchange with the utility model: a repair goes on where the first call ended, so its prefix is cached.
+
+    ``cut``: the last reply ended because its tokens were used up.
+    """
 
     models: ModelSet
     stop: threading.Event | None
@@ -42,6 +45,7 @@ class Talk:
     answer_tokens: int = 0
     exact: bool = True
     calls: int = 0
+    cut: bool = False
 
     def ask(self, request: str, **bind: Any) -> str:
         """The model's reply to a further request."""
@@ -52,6 +56,7 @@ class Talk:
             self.messages.append(HumanMessage(request))
         answer = complete(self.models.utility, list(self.messages), stop=self.stop, **bind)
         self._count(answer)
+        self.cut = cut_off(answer)
         said = clean(answer.text).strip()
         self.messages.append(AIMessage(said))
         return said
@@ -65,15 +70,21 @@ class Talk:
 
 
 def prose(source: Source, talk: Talk) -> str:
-    """Plain text, for models that write well; one repair when facts are missing or the length is passed."""
+    """Plain text, for models that write well; one repair when facts are missing, the length is passed or the end is."""
     aim = max(source.room.target, 12)
-    first = talk.ask(prompt.render("summary_text", source.language, target=aim))
-    lost = _worth_asking(source, first)
-    if not first or (not lost and len(first) <= source.limit):
+    first = _complete(talk, prompt.render("summary_text", source.language, target=aim))
+    lost, cut = _worth_asking(source, first), talk.cut
+    if not cut and (not first or (not lost and len(first) <= source.limit)):
         return first
     missing = ", ".join(each.text for each in lost) or "–"
     request = prompt.render("summary_text_repair", source.language, length=len(first), target=aim, lost=missing)
-    return _better(source, first, talk.ask(request))
+    return _better(source, first, _complete(talk, request))
+
+
+def _complete(talk: Talk, request: str) -> str:
+    """The reply; one that was cut off without the sentence that it ends in."""
+    said = talk.ask(request)
+    return " ".join(sentence.split(said)[:-1]) if talk.cut else said
 
 
 def _better(source: Source, first: str, second: str) -> str:

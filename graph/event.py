@@ -71,7 +71,10 @@ class ContextBuilt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and money of a turn, all calls together. ``exact`` is False when counts are estimates."""
+    """Tokens and money of a turn, all calls together. ``exact`` is False when counts are estimates.
+
+    ``cut_at``: the limit in tokens that cut the answer off; 0 when it is whole.
+    """
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -79,6 +82,7 @@ class Usage:
     calls: int = 0
     exact: bool = True
     usd: float | None = None
+    cut_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

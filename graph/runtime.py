@@ -36,6 +36,7 @@ class Notes:
     calls: int = 0
     exact: bool = True
     usd: float | None = 0.0
+    cut_at: int = 0
     steps: list[tuple[ToolStarted, ToolFinished]] = field(default_factory=list)
     report: ContextReport | None = None
     system: str = ""
@@ -67,7 +68,8 @@ class Notes:
         self.usd = None if price is None or self.usd is None else self.usd + price
 
     def usage(self) -> Usage:
-        return Usage(self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
+        counted = (self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
+        return Usage(*counted, self.cut_at)
 
 
 @dataclass(frozen=True)

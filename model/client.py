@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -64,16 +66,21 @@ class Client(ChatOpenAI):
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
         url, reason, refused, seen = str(self.openai_api_base), "", False, False
+        counted: UsageMetadata | None = None
         with translated(url, self.model_name, _read_timeout(self.request_timeout)):
             for chunk in super()._stream(*args, **kwargs):
                 seen = True
                 reason = (chunk.generation_info or {}).get("finish_reason") or reason
                 refused = refused or bool(chunk.message.additional_kwargs.get("refusal"))
+                if isinstance(chunk.message, AIMessageChunk) and chunk.message.usage_metadata:
+                    counted, chunk.message.usage_metadata = chunk.message.usage_metadata, None
                 yield chunk
         if refused or reason == "content_filter":
             raise AnswerRefused
         if not reason:
             raise ModelBroken(url=url, reason="the answer has no end" if seen else "it sent no answer")
+        if counted:  # once: some servers send a running total with every chunk, and chunks are summed
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=counted))
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None

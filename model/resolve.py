@@ -207,7 +207,7 @@ def _embedded(settings: Settings, progress: Report | None, cancel: threading.Eve
 
 def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
     """The client of one role. Side work and decisions are deterministic; only answers may vary."""
-    limited = found.kind != "hosted" or "answer_tokens" in settings.model_fields_set
+    limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
     name = found.utility_model if role == "utility" else found.chat_model
     model = client.chat(
         found.url,

@@ -153,6 +153,7 @@ def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk
         tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
         for index, call in enumerate(answer.tool_calls)
     ]
+    reason = answer.response_metadata.get("finish_reason") or ("tool_calls" if calls else "stop")
     return ChatGenerationChunk(
         message=AIMessageChunk(
             content="",
@@ -160,7 +161,7 @@ def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk
             usage_metadata=answer.usage_metadata or _usage(answer, calls, messages),
             chunk_position="last",
         ),
-        generation_info={"finish_reason": "tool_calls" if calls else "stop", "model_name": "scripted"},
+        generation_info={"finish_reason": reason, "model_name": "scripted"},
     )
 
 

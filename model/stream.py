@@ -76,13 +76,18 @@ def message(whole: AIMessageChunk) -> AIMessage:
 def usage(message: AIMessage) -> tuple[int, int, int, bool]:
     """Tokens that the server counted: (prompt, of these from its cache, answer, True).
 
-    All zero and False when it sent none, as for a stopped answer: the caller then counts for itself.
+    All zero and False when it sent none, or only zeros, and for a stopped answer: the caller then counts for itself.
     """
     counted = message.usage_metadata
-    if not counted:
+    if not counted or not (counted["input_tokens"] or counted["output_tokens"]):
         return 0, 0, 0, False
     cached = counted.get("input_token_details", {}).get("cache_read") or 0
     return counted["input_tokens"], cached, counted["output_tokens"], True
+
+
+def cut_off(message: AIMessage) -> bool:
+    """Whether the answer ended because its tokens were used up."""
+    return "length" in str(message.response_metadata.get("finish_reason"))
 
 
 def _next(

@@ -25,6 +25,7 @@ _WORDS: dict[Language, dict[str, str]] = {
         "tool": "도구 {name}({arguments})",
         "failed_tool": "도구 {name}({arguments}) · 실패",
         "stopped": "사용자가 여기서 멈추었습니다.",
+        "cut_off": "답변이 토큰 한도에서 잘렸습니다.",
         "running": "아직 답변하고 있거나 도중에 끊겼습니다.",
         "failed": "답변하지 못했습니다: {error}",
         "up": "👍 도움이 됨",
@@ -43,6 +44,7 @@ _WORDS: dict[Language, dict[str, str]] = {
         "tool": "Tool {name}({arguments})",
         "failed_tool": "Tool {name}({arguments}) · failed",
         "stopped": "Stopped here by the user.",
+        "cut_off": "Cut off at the limit of tokens.",
         "running": "Still answering, or cut off.",
         "failed": "No answer: {error}",
         "up": "👍 helpful",
@@ -94,6 +96,8 @@ def _turn(turn: Turn, words: dict[str, str], zone: tzinfo | None, told: Callable
     if turn.status != "done":
         error = _line(told(turn.error)) if turn.error else ""
         parts.append(_quoted(words[turn.status].format(error=error)))
+    if turn.answer and (turn.usage or {}).get("cut_at"):
+        parts.append(_quoted(words["cut_off"]))
     if turn.feedback:
         thumb = words.get(str(turn.feedback.get("thumb")), "")
         parts.append(_quoted(" · ".join(filter(None, (thumb, _line(str(turn.feedback.get("note") or "")))))))

@@ -187,6 +187,13 @@ def test_a_failed_turn_says_what_to_do_and_can_be_tried_again(serve: Serve) -> N
     assert [turn.status for turn in store().turns(session_of(at))] == ["done"]
 
 
+def test_an_answer_that_used_up_its_tokens_says_so(serve: Serve) -> None:
+    serve([AIMessage("먼저 물을 끓이고, 다음에 국", response_metadata={"finish_reason": "length"}), "끝입니다."])
+    at = say(page(), "국수 끓이는 법을 알려줘")
+    assert sum("한도에서 잘렸습니다" in each.value for each in at.caption) == 1
+    assert sum("한도에서 잘렸습니다" in each.value for each in say(at, "더 알려줘").caption) == 1
+
+
 def test_a_cut_off_turn_says_so_and_can_be_resumed(serve: Serve) -> None:
     serve(["이어서 답합니다."])
     page()

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from errors import EmptyAnswer
+from errors import AnswerCutOff, EmptyAnswer
 from graph.call import calls_of, storable
 from graph.context import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens
 from graph.event import ContextBuilt, Token
@@ -18,7 +18,7 @@ from graph.state import ChatState
 from graph.system import system_prompt
 from graph.turns import covered, current, split, tool_rounds, turn_number
 from model import decide
-from model.stream import Model, Stopped, stream
+from model.stream import Model, Stopped, cut_off, stream, usage
 from text import loop
 from text.clean import clean
 
@@ -102,7 +102,7 @@ def respond(
 
     An answer of a small model that goes round in circles ends there, and its repetitions are dropped. Tool calls of a
     model that was offered no tools are ignored. Raises ``EmptyAnswer`` when neither text nor a tool
-    call came.
+    call came, and ``AnswerCutOff`` when the tokens were used up before one did, as by a model that thinks first.
     """
     turn = context(runtime)
     whole: AIMessageChunk | None = None
@@ -118,7 +118,7 @@ def respond(
             break
     text = clean(str(whole.text)) if whole is not None else ""
     text = text if circle is None else said[:circle].rstrip()
-    if whole is not None and whole.usage_metadata:
+    if whole is not None and usage(whole)[-1]:
         turn.notes.add(whole, turn.models)
     else:  # stopped, or a server that counts nothing
         read = sum(message_tokens(message, turn.models.count) for message in prompt)
@@ -126,8 +126,10 @@ def respond(
     if turn.stop.is_set():
         return stopped(text)
     calls = calls_of(whole) if whole is not None and callable_tools else []
+    if whole is not None and cut_off(whole):
+        turn.notes.cut_at = usage(whole)[2] or turn.settings.answer_tokens
     if not (text.strip() or calls):
-        raise EmptyAnswer
+        raise AnswerCutOff(tokens=turn.notes.cut_at) if turn.notes.cut_at else EmptyAnswer
     return AIMessage(text, tool_calls=calls, response_metadata={"model": turn.models.name})
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from rich.console import Console
 
 from component.catalogue import Words
@@ -83,6 +83,13 @@ def test_a_failed_turn_says_why_and_ends_a_pipe_with_1(screen: Callable[..., Scr
     assert made.terminal.answer("파이썬이 뭐야?", None) == 1
     assert "http://there" in made.side.getvalue()
     assert "/retry" in made.side.getvalue()
+
+
+def test_an_answer_that_used_up_its_tokens_says_so(screen: Callable[..., Screen]) -> None:
+    made = screen(chat=[AIMessage("먼저 물을", response_metadata={"finish_reason": "length"})])
+    assert made.terminal.answer("국수 끓이는 법은?", None) == 0
+    assert made.out.getvalue() == "먼저 물을\n"
+    assert "GIEOK_ANSWER_TOKENS" in made.side.getvalue()
 
 
 def test_an_empty_message_ends_a_pipe_with_1(screen: Callable[..., Screen]) -> None:

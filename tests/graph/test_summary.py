@@ -140,6 +140,18 @@ def test_a_lost_fact_is_repaired_once_on_the_same_prefix() -> None:
     assert [each.text for each in model.calls[1][:2]] == [each.text for each in model.calls[0]]
 
 
+def test_a_summary_that_the_server_cut_off_is_repaired_and_never_ends_in_mid_word() -> None:
+    begun = AIMessage(
+        "김민수 과장이 3월 5일에 옴. 비용 120만 원. 다과와 인", response_metadata={"finish_reason": "length"}
+    )
+    chosen, _ = scripted(begun, "김민수 과장이 3월 5일에 옴. 비용 120만 원. 다과와 인쇄.")
+    assert run(FACTS, chosen).record["summary"].endswith("인쇄.")
+    chosen, _ = scripted(begun, begun)
+    assert run(FACTS, chosen).record["summary"] == "김민수 과장이 3월 5일에 옴. 비용 120만 원."
+    with pytest.raises(SummaryRejected):
+        run(FACTS, scripted(*[AIMessage("다과와 인", response_metadata={"finish_reason": "length"})] * 2)[0])
+
+
 def test_what_the_repair_does_not_bring_back_is_reported() -> None:
     chosen, model = scripted("김민수 과장이 옴.", "김민수 과장이 3월 5일에 옴.")
     made = run(FACTS, chosen)

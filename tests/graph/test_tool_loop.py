@@ -104,6 +104,27 @@ def test_a_model_that_calls_tools_past_the_limit_does_not_run_for_ever(agent: Op
     assert len(prompts(bot)) == 3
 
 
+CUT = {"finish_reason": "length"}
+
+
+def test_an_answer_that_was_cut_off_is_kept_with_its_limit(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([AIMessage("먼저 물을 끓이고, 다음에 국", response_metadata=CUT), "다 끓였습니다"])
+    own = session(bot)
+    end = done(say(bot, own, "국수 끓이는 법을 자세히 알려줘"))
+    turn = bot.store.turn(own, 1)
+    assert turn is not None
+    assert (turn.status, turn.answer) == ("done", "먼저 물을 끓이고, 다음에 국")
+    assert (turn.usage or {})["cut_at"] == end.usage.cut_at == end.usage.answer_tokens
+    assert done(say(bot, own, "그래서 다 끓였나요?")).usage.cut_at == 0
+
+
+def test_tokens_that_went_into_thinking_are_said_to_have_done_so(agent: OpenAgent, session: NewSession) -> None:
+    counted = {"input_tokens": 20, "output_tokens": 1024, "total_tokens": 1044}
+    bot = agent([AIMessage("", response_metadata=CUT, usage_metadata=counted)])
+    end = failed(say(bot, session(bot), "딸기에 r이 몇 개지?"))
+    assert (end.code, end.values) == ("answer_cut_off", {"tokens": 1024})
+
+
 def test_tools_asked_for_past_the_limit_beside_an_answer_are_ignored(agent: OpenAgent, session: NewSession) -> None:
     both = AIMessage("답은 둘", tool_calls=calling("calculate", expression="1+1").tool_calls)
     bot = agent([both], tool_limit=0)

@@ -25,6 +25,27 @@ def test_an_answer_arrives_whole_with_its_usage(upstream: Upstream, connect: Con
     assert stream.usage(answer) == (31, 24, 3, True)
 
 
+def test_a_running_total_in_every_chunk_is_counted_once(upstream: Upstream, connect: Connect) -> None:
+    *words, last, counted = reply.said("one two three", prompt=1000).chunks
+    assert isinstance(counted, dict)
+    running = (each | {"usage": counted["usage"]} for each in words if isinstance(each, dict))
+    upstream.add(reply.Reply((*running, last, counted)))
+    assert stream.usage(stream.complete(connect(), QUESTION)) == (1000, 0, 3, True)
+
+
+def test_counts_of_nothing_are_no_counts(upstream: Upstream, connect: Connect) -> None:
+    *words, counted = reply.said("one two three").chunks
+    assert isinstance(counted, dict)
+    nothing = counted | {"usage": dict.fromkeys(counted["usage"])}
+    upstream.add(reply.Reply((*words, nothing)))
+    assert stream.usage(stream.complete(connect(), QUESTION)) == (0, 0, 0, False)
+
+
+def test_an_answer_that_used_up_its_tokens_says_so(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("It ends in mid-wo", finish="length"), reply.said("It ends."))
+    assert [stream.cut_off(stream.complete(connect(), QUESTION)) for _ in range(2)] == [True, False]
+
+
 def test_the_request_is_a_streamed_chat_completion_with_the_key(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("ok"))
     stream.complete(connect(extra_body={"id_slot": 1}, max_tokens=50, temperature=0.2), QUESTION)

@@ -230,6 +230,14 @@ def test_hosted_models_decide_by_themselves_and_get_nothing_but_openai_fields() 
     assert (made.chat.temperature, made.utility.temperature, made.chat.max_tokens) == (None, 0.0, None)
 
 
+def test_a_model_of_another_server_is_told_a_length_only_when_one_is_set(start: Start) -> None:
+    local = (start(offering("thinker")),)
+    for chosen, told in (({}, None), ({"answer_tokens": 77}, 77)):
+        made = resolve.models(settings.load(local_servers=local, **chosen))
+        assert isinstance(made.chat, ChatOpenAI)
+        assert (made.kind, made.chat.max_tokens) == ("local", told)
+
+
 # --- weights ------------------------------------------------------------------------------------
 
 
