@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -15,6 +16,8 @@ MALFORMED = "malformed arguments"
 
 _MOST = 2**63 - 1
 """The largest whole number that msgpack takes."""
+_DEEPEST = 32
+"""Lists and objects in one another: more than any tool's schema has, and far less than msgpack and recursion take."""
 
 
 def calls_of(answer: AIMessageChunk) -> list[ToolCall]:
@@ -39,11 +42,14 @@ def storable(calls: Sequence[ToolCall]) -> list[ToolCall]:
     ]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return clean(value)
+    if isinstance(value, dict | list) and depth == _DEEPEST:
+        return "(nested too deep)"
     if isinstance(value, dict):
-        return {clean(str(key)): _plain(each) for key, each in value.items()}
+        return {clean(str(key)): _plain(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, int) and abs(value) > _MOST else value
+        return [_plain(each, depth + 1) for each in value]
+    too_large = isinstance(value, int) and abs(value) > _MOST
+    return str(value) if too_large or (isinstance(value, float) and not math.isfinite(value)) else value

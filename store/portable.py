@@ -7,6 +7,7 @@ surrogate pair that stands in a text as two characters becomes the one character
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 import uuid
@@ -43,8 +44,17 @@ def export(store: Store, session_id: str, branches: bool = True) -> str:
 
 def dumped(data: dict[str, Any]) -> str:
     """Plain data as JSON that a person can read and UTF-8 can hold."""
-    whole = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
+    whole = json.dumps(_finite(data), ensure_ascii=False, indent=1, allow_nan=False)
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", whole) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that JSON cannot hold as text; a tool call's arguments may have had them."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def collect(store: Store, session_id: str, branches: bool = True) -> dict[str, Any]:

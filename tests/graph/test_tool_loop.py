@@ -104,6 +104,21 @@ def test_a_model_that_calls_tools_past_the_limit_does_not_run_for_ever(agent: Op
     assert len(prompts(bot)) == 3
 
 
+def nested(depth: int) -> dict[str, Any]:
+    return {"a": nested(depth - 1)} if depth else {}
+
+
+@pytest.mark.parametrize("odd", [float("inf"), float("nan"), nested(200)], ids=["inf", "nan", "nested"])
+def test_arguments_that_nothing_takes_harm_neither_the_turn_nor_its_export(
+    agent: OpenAgent, session: NewSession, odd: Any
+) -> None:
+    bot = agent([calling("calculate", expression="1+2", odd=odd), "셋입니다", "넷입니다"])
+    own = session(bot)
+    assert done(say(bot, own, "1 더하기 2는?")).answer == "셋입니다"
+    assert done(say(bot, own, "거기에 1을 더 더하면?")).answer == "넷입니다"
+    assert "Infinity" not in bot.export_session(own)
+
+
 CUT = {"finish_reason": "length"}
 
 

@@ -300,6 +300,14 @@ def test_a_write_that_fails_leaves_nothing(other: Agent, exported: str, monkeypa
     assert count(other) == [0, 0, 0, 0]
 
 
+def test_a_number_that_json_cannot_hold_is_written_as_text(store: Store) -> None:
+    own = store.create_session("ko", 0.3).id
+    store.accept_turn(own, "질문")
+    odd = {"call": "c", "name": "t", "arguments": {"n": float("inf")}, "result": "", "ok": True, "seconds": 0.1}
+    store.finish_turn(own, 1, Finished("done", "답", steps=[odd]))
+    assert json.loads(portable.export(store, own))["turns"][0]["steps"][0]["arguments"] == {"n": "inf"}
+
+
 def test_a_session_that_is_not_there_is_named(store: Store) -> None:
     with pytest.raises(SessionUnknown):
         portable.export(store, "nobody")
