@@ -46,6 +46,9 @@ _DOCUMENTS = re.compile(
     r"문서|가이드|설명서|매뉴얼|FAQ|도움말|\b(?:docs?|documents?|documentation|guides?|manual|handbook)\b",
     re.IGNORECASE,
 )
+_PRODUCT = re.compile(
+    r"\bgieok\b|\bthis (?:app|program|tool|product)\b|이 (?:앱|프로그램|제품)|기억 (?:모바일 )?앱", re.IGNORECASE
+)
 
 
 def quiet(engine: Engine) -> AbstractContextManager[None]:
@@ -92,6 +95,7 @@ class Search:
         self._calls, self._question = 0, ""
         self._given: list[Cited] = []
         self._first: list[Changing] | None = None
+        self._refusal = ""
 
     @property
     def tools(self) -> Sequence[BaseTool]:
@@ -118,6 +122,7 @@ class Search:
         if judged:
             tokens = (found.prompt_tokens, 0, found.answer_tokens)
             self._notes.add_tokens(*tokens, models.exact, models, judged, side=True)
+        self._refusal = found.fallback.text if found.fallback else ""
         return self._numbered(found)
 
     def first(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
@@ -171,27 +176,33 @@ class Search:
         """The numbers that a small model's answer lacks, to be put after it."""
         return marks(answer, self._given) if self._models.constrained else ""
 
+    def refuse(self) -> str:
+        """The specified sentence, as the whole answer, where a small model's searches found nothing: it would make an
+        answer up (copilot-rag.md §4.4). Its menu links stand below the answer (``offered_links``)."""
+        small = self._models.constrained and not self._settings.retrieval_first
+        return self._refusal if small and not self._given else ""
+
 
 def grounded(made: BaseTool, library: Library, stop: threading.Event | None = None) -> BaseTool:
     """The tool for a model that does not call tools itself (``model.decide``): a small one looks anything up, so its
-    search counts only where a passage comes near the question or what was made of it, or where documents are asked
-    for by name. Where a passage does come near a question, it is searched for although the model would not."""
+    search counts only where a passage comes near the question or what was made of it, or where documents or the product
+    are asked for by name. A question of the product, or one that a passage comes near, is searched for although the
+    model would not."""
     known = made.metadata or {}
     own = known["ground"]
 
     def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
         asked = own(arguments, question)
         try:
-            named = _DOCUMENTS.search(question) is not None
+            named = (_DOCUMENTS.search(question) or _PRODUCT.search(question)) is not None
             return asked if named or library.related(question, str(asked["query"]), stop=stop) else None
         except (GieokError, Stopped):  # the search itself will say what is wrong
             return dict(asked)
 
     def suggest(question: str) -> dict[str, Any] | None:
         try:
-            return (
-                {"query": question[:QUERY_CHARS]} if asks(question) and library.related(question, stop=stop) else None
-            )
+            meant = asks(question) and (_PRODUCT.search(question) or library.related(question, stop=stop))
+            return {"query": question[:QUERY_CHARS]} if meant else None
         except (GieokError, Stopped):
             return None
 

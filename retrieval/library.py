@@ -282,12 +282,17 @@ class Library:
         model's scale is not known, whether there is a passage at all. Raises ``Stopped`` when ``stop`` was set, and
         what the class says."""
         with stopped_by(stop):
-            return any(nearness(self.search_all(each)) >= self._embedder.near for each in questions if each.strip())
+            return any(nearness(self.search_all(each)) >= self.near for each in questions if each.strip())
 
     @property
     def unrelated(self) -> float:
         """A cosine below which question and passage have nothing to do with each other; 0: not known."""
         return self._embedder.unrelated
+
+    @property
+    def near(self) -> float:
+        """How near (``fuse.nearness``) documents come that have to do with a question; 0: not known."""
+        return self._embedder.near
 
     @property
     def status(self) -> Status:

@@ -27,6 +27,7 @@ from model.interrupt import stopping
 from model.modelset import ModelSet
 from retrieval import fallback
 from retrieval.document import Filters, Hit, Passage, Section
+from retrieval.fuse import nearness
 from retrieval.judge import SHOWN, SHOWN_SMALL, Judgement, Shown, Verdict, judge
 from retrieval.kind import asked_for
 from retrieval.lookup import CUT, Cited, LookUp, Step, Sufficiency, Tool
@@ -53,6 +54,10 @@ class Searching(Protocol):
     @property
     def unrelated(self) -> float:
         """A cosine below which a passage has nothing to do with the question; 0: not known."""
+
+    @property
+    def near(self) -> float:
+        """How near (``fuse.nearness``) documents come that have to do with a question; 0: not known."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,17 @@ def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]
     found, hits = TOOLS[call.tool](context, call, state["found"])
     reason = "" if found else "empty"
     untold = state["judgement"] is None and not state["found"]
-    if hits and untold and unrelated(hits, context.library.unrelated):
+    if hits and untold and _far(hits, context):
         found, reason = (), "unrelated"
     step = Step(call.tool, call.arguments, hits, None, reason, search_seconds=time.monotonic() - began)
     return {"found": found, "trace": (*state["trace"], step)}
+
+
+def _far(hits: Sequence[Hit], context: LoopContext) -> bool:
+    """Whether there is nothing to judge. A small model finds any passage sufficient: for it they must come near."""
+    if context.models.constrained:
+        return nearness(hits) < context.library.near
+    return unrelated(hits, context.library.unrelated)
 
 
 def unrelated(hits: Sequence[Hit], floor: float) -> bool:

@@ -86,6 +86,10 @@ def _decided(messages: list[AnyMessage], tools: Sequence[Any], language: str, tu
 
 def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[TurnContext]) -> AIMessage:
     turn = context(runtime)
+    if refusal := turn.refuse():
+        turn.notes.first_token = time.monotonic()
+        emit(runtime, Token(refusal))
+        return AIMessage(refusal, response_metadata={"model": turn.models.name})
     model = decide.prepare(turn.models, tools)
     made = respond(model, prompt, runtime, callable_tools=bool(tools))
     marks = "" if made.tool_calls or turn.stop.is_set() else turn.cite(made.text)

@@ -23,6 +23,7 @@ from graph.tool import TOOLS
 from graph.turns import question as asking
 from model import decide, scripted
 from retrieval import Library
+from retrieval.fallback import NOT_READY
 from retrieval.own import OWN, first_run
 from retrieval.tool import tool
 from store.transcript import transcript
@@ -440,6 +441,42 @@ def test_a_small_models_search_counts_only_near_the_documents(
     call = ToolCall(name=documents.name, args={"query": made}, id="call", type="tool_call")
     made_of = decide.grounded([call], [documents], question)
     assert [each["args"]["query"] for each in made_of] == ([used] if used else [])
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("Can Gieok generate pictures?", True),
+        ("이 앱은 언제 나와?", True),
+        ("기억 앱은 무료야?", True),
+        ("Why is the sky blue?", False),
+        ("내 말 기억해?", False),
+        ("I told a friend about Gieok today.", False),
+    ],
+)
+def test_a_question_of_the_product_is_searched_for_though_a_small_model_would_not(
+    reading: Reading, question: str, meant: bool
+) -> None:
+    library = reading(()).library
+    assert library is not None
+    library._embedder.near = 2.0  # no passage comes near
+    documents = grounded(tool(lambda query: library.look_up(query, scripted.models())), library)
+    assert bool(decide.suggested([documents], question)) is meant
+
+
+def test_where_a_small_model_s_search_finds_nothing_the_answer_is_the_specified_sentence(
+    reading: Reading, session: NewSession
+) -> None:
+    agent = reading(
+        ("The product can do anything you like.",), (), decide=('{"search_documents": {"query": "Gieok"}}',)
+    )
+    assert agent.library is not None
+    agent.library._embedder.near = 2.0
+    events = say(agent, own := session(agent), "Can Gieok generate pictures?")
+    assert done(events).answer == NOT_READY["en"]
+    assert prompts(agent) == [], "the model is not asked"
+    assert [each.text for each in events if isinstance(each, Token)] == [NOT_READY["en"]]
+    assert steps(agent, own)[0]["name"] == "search_documents"
 
 
 # --- stop, and what documents ask for -------------------------------------------------------------------

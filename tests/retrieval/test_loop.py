@@ -30,7 +30,7 @@ def hit(id_: int, cosine: float = 0.9, **values: Any) -> Hit:
 class Shelf:
     """A library that gives what a test wants and notes what it was asked."""
 
-    unrelated = 0.0
+    unrelated = near = 0.0
 
     def __init__(self, *answers: list[Hit], section: str = "The whole section.") -> None:
         self.answers = list(answers)
@@ -226,6 +226,16 @@ def test_what_is_far_from_the_question_asks_no_model() -> None:
     shelf.unrelated = 0.81
     found = run(shelf, models())
     assert (found.sufficiency, found.trace[0].reason, len(found.trace[0].hits)) == ("empty", "unrelated", 1)
+
+
+@pytest.mark.parametrize(("cosine", "cover", "near"), [(0.86, 0.12, False), (0.86, 0.24, True), (0.91, 0.0, True)])
+def test_a_small_model_is_asked_only_where_the_documents_come_near(cosine: float, cover: float, near: bool) -> None:
+    found = [Hit(passage(1), 1.0, cosine, 0.1, cover, 1, 1, 1)]
+    shelf = Shelf(found, found)
+    shelf.unrelated, shelf.near = 0.81, 0.905
+    small = models(*([said([1], sufficient=True)] if near else []), constrained=True)
+    assert (run(shelf, small).sufficiency == "sufficient") is near
+    assert run(shelf, models(said([1], sufficient=True))).sufficiency == "sufficient", "a larger one judges by itself"
 
 
 @pytest.mark.parametrize(
