@@ -39,14 +39,18 @@ class Words:
         """
         catalogue = _catalogue(self.language)
         try:
-            for name in ("reason", "place"):
-                of = f"{name}.{values.get(f'{name}_code')}"
-                known = catalogue.get(f"error.{code}.{of}") or catalogue.get(f"error.{of}")
-                values = {**values, name: known.format(**values)} if known else values
+            told = {name: self.reason(code, values, name) for name in ("reason", "place") if name in values}
+            values = {**values, **told}
             said = catalogue[f"error.{code}"].format(**values)
             return said, catalogue[f"error.{code}.hint"].format(**values)
         except (KeyError, ValueError, TypeError):
             return message, ""
+
+    def reason(self, code: str, values: Mapping[str, Any], name: str = "reason") -> str:
+        """The ``reason`` (or ``place``) among the values of an error, in this language where it has a code."""
+        catalogue, of = _catalogue(self.language), f"{name}.{values.get(f'{name}_code')}"
+        known = catalogue.get(f"error.{code}.{of}") or catalogue.get(f"error.{of}")
+        return known.format(**values) if known else str(values.get(name, ""))
 
     def keys(self) -> list[str]:
         """Every key of this language, in the order of the file."""

@@ -6,6 +6,7 @@ Every look is one or two short calls (``Memory.context``); nothing here is calle
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from html import escape
 
 import streamlit as st
@@ -14,7 +15,7 @@ from component import resource
 from component.catalogue import Words
 from component.entity import draw_entities
 from component.markdown import plain, shown
-from component.owner import Owner, draw_said, owner, reason, warn
+from component.owner import Owner, draw_said, owner, warn
 from component.session import moment
 from component.statement import draw_statements
 from component.takeout import draw_takeout
@@ -63,7 +64,7 @@ def _draw_away(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
         st.caption(words("memory.starting"))
         return
     warn(words("memory.away"), words("memory.away.hint"))
-    st.caption(plain(reason(words, seen.reason)))
+    st.caption(plain(words.reason("memory_away", seen.why)))
     st.button(words("memory.look"), key=f"{prefix}memory-look", icon=":material/refresh:")
     versions = mine.memory.versions(mine.tenant, mine.session) if mine.session else []
     if versions:
@@ -78,8 +79,8 @@ def _draw_notices(words: Words, seen: MemoryView) -> None:
     if resource.agent().settings.memory_tool_only:
         st.caption(f":material/info: {words('memory.tool_only')}")
     if seen.rejection is not None:
-        said = {"first": seen.rejection.first, "last": seen.rejection.last}
-        told, hint = words.error("fold_rejected", "", {**said, "reason": reason(words, seen.rejection.reason)})
+        why = {**asdict(seen.rejection), **seen.rejection.why}
+        told, hint = words.error("fold_rejected", seen.rejection.reason, why)
         warn(told, hint)
     if seen.from_user:
         st.caption(f":material/history: {words('memory.from_user')}")

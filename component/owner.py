@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,16 +16,6 @@ from errors import GieokError
 from memory import Memory, MemoryView
 from memory.view import Count
 from model.token import estimate
-
-_REASONS = (
-    (re.compile(r"it is empty"), "empty"),
-    (re.compile(r"it lost what is pinned: (?P<what>.*)", re.S), "pinned"),
-    (re.compile(r"it lost (?P<lost>\d+) of (?P<all>\d+) facts: (?P<what>.*)", re.S), "facts"),
-    (re.compile(r"it is closed"), "closed"),
-    (re.compile(r"it is not in the form (?P<what>.*)"), "form"),
-    (re.compile(r"it is not JSON"), "json"),
-)
-"""What memory gives as a reason; anything else (a server's own words) is shown as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +67,7 @@ def draw_memory_error(words: Words, error: GieokError) -> None:
     values = dict(error.values)
     if f"memory.what.{values.get('what')}" in words:
         values["what"] = words(f"memory.what.{values['what']}")
-    if "reason" in values:
-        values["reason"] = reason(words, str(values["reason"]))
     draw_box(words, error.code, error.text(), values)
-
-
-def reason(words: Words, said: str) -> str:
-    """A reason of memory in the language of the page."""
-    for form, name in _REASONS:
-        if found := form.fullmatch(said):
-            return words(f"memory.reason.{name}", **found.groupdict())
-    return said
 
 
 def warn(text: str, hint: str = "") -> None:

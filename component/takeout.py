@@ -88,10 +88,10 @@ def _read(data: bytes) -> dict[str, object]:
         raise FileTooLarge(size=len(data), limit=limit)
     try:
         read = json.loads(data)
-    except ValueError as error:
-        raise BadImport(reason="it is not JSON") from error
+    except (ValueError, RecursionError) as error:
+        raise BadImport(reason=f"it is not JSON ({error})", reason_code="json", detail=str(error)) from error
     if not isinstance(read, dict):
-        raise BadImport(reason="it is not JSON")
+        raise BadImport(reason="it holds no object", reason_code="no_object")
     return read
 
 

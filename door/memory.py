@@ -54,9 +54,10 @@ def import_(settings: Settings, file: Path) -> int:
     try:
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise BadImport(reason=f"{type(error).__name__} {error}") from error
+        detail = f"{type(error).__name__} {error}"
+        raise BadImport(reason=detail, reason_code="json", detail=detail) from error
     if not isinstance(data, dict):
-        raise BadImport(reason="it holds no object")
+        raise BadImport(reason="it holds no object", reason_code="no_object")
     with opened(settings) as (memory, _):
         return memory.import_(settings.tenant, data, USER)
 

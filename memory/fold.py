@@ -68,6 +68,10 @@ class Folded:
     model: str = ""
 
 
+Fault = dict[str, Any]
+"""Why a new memory is not taken, as values of ``FoldRejected``: ``reason`` and ``reason_code``; empty: it is taken."""
+
+
 def make(
     source: Source,
     models: ModelSet,
@@ -92,8 +96,8 @@ def make(
         calls=talk.calls,
         model=models.side_name,
     )
-    if reason := _fault(source, written, made, models.constrained):
-        raise source.rejected(reason, cost(made))
+    if why := _fault(source, written, made, models.constrained):
+        raise source.rejected(why, cost(made))
     return made
 
 
@@ -354,27 +358,29 @@ def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], m
     return "\n".join(kept)
 
 
-def _fault(source: Source, written: _Written, made: Folded, helped: bool) -> str:
-    """Why this must not replace the memory; '' when it may.
+def _fault(source: Source, written: _Written, made: Folded, helped: bool) -> Fault:
+    """Why this must not replace the memory; empty when it may.
 
     ``helped``: the model is a small one, and code has copied what it could of what the notes lacked.
     """
     if not made.text.strip():
-        return "it is empty"
+        return {"reason": "it is empty", "reason_code": "empty"}
     held = _whole(made.text, made.entities)
     pins = [each for each in source.pins if not _has(held, each)]
     if pins:
-        return f"it lost what is pinned: {pins[0]}"
+        return {"reason": f"it lost what is pinned: {pins[0]}", "reason_code": "pinned", "what": pins[0]}
     wanted = len(source.wanted)
     spare = max(1, int((1 - ENOUGH) * wanted)) if helped else max(0, wanted - MOST_FACTS)
     if len(made.lost) > spare:
         return _reason(made.lost, wanted)
     old = [] if helped else _old_lost(source, _whole(_text(written), made.entities))
-    return _reason(old, len(source.before)) if old else ""
+    return _reason(old, len(source.before)) if old else {}
 
 
-def _reason(lost: Sequence[str], among: int) -> str:
-    return f"it lost {len(lost)} of {among} facts: {', '.join(lost[:5])}"
+def _reason(lost: Sequence[str], among: int) -> Fault:
+    what, count = ", ".join(lost[:5]), len(lost)
+    said = f"it lost {count} of {among} facts: {what}"
+    return {"reason": said, "reason_code": "facts", "lost": count, "all": among, "what": what}
 
 
 def _has(text: str, pin: str) -> bool:

@@ -121,8 +121,9 @@ class Folding:
         def new(now: State) -> State:
             times = now.rejection.times + 1 if now.rejection else 1
             cost = fold.together([now.rejection.cost if now.rejection else {}, said["cost"]])
-            why = Rejection(str(said["reason"]), said["first"], said["last"], times, now.newest, time.time(), cost)
-            return replace(now, rejection=why)
+            why = {name: value for name, value in said.items() if name not in ("first", "last", "cost", "reason")}
+            noted = (str(said["reason"]), said["first"], said["last"], times, now.newest, time.time(), cost, why)
+            return replace(now, rejection=Rejection(*noted))
 
         self._link.run(lambda client: self._redis.change(client, scope, new, token=token))
         self._step("rejected")

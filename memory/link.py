@@ -12,7 +12,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass, field
@@ -38,8 +38,11 @@ PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _FAILURES = (RedisError, RedisClusterException, OSError)
-STARTING = "it is being started"
-SLOW = f"no answer within {USER_SECONDS:g} s"
+Why = Mapping[str, Any]
+"""Why Redis is away, as values of ``MemoryAway``: ``reason`` and, where it is worded here, ``reason_code``."""
+STARTING: Why = {"reason": "it is being started", "reason_code": "starting"}
+SLOW: Why = {"reason": f"no answer within {USER_SECONDS:g} s", "reason_code": "slow", "seconds": USER_SECONDS}
+CLOSED: Why = {"reason": "it is closed", "reason_code": "closed"}
 
 
 @dataclass
@@ -97,7 +100,7 @@ class Link:
         self._back = back
         self._client: Client = None
         self._prompt: Client = None  # over a Unix socket
-        self._reason: str | None = STARTING
+        self._why: Why | None = STARTING
         self._change = threading.Condition()
         self._closed = threading.Event()
         self._hands = ThreadPoolExecutor(8, thread_name_prefix="memory")
@@ -107,20 +110,25 @@ class Link:
     @property
     def away(self) -> str | None:
         """Why Redis cannot be used now, or None."""
-        return self._reason
+        return None if self._why is None else str(self._why["reason"])
+
+    @property
+    def starting(self) -> bool:
+        """Whether Redis has not been tried yet."""
+        return self._why is STARTING
 
     def wait(self, seconds: float) -> bool:
         """Wait until Redis can be used; for background work, benches and tests."""
         with self._change:
-            return self._change.wait_for(lambda: self._reason is None, seconds)
+            return self._change.wait_for(lambda: self._why is None, seconds)
 
     def quick(self, work: Callable[[Client], _T], patience: Patience | None = None) -> _T:
         """Do ``work`` for a waiting user, who waits for Redis as long as the patience lasts; then ``MemoryAway``.
 
         A command that was too late may still take effect.
         """
-        if self._reason is not None:
-            raise self._gone(self._reason)
+        if self._why is not None:
+            raise self._gone(self._why)
         return self._do(work, _Quick(self, self._prompt or self._client, patience or Patience()))
 
     def within(self, patience: Patience, command: Callable[..., Any], *args: Any, **named: Any) -> Any:
@@ -136,14 +144,14 @@ class Link:
         except (TooLate, Slow):
             raise self._lost(SLOW) from None
         except RuntimeError as error:  # the link was closed meanwhile
-            raise self._gone("it is closed") from error
+            raise self._gone(CLOSED) from error
         finally:
             patience.left -= time.monotonic() - began
 
     def run(self, work: Callable[[Client], _T]) -> _T:
         """Do ``work`` in the background: as long as the sockets allow, or ``MemoryAway``."""
-        if self._reason is not None:
-            raise self._gone(self._reason)
+        if self._why is not None:
+            raise self._gone(self._why)
         return self._do(work, self._client)
 
     def purge(self) -> None:
@@ -157,7 +165,7 @@ class Link:
     def close(self) -> None:
         """Let go of Redis; the embedded server stops when this was its last user."""
         self._closed.set()
-        self._announce("it is closed")
+        self._announce(CLOSED)
         self._thread.join(timeout=5)
         self._hands.shutdown(wait=False, cancel_futures=True)
         self._drop()
@@ -168,31 +176,31 @@ class Link:
         try:
             return work(client)
         except _FAILURES as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise (self._gone if answered(error) else self._lost)(reason) from error
+            why = {"reason": f"{type(error).__name__}: {error}"}
+            raise (self._gone if answered(error) else self._lost)(why) from error
 
-    def _gone(self, reason: str) -> MemoryAway:
-        return MemoryAway(where=self.where, reason=reason)
+    def _gone(self, why: Why) -> MemoryAway:
+        return MemoryAway(**{**why, "where": self.where})
 
-    def _lost(self, reason: str) -> MemoryAway:
+    def _lost(self, why: Why) -> MemoryAway:
         """Redis was there and is not any more."""
-        if self._reason is None:
-            _log.warning("long-term memory is away: %s", reason)
-            self._announce(reason)
-        return self._gone(reason)
+        if self._why is None:
+            _log.warning("long-term memory is away: %s", why["reason"])
+            self._announce(why)
+        return self._gone(why)
 
-    def _announce(self, reason: str | None) -> None:
+    def _announce(self, why: Why | None) -> None:
         with self._change:
-            self._reason = reason if not self._closed.is_set() else "it is closed"
+            self._why = why if not self._closed.is_set() else CLOSED
             self._change.notify_all()
 
     def _keep(self) -> None:
         """Reach Redis whenever it is away, until the link is closed."""
         tries = 0
         while not self._closed.is_set():
-            if self._reason is None:
+            if self._why is None:
                 with self._change:
-                    self._change.wait_for(lambda: self._reason is not None)
+                    self._change.wait_for(lambda: self._why is not None)
                 continue
             if self._reach():
                 tries = 0
@@ -206,13 +214,16 @@ class Link:
             self._client = self._connect()
             self._client.ping()
             self._back(self._client)
-        except (*_FAILURES, GieokError) as error:
-            self._reason = str(error) or type(error).__name__
+        except GieokError as error:
+            self._why = {"reason": str(error), "reason_code": error.code, **error.values}
+            return False
+        except _FAILURES as error:
+            self._why = {"reason": str(error) or type(error).__name__}
             return False
         except Exception as error:
-            if self._reason != type(error).__name__:
+            if self.away != type(error).__name__:
                 _log.error("memory could not be taken up again: %s", trace(error))
-            self._reason = type(error).__name__
+            self._why = {"reason": type(error).__name__}
             return False
         self._announce(None)
         return True

@@ -22,7 +22,7 @@ from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
 from memory.known import Known
-from memory.link import STARTING, Link, Patience
+from memory.link import Link, Patience
 from memory.state import (
     KEY_CHARS,
     PIN_CHARS,
@@ -106,7 +106,7 @@ class Memory:
     @property
     def starting(self) -> bool:
         """Whether Redis has not been tried yet since this was opened: a matter of a moment."""
-        return self._link.away == STARTING
+        return self._link.starting
 
     def wait(self, seconds: float) -> bool:
         """Wait until Redis can be used: for background work, command line and tests."""
@@ -142,7 +142,7 @@ class Memory:
         try:
             state, base = self._link.quick(lambda client: self._with_base(client, scope, user), patience)
         except MemoryAway as error:
-            return MemoryView(away=True, reason=str(error.values.get("reason", "")))
+            return MemoryView(away=True, why=error.values)
         rooms = (self._settings.budget_memory, self._settings.budget_entities)
         return view(state, base, count, *rooms, self._settings.memory_ttl * 3600)
 

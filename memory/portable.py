@@ -131,11 +131,13 @@ def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:
 def import_(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str, data: Mapping[str, Any]) -> int:
     """Take in an export under this tenant and user; memories that exist already are kept, unless they are empty."""
     if data.get("format") != FORMAT or data.get("version") != FORMAT_VERSION:
-        raise BadImport(reason=f"it is not in the form {FORMAT} {FORMAT_VERSION}")
+        form = f"{FORMAT} {FORMAT_VERSION}"
+        raise BadImport(reason=f"it is not in the form {form}", reason_code="form", form=form)
     try:
         parsed = [_memory(tenant, user, each) for each in data["memories"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadImport(reason=f"{type(error).__name__} {error}") from error
+        detail = f"{type(error).__name__} {error}"
+        raise BadImport(reason=detail, reason_code="content", detail=detail) from error
     fresh = [each for each in parsed if _is_empty(archive.load(each[0]))]
     for scope, state, versions in fresh:
         if archive.load(scope) is not None:  # what an erasure has left

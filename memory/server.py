@@ -73,7 +73,7 @@ class Server:
             keeper: subprocess.Popen[bytes] | None = None
             while not _answers(self.socket):
                 if time.monotonic() > until:
-                    raise MemoryAway(where=self._folder, reason=f"the embedded server did not answer; see {self.log}")
+                    raise self._away("silent", "the embedded server did not answer")
                 keeper = self._tend(keeper)
                 time.sleep(0.02)
         return self.socket
@@ -93,16 +93,20 @@ class Server:
         while not try_lock(use, fcntl.LOCK_SH):
             if time.monotonic() > until:
                 os.close(use)
-                raise MemoryAway(where=self._folder, reason="its last server is still stopping")
+                raise self._away("stopping", "its last server is still stopping")
             time.sleep(0.02)
         self._use = use
+
+    def _away(self, reason_code: str, reason: str) -> MemoryAway:
+        said = f"{reason}; see {self.log}"
+        return MemoryAway(where=self._folder, reason=said, reason_code=reason_code, log=self.log)
 
     def _tend(self, keeper: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes] | None:
         """A keeper, where no server runs. One that ended found another's server, or its own did not start."""
         if keeper is not None and keeper.poll() is None:
             return keeper
         if keeper is not None and keeper.returncode:
-            raise MemoryAway(where=self._folder, reason=f"the embedded server ended at once; see {self.log}")
+            raise self._away("ended", "the embedded server ended at once")
         if held(self._folder / "server.lock"):
             return None
         command = [sys.executable, "-I", "-S", str(_KEEPER), str(self._folder.absolute()), str(GRACE_SECONDS)]
@@ -148,5 +152,7 @@ def _short(folder: Path) -> Path:
     home = Path(tempfile.gettempdir()) / f"gieok-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     if home.stat().st_uid != os.getuid() or home.stat().st_mode & 0o077:
-        raise MemoryAway(where=home, reason="somebody else owns this folder, or others may enter it")
+        raise MemoryAway(
+            where=home, reason="somebody else owns this folder, or others may enter it", reason_code="not_own"
+        )
     return home / f"{name}.sock"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -157,9 +158,9 @@ class Source:
             return turn
         return replace(turn, question="\n".join(left), answer="\n".join(kept))
 
-    def rejected(self, reason: str, cost: dict[str, Any]) -> FoldRejected:
-        """The error that keeps the old memory; ``cost``: what the try took."""
-        return FoldRejected(first=self.turns[0].number, last=self.turns[-1].number, reason=reason, cost=cost)
+    def rejected(self, why: Mapping[str, Any], cost: dict[str, Any]) -> FoldRejected:
+        """The error that keeps the old memory; ``why``: its reason; ``cost``: what the try took."""
+        return FoldRejected(first=self.turns[0].number, last=self.turns[-1].number, cost=cost, **why)
 
 
 def _dated(line: str) -> bool:

@@ -92,7 +92,8 @@ class Version:
 class Rejection:
     """Why the last fold was not taken, over which turns, how often in a row; ``seen``: the newest turn at that time.
 
-    ``cost``: what all folds that were rejected in a row took; the version that follows counts it.
+    ``cost``: what all folds that were rejected in a row took; the version that follows counts it. ``why``: the reason
+    for translation (``memory.fold.Fault``).
     """
 
     reason: str
@@ -102,6 +103,7 @@ class Rejection:
     seen: int
     created: float
     cost: dict[str, Any] = field(default_factory=dict)
+    why: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

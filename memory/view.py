@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from memory import change
 from memory.source import Source
@@ -22,17 +23,17 @@ class MemoryView:
     ``text``: the memory of now (values that were changed since the last fold are in it) within its budget, one
     sentence per line, oldest first, pinned statements before the rest; ``entities``: within theirs, oldest first.
     ``tokens``, ``entity_tokens``: what these take; ``cut``, ``cut_entities``: what was left out, the oldest first.
-    ``away``: Redis cannot be used now, ``reason`` says why; all else is then empty. ``whole``: the text as the last
-    fold left it, without the budget. ``from_user``: the session has no memory of its own yet and shows what earlier
-    sessions of the user left. ``waiting``: numbers of the turns that are not in the memory yet. ``expires``: seconds of
-    disuse until it leaves Redis for the archive; 0: never.
+    ``away``: Redis cannot be used now, ``why``: values of ``MemoryAway``; all else is then empty. ``whole``: the text
+    as the last fold left it, without the budget. ``from_user``: the session has no memory of its own yet and shows what
+    earlier sessions of the user left. ``waiting``: numbers of the turns that are not in the memory yet. ``expires``:
+    seconds of disuse until it leaves Redis for the archive; 0: never.
     """
 
     text: str = ""
     entities: tuple[Entity, ...] = ()
     version: int = 0
     away: bool = False
-    reason: str = ""
+    why: Mapping[str, Any] = field(default_factory=dict)
     tokens: int = 0
     entity_tokens: int = 0
     cut: tuple[str, ...] = ()

@@ -78,7 +78,8 @@ class Client(ChatOpenAI):
         if refused or reason == "content_filter":
             raise AnswerRefused
         if not reason:
-            raise ModelBroken(url=url, reason="the answer has no end" if seen else "it sent no answer")
+            why = ("the answer has no end", "no_end") if seen else ("it sent no answer", "silent")
+            raise ModelBroken(url=url, reason=why[0], reason_code=why[1])
         if counted:  # once: some servers send a running total with every chunk, and chunks are summed
             yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=counted))
 

@@ -61,7 +61,7 @@ def translate(error: Exception, *, url: str, model: str, seconds: float) -> Gieo
         return ModelTimeout(url=url, seconds=seconds)
     if isinstance(cause or error, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
         return ModelUnreachable(url=url)
-    return ModelBroken(url=url, reason=_broken(error))
+    return ModelBroken(url=url, **_broken(error))
 
 
 def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str) -> GieokError:
@@ -109,10 +109,13 @@ def _phrase(status: int) -> str:
     return known.get(status, "no reason given")
 
 
-def _broken(error: Exception) -> str:
+def _broken(error: Exception) -> dict[str, str]:
+    """The reason, for translation too."""
     if isinstance(error, JSONDecodeError | UnicodeDecodeError):
-        return "it sent something that is not JSON"
+        return {"reason": "it sent something that is not JSON", "reason_code": "json"}
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
-        return "the connection was lost"
+        return {"reason": "the connection was lost", "reason_code": "lost"}
     said = _reason(_body(error)) if isinstance(error, openai.APIError) else ""
-    return f"it reported an error ({said})" if said else "it reported an error"
+    if said:
+        return {"reason": f"it reported an error ({said})", "reason_code": "reported", "detail": said}
+    return {"reason": "it reported an error", "reason_code": "error"}

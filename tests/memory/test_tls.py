@@ -21,7 +21,7 @@ import pytest
 from memory import address
 from memory.address import Client
 from memory.key import Scope
-from memory.link import STARTING, Link
+from memory.link import Link
 from memory.server import binary
 from memory.state import Turn
 from memory.store import RedisStore
@@ -105,7 +105,7 @@ def test_a_server_whose_certificate_nobody_knows_is_not_trusted(tcp: str, certif
     with tls(plain_port(tcp), certificate) as port:
         link = Link(f"rediss://127.0.0.1:{port}/0", Path("unused"))
         until = time.monotonic() + 10
-        while link.away == STARTING and time.monotonic() < until:
+        while link.starting and time.monotonic() < until:
             time.sleep(0.02)
         assert "certificate" in str(link.away).lower()
         link.close()
