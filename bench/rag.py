@@ -24,7 +24,9 @@ from retrieval.own import first_run
 from settings import current
 
 QUESTIONS = Path(__file__).parent / "data" / "rag.jsonl"
-KINDS = ("answer", "again", "section", "none")
+KINDS = ("answer", "again", "section", "none", "other")
+"""``none``: of the product, but the documents do not say; ``other``: of the world at large, as in any chat."""
+UNANSWERABLE = ("none", "other")
 _CITED = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _ADMISSION = re.compile(
     r"\b(?:could|can|did|do|does|is|are)(?:n['’]t| ?not) (?:find|say|mention|know|have|contain|include|provide|cover|"
@@ -44,7 +46,7 @@ class Outcome:
     """One question. ``found``: a right section is among the passages given; ``first``: as the first one; ``right``: the
     answer cites it (``--search``: found); ``refused``: the answer says the specified sentence or admits that it does
     not know, and cites nothing (``--search``: no passage was given); ``again``: searched more than once;
-    ``section``: a section was opened; ``answer``: '' where none was made.
+    ``apart``: nothing was given to answer from; ``section``: a section was opened; ``answer``: '' where none was made.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Outcome:
     first: bool
     right: bool
     refused: bool
+    apart: bool
     again: bool
     section: bool
     calls: int
@@ -77,7 +80,8 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     ``retrieval_first``, does not), and answers from what it is given; long-term memory is off. ``by_kind``: for each
     kind of question the shares of ``Outcome``, and its calls. ``searched_share``: of the answerable ones, those that
     were looked up; ``right_share``, ``found_share``, ``first_share``: of the same; ``false_refusals``: how many of them
-    were refused; ``refused_share``: of the unanswerable ones; ``judged_share``: of all judge calls, those that could be
+    were refused; ``refused_share``: of those of the product that cannot be answered; ``apart_share``: of those of the
+    world at large, those that no document was mixed into; ``judged_share``: of all judge calls, those that could be
     read.
     """
     rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
@@ -144,6 +148,7 @@ def outcome(row: Mapping[str, Any], looked_up: LookedUp, answer: str | None, sec
         first=bool(given) and given[0] in gold,
         right=found if answer is None else any(each["number"] in cited for each in passages if each["label"] in gold),
         refused=not given if answer is None else not cited and refuses(answer),
+        apart=not given,
         again=sum(tool != "get_section" for tool in tools) > 1,
         section="get_section" in tools,
         calls=len(tools),
@@ -159,7 +164,7 @@ def refuses(answer: str) -> bool:
 
 
 def _figures(done: Sequence[Outcome]) -> dict[str, object]:
-    answerable = [each for each in done if each.kind != "none"]
+    answerable = [each for each in done if each.kind not in UNANSWERABLE]
     kinds = {kind: [each for each in done if each.kind == kind] for kind in KINDS}
     return {
         "questions": len(done),
@@ -168,6 +173,7 @@ def _figures(done: Sequence[Outcome]) -> dict[str, object]:
         "found_share": _share(each.found for each in answerable),
         "first_share": _share(each.first for each in answerable),
         "refused_share": _share(each.refused for each in kinds["none"]),
+        "apart_share": _share(each.apart for each in kinds["other"]),
         "false_refusals": sum(each.refused for each in answerable),
         "by_kind": {kind: _kind(some) for kind, some in kinds.items() if some},
         "seconds_p50": round(statistics.median(each.seconds for each in done), 2),
@@ -177,8 +183,8 @@ def _figures(done: Sequence[Outcome]) -> dict[str, object]:
 
 def _kind(done: Sequence[Outcome]) -> dict[str, object]:
     """The shares of ``Outcome``; what has no answer in the documents cannot be right."""
-    right = ("right", "found") if done[0].kind != "none" else ()
-    names = (*right, "refused", "again", "section")
+    right = ("right", "found") if done[0].kind not in UNANSWERABLE else ()
+    names = (*right, "refused", "apart", "again", "section")
     shares = {f"{name}_share": _share(getattr(each, name) for each in done) for name in names}
     return {**shares, "calls_mean": round(statistics.fmean(each.calls for each in done), 2)}
 

@@ -21,6 +21,7 @@ ROWS = [
     {"kind": "again", "language": "en", "question": "Which colour are apples?", "gold": ["fruit.md › Apples"]},
     {"kind": "section", "language": "en", "question": "Never mind the pears.", "gold": ["fruit.md › Pears"]},
     {"kind": "none", "language": "en", "question": "How tall is the pears tower?", "gold": []},
+    {"kind": "other", "language": "en", "question": "Never mind the weather.", "gold": []},
 ]
 
 
@@ -54,10 +55,10 @@ def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> argparse.Names
 def test_by_whole_turns_the_decision_the_citation_and_the_refusal_count(arguments: argparse.Namespace) -> None:
     result: dict[str, Any] = rag.run(arguments)
     kinds = result["by_kind"]
-    assert (result["questions"], result["searched_share"]) == (4, 0.667)
+    assert (result["questions"], result["searched_share"]) == (5, 0.667)
     assert kinds["answer"]["right_share"] == 1.0
     assert kinds["section"]["right_share"] == kinds["section"]["calls_mean"] == 0, "it was not looked up"
-    assert (result["refused_share"], result["false_refusals"]) == (1.0, 0)
+    assert (result["refused_share"], result["apart_share"], result["false_refusals"]) == (1.0, 1.0, 0)
     assert result["outcomes"][0]["answer"] == "Green [1]."
 
 
