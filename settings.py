@@ -7,9 +7,11 @@ environment, then from ``.env``. ``.env.example`` and both READMEs list every fi
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_dir
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
@@ -51,6 +53,7 @@ class Settings(BaseSettings):
         extra="ignore",
         frozen=True,
         populate_by_name=True,
+        allow_inf_nan=False,
     )
 
     openai_api_key: SecretStr | None = Field(
@@ -211,6 +214,22 @@ class Settings(BaseSettings):
     def _expand(cls, value: Path | None) -> Path | None:
         return value.expanduser() if value is not None else None
 
+    @field_validator("openai_api_key")
+    @classmethod
+    def _usable_key(cls, value: SecretStr | None) -> SecretStr | None:
+        key = value.get_secret_value().strip() if value is not None else ""
+        if key and not is_key(key):
+            raise PydanticCustomError("key_signs", "it holds characters that no key has, such as a typographic quote")
+        return SecretStr(key) if key else None
+
+    @field_validator("openai_base_url", "local_servers")
+    @classmethod
+    def _usable_addresses(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        value = value.strip() if isinstance(value, str) else value
+        if not all(map(is_address, [value] if isinstance(value, str) else value or ())):
+            raise PydanticCustomError("address", "an address begins with http:// or https:// and names a host")
+        return value
+
     @field_validator("weights_sources")
     @classmethod
     def _known_sources(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -224,6 +243,21 @@ class Settings(BaseSettings):
     def database(self) -> str:
         """SQLAlchemy URL of the store."""
         return self.database_url or f"sqlite:///{self.data_dir / 'gieok.db'}"
+
+
+def is_key(text: str) -> bool:
+    """Whether an HTTP header can carry the text as a key."""
+    return re.fullmatch(r"[\x21-\x7e]+", text) is not None
+
+
+def is_address(text: str) -> bool:
+    """Whether the text is an http(s) address with a host and, where it names a port, a possible one."""
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    return good and not re.search(r"\s", text)
 
 
 def variable(field: str) -> str:
@@ -240,7 +274,8 @@ def load(**overrides: object) -> Settings:
         first = error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else "?"
         name = variable(field) if field in Settings.model_fields else field.upper()
-        raise BadSetting(name=name, value=str(first.get("input")), **why(first)) from error
+        value = "…" if field == "openai_api_key" else str(first.get("input"))
+        raise BadSetting(name=name, value=value, **why(first)) from error
 
 
 @cache

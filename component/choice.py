@@ -6,7 +6,6 @@ disk, put in the address or a cookie, or given to another tab, and it is gone wh
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
@@ -19,12 +18,11 @@ from component import resource
 from component.readiness import Readiness
 from model import resolve
 from model.resolve import OPENAI
-from settings import Settings
+from settings import Settings, is_address, is_key
 
 Kind = Literal["hosted", "local", "embedded"]
 KINDS: tuple[Kind, ...] = ("hosted", "local", "embedded")
 CHOSEN = "models-chosen"
-_KEY = re.compile(r"[\x21-\x7e]+")
 Problem = Literal["url", "url_secret", "key_signs", "key_missing", "name_missing"]
 
 
@@ -43,7 +41,7 @@ class Choice:
         if self.url and (found := _url_problem(self.url)):
             return found
         key = self.key.get_secret_value()
-        if key and not _KEY.fullmatch(key):
+        if key and not is_key(key):
             return "key_signs"
         asked = self.applied(base)
         hosted = self.kind == "hosted" and (asked.openai_base_url or OPENAI) == OPENAI
@@ -109,11 +107,7 @@ def _own(choice: Choice) -> Readiness:
 
 
 def _url_problem(url: str) -> Problem | None:
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
+    if not is_address(url):
         return "url"
-    if not good or re.search(r"\s", url):
-        return "url"
+    parts = urlsplit(url)
     return "url_secret" if parts.username or parts.password or parts.query or parts.fragment else None

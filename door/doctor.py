@@ -6,6 +6,7 @@ A check is one function in ``CHECKS``. Nothing is changed, fetched or started by
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import re
 import shutil
@@ -21,13 +22,15 @@ from urllib.parse import urlsplit
 import psutil
 
 from door.phrase import ErrorText, Language, phrase
-from errors import GieokError, KeyRejected, MemoryAway, MissingExtra, ModelUnreachable
+from errors import GieokError, KeyRejected, MemoryAway, MissingExtra, ModelUnreachable, Unexpected, trace
 from model import catalogue, resolve, weights
 from model.endpoint import Found
 from model.machine import machine
 from model.probe import Refused, listed
 from model.source import amount
 from settings import Settings, variable
+
+log = logging.getLogger(__name__)
 
 Mark = Literal["ok", "info", "warn", "problem"]
 FREE_SPACE = 500_000_000  # bytes: sessions, logs and a database that grows
@@ -106,6 +109,9 @@ def _safe(name: str, check: Callable[[Look], Finding], look: Look, error_text: E
         return check(look)
     except GieokError as error:
         return failure(name, error, error_text)
+    except Exception as error:  # one check that cannot be made must not hide what the others found
+        log.error("the check %s failed: %s", name, trace(error))
+        return failure(name, Unexpected(kind=type(error).__name__), error_text)
 
 
 def _python(look: Look) -> Finding:
@@ -205,7 +211,7 @@ def _store(look: Look) -> Finding:
     file = Path(address.database or "") if address.get_backend_name() == "sqlite" else None
     where = str(file) if file else address.render_as_string(hide_password=True)
     data: dict[str, object] = {"where": where}
-    if file and not os.access(_nearest(file), os.W_OK):
+    if file and not _writable(file):
         return Finding("store", "problem", look("store.readonly", where=where), look("store.do"), data)
     if file and not file.exists():
         return Finding("store", "ok", look("store.new", where=where), "", data)
@@ -340,6 +346,12 @@ def _version(name: str) -> str | None:
 def _nearest(path: Path) -> Path:
     """The path itself, or the nearest folder above it that exists."""
     return next(each for each in (path, *path.parents) if each.exists())
+
+
+def _writable(file: Path) -> bool:
+    """Whether the file can be written, or made."""
+    nearest = _nearest(file)
+    return os.access(nearest, os.W_OK) and (nearest == file or nearest.is_dir())
 
 
 def _is_free(port: int) -> bool:

@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from errors import ModelTimeout, ModelUnreachable
+from errors import BadSetting, ModelTimeout, ModelUnreachable
 
 
 class Cut(Exception):
@@ -73,12 +73,16 @@ class Transport(httpx2.BaseTransport):
     """Ties every request to its ``Call``, and gives up on time-outs at once instead of repeating them.
 
     Raises ``ModelTimeout``, ``ModelUnreachable`` (no connection in time) and ``Cut``: none of them is httpx's, so the
-    OpenAI client does not retry them.
+    OpenAI client does not retry them. To be made with a proxy that cannot be one raises ``BadSetting``.
     """
 
     def __init__(self, url: str, seconds: float) -> None:
         self._url, self._seconds = url, seconds
-        self._inner = httpx2.HTTPTransport(proxy=_proxy(url), limits=httpx2.Limits(max_keepalive_connections=0))
+        try:
+            self._inner = httpx2.HTTPTransport(proxy=_proxy(url), limits=httpx2.Limits(max_keepalive_connections=0))
+        except (ValueError, httpx2.InvalidURL) as error:
+            reason = "it is no address of a proxy"
+            raise BadSetting(name="HTTPS_PROXY", value="…", reason=reason, reason_code="proxy") from error
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request under the current call."""
@@ -116,7 +120,8 @@ def _proxy(url: str) -> str | None:
     host = parts.hostname or ""
     if is_loopback(host) or proxy_bypass(host):
         return None
-    return getproxies().get(parts.scheme) or getproxies().get("all")
+    proxy = getproxies().get(parts.scheme) or getproxies().get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def is_loopback(host: str) -> bool:

@@ -28,7 +28,7 @@ import httpx2
 import psutil
 
 from errors import EmbeddedFailed, MissingExtra
-from model.lock import exclusive, held, open_lock
+from model.lock import exclusive, held, open_lock, written
 from settings import Settings, child_environment
 
 SLOT = {"chat": 0, "decide": 1, "utility": 2}
@@ -83,12 +83,13 @@ def connect(settings: Settings, path: Path) -> Embedded:
     Raises ``EmbeddedFailed`` with the reason and the log.
     """
     plan = _plan(settings, path)
-    _join(plan.folder)
-    running = _running(plan)
-    if running is not None:
-        return running
-    with exclusive(plan.folder / "start.lock"):
-        return _running(plan) or _start(plan)
+    with written(plan.folder):
+        _join(plan.folder)
+        running = _running(plan)
+        if running is not None:
+            return running
+        with exclusive(plan.folder / "start.lock"):
+            return _running(plan) or _start(plan)
 
 
 def release() -> None:

@@ -5,12 +5,15 @@ The kernel drops them when their process ends, however it ends, so that none is 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from errors import DiskFull, StoreUnavailable
 
 
 def open_lock(path: Path) -> int:
@@ -40,6 +43,17 @@ def held(path: Path) -> bool:
         return not try_lock(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """What the system says against writing ``path`` in the block is raised as ``DiskFull`` or ``StoreUnavailable``."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(path=path, needed="more", free="none") from error
+        raise StoreUnavailable(where=path, reason=error.strerror or str(error)) from error
 
 
 @contextmanager

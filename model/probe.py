@@ -12,6 +12,10 @@ OLLAMA_CONTEXT = 4096
 """What Ollama loads a model with where nobody says otherwise; a longer prompt it would cut without a word."""
 
 
+_FAILED = (httpx2.HTTPError, httpx2.InvalidURL, ValueError)
+"""ValueError: of a proxy in the environment that cannot be one."""
+
+
 class Refused(Exception):
     """The server did not list its models. ``status``: what it answered; None: nothing."""
 
@@ -32,7 +36,7 @@ def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
     """The models at ``url`` (up to and including ``/v1``). Raises ``Refused``. ``timeout`` in seconds."""
     try:
         answer = _asked("GET", f"{url}/models", key, timeout)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+    except _FAILED as error:
         raise Refused(url, None) from error
     if answer.status_code != 200:
         raise Refused(url, answer.status_code)
@@ -50,7 +54,7 @@ def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
     for page in ("/props", "/api/v0/models", "/api/ps"):
         try:
             answer = _asked("GET", root + page, key, timeout)
-        except (httpx2.HTTPError, httpx2.InvalidURL):
+        except _FAILED:
             return None
         said = _json(answer) if answer.status_code == 200 else {}
         for entry in _entries(said, model):
@@ -65,7 +69,7 @@ def takes_tools(url: str, key: str, model: str, timeout: float) -> bool | None:
     """Whether the model calls tools by itself, as Ollama says (POST /api/show «capabilities»); None: not known."""
     try:
         answer = _asked("POST", f"{url.removesuffix('/v1')}/api/show", key, timeout, json={"model": model})
-    except (httpx2.HTTPError, httpx2.InvalidURL):
+    except _FAILED:
         return None
     able = _json(answer).get("capabilities") if answer.status_code == 200 else None
     return "tools" in able if isinstance(able, list) else None

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from errors import BadSetting, DiskFull, WeightsCancelled, WeightsCorrupt, WeightsMissing
 from model.catalogue import CATALOGUE, Weights, find
-from model.lock import exclusive
+from model.lock import exclusive, written
 from model.source import CHUNK, SOURCES, Fetch, SourceFailed, amount, clear, need_space
 from settings import Settings, variable
 
@@ -61,7 +61,7 @@ def ensure(settings: Settings, progress: Report = _silent, cancel: threading.Eve
     place = _Place(settings.data_dir / "weights" / weights.file, weights, progress, cancel or threading.Event())
     if place.known():
         return place.path
-    with exclusive(place.beside(".lock"), place.wait):
+    with written(place.path), exclusive(place.beside(".lock"), place.wait):
         if not place.verified():
             _fetch(place, settings.weights_sources)
     return place.path
@@ -193,8 +193,8 @@ def _attempt(place: _Place, source: str) -> None:
         SOURCES[source](
             Fetch(place.weights, place.part, _meter(source, place.weights.size, place.progress), place.cancel)
         )
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
+    except (OSError, ValueError, ImportError) as error:  # the last two: a proxy that is none, or needs a package
+        if not (isinstance(error, OSError) and error.errno == errno.ENOSPC):
             raise SourceFailed(str(error)) from error
         place.part.unlink(missing_ok=True)
         need_space(place.path.parent, place.weights.size)

