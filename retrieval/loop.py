@@ -11,6 +11,7 @@ The first call is ``search_all``, or ``search_by_metadata`` where the question n
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -90,14 +91,13 @@ class Found:
 
 
 class LoopState(TypedDict):
-    """``found``: everything so far, best first; ``rest``: what the judge was shown and did not rank.
+    """``found``: everything so far, best first.
 
     ``judgement``: the last one, None when it was not judged.
     """
 
     next: Call | None
     found: tuple[Found, ...]
-    rest: tuple[Found, ...]
     trace: tuple[Step, ...]
     judgement: Judgement | None
 
@@ -154,9 +154,18 @@ def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any
     step = _judged(state["trace"][-1], verdict, ranked, time.monotonic() - began)
     trace = (*state["trace"][:-1], step)
     following = _next(context, judgement, ranked, state["trace"]) if len(trace) < context.calls else None
-    found = ranked if judgement else state["found"]
-    rest = tuple(each for each in shown if each not in found)
-    return {"next": following, "found": found, "rest": rest, "trace": trace, "judgement": judgement}
+    found = _by_both(shown, ranked) if context.models.constrained else ranked
+    return {"next": following, "found": found, "trace": trace, "judgement": judgement}
+
+
+def _by_both(shown: Sequence[Found], ranked: Sequence[Found]) -> tuple[Found, ...]:
+    """What a small model was shown, by its place there and by the model's rank together, as their reciprocals: it often
+    names one of several right passages, and alone ranks worse than the search does (bench rag)."""
+    if not ranked:
+        return ()
+    ranks = [ranked.index(each) + 1 if each in ranked else math.inf for each in shown]
+    scores = [1 / place + 1 / rank for place, rank in enumerate(ranks, 1)]
+    return tuple(shown[at] for at in sorted(range(len(shown)), key=lambda at: -scores[at]))
 
 
 def _verdict(context: LoopContext, shown: Sequence[Found]) -> Verdict:
@@ -286,7 +295,7 @@ def look_up(
     """
     began, asked = time.monotonic(), filters or Filters()
     context = LoopContext(library, models, question, language, asked, stop, calls)
-    start = LoopState(next=_first(question, asked, kind), found=(), rest=(), trace=(), judgement=None)
+    start = LoopState(next=_first(question, asked, kind), found=(), trace=(), judgement=None)
     # In a context of its own: below another graph, LangGraph 1.2 hands that one's durability «sync» down and then waits
     # for a checkpoint that this graph never writes.
     apart = Context()
@@ -302,7 +311,7 @@ def look_up(
         menu=menu,
     )
     useless = chosen is not None and chosen.kind != "best_effort"
-    passages, cut = ((), ()) if useless else _cited(_given(end, models), models, budget)
+    passages, cut = ((), ()) if useless else _cited(end["found"], models, budget)
     return LookUp(
         question=question,
         language=language,
@@ -323,12 +332,6 @@ def _first(question: str, asked: Filters, kind: Filters | None) -> Call:
     if asked != Filters() or named == Filters():
         return Call("search_all", question, asked)
     return Call("search_by_metadata", question, named)
-
-
-def _given(end: LoopState, models: ModelSet) -> Sequence[Found]:
-    """What may be given to the answer. A small model's ranks put passages first, but what it left out stays behind
-    them: it often names one of several right passages, and not always the best one (bench rag)."""
-    return [*end["found"], *end["rest"]] if models.constrained else end["found"]
 
 
 def _sufficiency(end: LoopState) -> Sufficiency:

@@ -228,6 +228,15 @@ def test_what_is_far_from_the_question_asks_no_model() -> None:
     assert (found.sufficiency, found.trace[0].reason, len(found.trace[0].hits)) == ("empty", "unrelated", 1)
 
 
+@pytest.mark.parametrize(
+    ("ranked", "given"), [([2, 1], [1, 2, 3]), ([4], [4, 1, 2]), ([3, 4, 2], [3, 1, 2]), ([2, 3], [2, 1, 3])]
+)
+def test_a_small_model_s_ranks_count_beside_those_of_the_search(ranked: list[int], given: list[int]) -> None:
+    shelf = Shelf([hit(number) for number in range(1, 6)])
+    found = run(shelf, models(said(ranked, sufficient=True), constrained=True))
+    assert [each.passage.id for each in found.passages] == given
+
+
 @pytest.mark.parametrize(("cosine", "cover", "near"), [(0.86, 0.12, False), (0.86, 0.24, True), (0.91, 0.0, True)])
 def test_a_small_model_is_asked_only_where_the_documents_come_near(cosine: float, cover: float, near: bool) -> None:
     found = [Hit(passage(1), 1.0, cosine, 0.1, cover, 1, 1, 1)]
