@@ -41,8 +41,9 @@ def draw_box(words: Words, code: str, message: str, values: dict[str, Any]) -> N
 
 
 def toast(words: Words, error: GieokError) -> None:
-    """The error over the page for some seconds, wherever the reader is."""
-    st.toast(_told(*words.error(error.code, error.text(), error.values)), icon=":material/error:", duration="long")
+    """What failed, over the page for some seconds, wherever the reader is; its box says what to do."""
+    said, _ = words.error(error.code, error.text(), error.values)
+    st.toast(_told(said, ""), icon=":material/error:", duration="long")
 
 
 def _told(said: str, hint: str) -> str:
