@@ -29,6 +29,8 @@ VERSION_MARK = 4
 
 _MESSAGE_TOKENS = 4
 """What a chat template adds around each message, in tokens."""
+_CUT_TOKENS = 24
+"""Taken off more than what is too much: the words that say so, and rounding."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,8 @@ def raw_tokens(messages: Sequence[AnyMessage], count: Callable[[str], int]) -> i
 
 
 def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
-    """The draft without the oldest raw turns, then the oldest summaries, that do not fit the model; and those."""
+    """The draft without what does not fit the model, and that: the oldest raw turns, then the oldest summaries, then
+    what the tools of the current turn said, the first of it first."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
     while tokens > limit and draft.recent:
@@ -271,9 +274,32 @@ def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
         cut.append(LeftOut(_range(record["turns"]), "context_full"))
         draft = replace(draft, records=records)
         tokens = draft.tokens()
+    number, said = draft.current.number, draft.current.messages
+    for at, message in enumerate(said):
+        if tokens > limit and isinstance(message, ToolMessage):
+            shorter = _shorter(message, tokens - limit, draft.count, last=at == len(said) - 1)
+            now = draft.current.messages
+            draft = replace(draft, current=TurnMessages(number, (*now[:at], shorter, *now[at + 1 :])))
+            before, tokens = tokens, draft.tokens()
+            cut += [LeftOut(message.name or "", "context_full", before - tokens)] if shorter is not message else []
     if tokens > limit:
         raise ContextTooLong(tokens=tokens, limit=limit)
     return draft, cut
+
+
+def _shorter(message: ToolMessage, tokens: int, count: Callable[[str], int], *, last: bool) -> AnyMessage:
+    """A tool's result with so many tokens less, if it has them. Of a search the places stay; of the last one all: what
+    is cut would be the answer, and the frame around it."""
+    text = str(message.text)
+    if _traces([message]):
+        return message if last else past(message)
+    kept = int(len(text) * (1 - (tokens + _CUT_TOKENS) / max(1, count(text))))
+    return message.model_copy(update={"content": shortened(text, kept)}) if kept > 0 else message
+
+
+def shortened(text: str, limit: int) -> str:
+    """The first ``limit`` characters, and how many more there were."""
+    return text if len(text) <= limit else f"{text[:limit]}\n… ({len(text) - limit:,} more characters were left out)"
 
 
 def _report(

@@ -42,7 +42,7 @@ class LeftOut:
     """What is not in the prompt, and why; ``tokens`` where they are known, else 0.
 
     ``what``: turns that are not there as they were («1-6»); of the long-term memory how many sentences or values had no
-    room («3»); of the documents the place of a passage that had none.
+    room («3»); of the documents the place of a passage that had none; of a tool of the current turn its name.
     """
 
     what: str

@@ -27,7 +27,6 @@ _HOSTED_TIMEOUT = 10.0
 _NO_CHAT = re.compile(
     r"embed|rerank|whisper|\btts\b|dall-e|moderation|minilm|(^|[/:_-])(bge|e5|gte|nomic|clip)-", re.IGNORECASE
 )
-_FIXED_TEMPERATURE = re.compile(r"o\d")
 
 Offered = tuple[Listed, ...]
 Report = Callable[[weights.Progress], None]
@@ -206,7 +205,7 @@ def _embedded(settings: Settings, progress: Report | None, cancel: threading.Eve
 
 
 def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
-    """The client of one role. Side work and decisions are deterministic; only answers may vary."""
+    """The client of one role. Side work and decisions are deterministic where the server is known to allow it."""
     limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
     name = found.utility_model if role == "utility" else found.chat_model
     model = client.chat(
@@ -216,7 +215,7 @@ def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
         settings=settings,
         extra_body=_slot(role) if found.kind == "embedded" else None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,
-        temperature=_temperature(found, name, role),
+        temperature=_temperature(found, role),
     )
     if found.kind == "embedded":
         _revive(model, found, settings)
@@ -239,8 +238,10 @@ def _slot(role: str) -> dict[str, Any]:
     return {"id_slot": embedded.SLOT[role], "cache_prompt": True}
 
 
-def _temperature(found: Found, name: str, role: str) -> float | None:
-    """None: the server's own; also for OpenAI's o-series, which takes no other (langchain-openai sees to gpt-5)."""
+def _temperature(found: Found, role: str) -> float | None:
+    """None: the server's own. Hosted reasoning models take no other, and a gateway's name for one may be any."""
+    if found.kind == "hosted":
+        return None
     if role != "chat":
-        return None if _FIXED_TEMPERATURE.match(name) else 0.0
+        return 0.0
     return 0.3 if found.kind == "embedded" else None

@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from graph.call import MALFORMED
+from graph.context import shortened
 from graph.event import ToolFinished, ToolStarted
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
@@ -44,9 +45,7 @@ def _run(call: ToolCall, question: str | None, runtime: Runtime[TurnContext]) ->
     emit(runtime, started)
     stopped = turn.stop.is_set()
     answer = _Result("stopped by the user", ok=False) if stopped else _result(call, turn.tools, question)
-    text, ok = clean(answer.text), answer.ok
-    if len(text) > RESULT_CHARS:
-        text = f"{text[:RESULT_CHARS]}\n… ({len(text) - RESULT_CHARS:,} more characters were left out)"
+    text, ok = shortened(clean(answer.text), RESULT_CHARS), answer.ok
     finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began, answer.artifact)
     turn.notes.steps.append((started, finished))
     emit(runtime, finished)

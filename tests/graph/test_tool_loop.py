@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -35,6 +36,12 @@ def long_letter(size: int) -> str:
 def broken(reason: str) -> str:
     """Fails."""
     raise RuntimeError(reason)
+
+
+@tool(response_format="content_and_artifact")
+def leaf_through(letter: str) -> tuple[str, dict[str, Any]]:
+    """Searches in documents."""
+    return letter * 6000, {"trace": [], "language": "ko", "passages": [{"number": 1, "label": "안내 › 요약"}]}
 
 
 TOOLS: list[BaseTool] = [long_letter, broken]
@@ -102,6 +109,35 @@ def test_a_model_that_calls_tools_past_the_limit_does_not_run_for_ever(agent: Op
     end = failed(say(bot, own, "계속 계산해 봐"))
     assert end.code == "empty_answer"
     assert len(prompts(bot)) == 3
+
+
+def test_results_that_do_not_fit_the_model_are_shortened_first_ones_first(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    calls = [calling("long_letter", f"c{n}", size=size) for n, size in enumerate((6000, 3000))]
+    bot = replace(agent([*calls, "끝"], context_size=2600), tools=TOOLS)
+    own = session(bot)
+    assert done(say(bot, own, "편지를 두 통 써 줘")).answer == "끝"
+    first, second = (str(each.text) for each in prompts(bot)[-1] if each.type == "tool")
+    assert 0 < first.count("가") < 6000
+    assert "left out" in first
+    assert second == "가" * 3000
+    turn = bot.store.turn(own, 1)
+    assert turn is not None
+    assert [(each["what"], each["reason"]) for each in (turn.report or {})["left_out"]] == [
+        ("long_letter", "context_full")
+    ]
+    assert [len(each["result"]) for each in turn.steps] == [6000, 3000]
+
+
+def test_of_a_search_that_does_not_fit_beside_the_next_the_places_stay(agent: OpenAgent, session: NewSession) -> None:
+    calls = [calling("leaf_through", f"c{n}", letter=letter) for n, letter in enumerate("가나")]
+    bot = replace(agent([*calls, "끝"], context_size=3000), tools=[leaf_through])
+    assert done(say(bot, session(bot), "요약은 얼마나 길어?")).answer == "끝"
+    first, second = (str(each.text) for each in prompts(bot)[-1] if each.type == "tool")
+    assert "[1] 안내 › 요약" in first
+    assert "가" * 100 not in first
+    assert second == "나" * 6000
 
 
 def nested(depth: int) -> dict[str, Any]:

@@ -227,7 +227,7 @@ def test_hosted_models_decide_by_themselves_and_get_nothing_but_openai_fields() 
     assert isinstance(made.chat, ChatOpenAI)
     assert isinstance(made.utility, ChatOpenAI)
     assert (made.chat.model_name, made.utility.model_name) == ("gpt-4.1", "gpt-4.1-nano")
-    assert (made.chat.temperature, made.utility.temperature, made.chat.max_tokens) == (None, 0.0, None)
+    assert (made.chat.temperature, made.utility.temperature, made.chat.max_tokens) == (None, None, None)
 
 
 def test_a_model_of_another_server_is_told_a_length_only_when_one_is_set(start: Start) -> None:
