@@ -193,11 +193,14 @@ def grounded(made: BaseTool, library: Library, stop: threading.Event | None = No
 
     def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
         asked = own(arguments, question)
+        queries = dict.fromkeys(str(each["query"]) for each in (asked, arguments))
         try:
-            named = (_DOCUMENTS.search(question) or _PRODUCT.search(question)) is not None
-            return asked if named or library.related(question, str(asked["query"]), stop=stop) else None
+            near = next((each for each in queries if library.related(each, stop=stop)), None)
         except (GieokError, Stopped):  # the search itself will say what is wrong
             return dict(asked)
+        if near is not None:
+            return {"query": near}
+        return asked if _DOCUMENTS.search(question) or _PRODUCT.search(question) else None
 
     def suggest(question: str) -> dict[str, Any] | None:
         try:

@@ -277,12 +277,12 @@ class Library:
         """Whether there is no passage to find; never raises for a damaged or foreign index."""
         return not self._rows.any()
 
-    def related(self, *questions: str, stop: threading.Event | None = None) -> bool:
-        """Whether passages come near any of these questions, by meaning and by words together; where the embedding
-        model's scale is not known, whether there is a passage at all. Raises ``Stopped`` when ``stop`` was set, and
-        what the class says."""
+    def related(self, question: str, *, stop: threading.Event | None = None) -> bool:
+        """Whether passages come near a question, by meaning and by words together; where the embedding model's scale is
+        not known, whether there is a passage at all. Raises ``Stopped`` when ``stop`` was set, and what the class
+        says."""
         with stopped_by(stop):
-            return any(nearness(self.search_all(each)) >= self.near for each in questions if each.strip())
+            return bool(question.strip()) and nearness(self.search_all(question)) >= self.near
 
     @property
     def unrelated(self) -> float:

@@ -19,6 +19,8 @@ NAME = "search_documents"
 QUERY_CHARS = 1000
 LEANING_WORDS = 2
 """A question of at most so many words («And deleting?») leans on the one before it."""
+LONG_CHARS = 200
+"""A message of more characters says more than what is asked."""
 _METADATA: dict[str, Any] = {
     "about": {
         "ko": "문서(FAQ와 가이드)에서 찾기: 제품 사용법, 설정, 정책에 관한 질문",
@@ -48,9 +50,12 @@ class SearchArguments(BaseModel):
 
 
 def ground(arguments: dict[str, Any], question: str) -> dict[str, Any]:
-    """A query that shares no word with the question was made up: then the question is searched for."""
+    """What a small model's search looks for: the question itself, which finds more than the few words that such a model
+    makes of it (bench rag). Its own words count for a question that leans on the one before, and for a long message
+    that they have a word in common with."""
     made, asked = (set(words(text, "ngram")) for text in (str(arguments.get("query", "")), question))
-    return arguments if made & asked or len(question.split()) <= LEANING_WORDS else {"query": question[:QUERY_CHARS]}
+    leaning, long = len(question.split()) <= LEANING_WORDS, len(question) > LONG_CHARS
+    return arguments if leaning or (long and made & asked) else {"query": question[:QUERY_CHARS]}
 
 
 def tool(

@@ -424,11 +424,14 @@ def damage(agent: Agent) -> Agent:
 @pytest.mark.parametrize(
     ("question", "made", "used"),
     [
-        ("When do pears ripen in September?", "pears ripen", "pears ripen"),
+        ("When do pears ripen in September?", "pears ripen", "When do pears ripen in September?"),
         ("When do pears ripen in September?", "the football cup", "When do pears ripen in September?"),
+        ("And the green ones of those?", "pears ripen in September", "pears ripen in September"),
+        ("And then?", "pears ripen in September", "pears ripen in September"),
+        (f"{'I told a friend about it. ' * 9}When do pears ripen in September?", "pears ripen", "pears ripen"),
         ("Why is the sky blue?", "sky blue", None),
-        ("What does the manual say about insurance?", "insurance", "insurance"),
-        ("설명서에 보험 이야기도 있어?", "보험", "보험"),
+        ("What does the manual say about insurance?", "insurance", "What does the manual say about insurance?"),
+        ("설명서에 보험 이야기도 있어?", "보험", "설명서에 보험 이야기도 있어?"),
     ],
 )
 def test_a_small_models_search_counts_only_near_the_documents(
