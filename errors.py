@@ -179,6 +179,19 @@ class ModelOverloaded(UpstreamError):
     hint = "Wait a little and retry; check the account's limits if it stays so."
 
 
+class ModelPaused(ModelOverloaded):
+    """Overloaded, by a server that says for how long."""
+
+    code = "model_paused"
+    hint = "Its server asks to wait {seconds:,} s before the next try."
+
+
+class NoCredit(UpstreamError):
+    code = "no_credit"
+    message = "The account at {url} has no credit left (HTTP 402)."
+    hint = "Top it up or choose another model, then retry."
+
+
 class ModelServerError(UpstreamError):
     code = "model_server_error"
     message = "The model at {url} failed on its side (HTTP {status}): {reason}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,9 @@ from graph.context import cited
 from graph.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
 from store import Session
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but the tab and the line feed."""
+
 
 def _short(event: ToolFinished) -> str:
     """What a tool gave, on a line: of a search in documents the places or why there are none, not the passages."""
@@ -32,6 +36,11 @@ def _ways(event: ToolFinished) -> list[str]:
     links = ((event.artifact or {}).get("fallback") or {}).get("links") or ()
     known = [(link["title"], link.get("command") or link["url"]) for link in links]
     return [f"→ {title}: {way}" for title, way in known if not way.startswith("?")]
+
+
+def _harmless(text: str) -> str:
+    """The text without what a terminal would obey: it could write the clipboard, clear the screen, hide text."""
+    return _CONTROL.sub("", text)
 
 
 class Leave(Exception):
@@ -75,13 +84,13 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """A line beside the conversation."""
-        self.side.print(escape(text), style="dim", highlight=False)
+        self.side.print(escape(_harmless(text)), style="dim", highlight=False)
 
     def show(self, event: Event) -> None:
         """One event of a turn as text."""
         match event:
             case Token(text):
-                self.out.print(text, end="", markup=False, highlight=False)
+                self.out.print(_harmless(text), end="", markup=False, highlight=False)
             case ToolFinished():
                 self.note(self.say("chat.tool", name=event.name, result=_short(event)))
                 for line in _ways(event):
@@ -157,7 +166,7 @@ class Terminal:
 
     def _show_failure(self, code: str, message: str, values: Mapping[str, Any]) -> None:
         said, hint = self.error_text(code, message, values)
-        self.side.print(escape(f"{said} {hint}".strip()), style="red", highlight=False)
+        self.side.print(escape(_harmless(f"{said} {hint}".strip())), style="red", highlight=False)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -20,6 +21,10 @@ _DEEPEST = 32
 """Lists and objects in one another: more than any tool's schema has, and far less than msgpack and recursion take."""
 
 
+_REPEATED = re.compile(r"^(\w{3,}?)\1+$")
+"""A name that a server repeats with every piece of the arguments; pieces of names are joined."""
+
+
 def calls_of(answer: AIMessageChunk) -> list[ToolCall]:
     """The calls of a model's answer, those with malformed arguments too, so that the model is told."""
     broken = [
@@ -33,7 +38,7 @@ def storable(calls: Sequence[ToolCall]) -> list[ToolCall]:
     """The calls with an id each, and with arguments that JSON and msgpack take."""
     return [
         ToolCall(
-            name=clean(call["name"]),
+            name=_REPEATED.sub(r"\1", clean(call["name"])),
             args=_plain(call["args"]),
             id=clean(call["id"] or "") or f"call_{uuid4().hex[:12]}",
             type="tool_call",

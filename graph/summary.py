@@ -30,7 +30,7 @@ __all__ = ["SLACK", "SMALL", "Made", "is_hopeless", "make", "written"]
 
 log = logging.getLogger(__name__)
 
-_REFUSED = (400, 413, 422)
+_REFUSED = (400, 422)
 """HTTP statuses that speak of what was sent; others of the account, the address or the server."""
 
 

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
@@ -259,6 +259,8 @@ class _Run:
                 break
             except Exception as fault:
                 log.error("the failed turn %d could not be written: %s", self.number, trace(fault))
+        with suppress(GieokError):  # the newest, which a retry goes on from, stays
+            self.engine.checkpoints.prune(self.session.id)
         return Failed(self.number, error.code, str(error), error.retryable, error.values)
 
     def _ours(self, error: Exception) -> GieokError:

@@ -1,11 +1,13 @@
 """One client for hosted, local and embedded models: ``langchain_openai.ChatOpenAI`` on Chat Completions (design §9).
 
-Retries after 429 and 5xx are the OpenAI client's own: it honours ``Retry-After`` up to two minutes and else doubles its
-pause from 0.5 s to 8 s (openai/_base_client.py ``_calculate_retry_timeout``). A time-out is not repeated.
+Retries after 429 and 5xx are the OpenAI client's own: it honours ``Retry-After`` up to two minutes, gives up at once
+when the server asks for more, and without it doubles its pause from 0.5 s to 8 s (openai/_base_client.py
+``_should_retry``, ``_calculate_retry_timeout``). A time-out is not repeated.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -86,7 +88,8 @@ class Client(ChatOpenAI):
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
     ) -> ChatGenerationChunk | None:
-        """Keep ``delta.refusal``, which langchain-openai drops from streamed chunks."""
+        """Take what servers send beside the standard; keep ``delta.refusal``, which langchain-openai drops."""
+        _tidy(chunk)
         made = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
         if made and any((choice.get("delta") or {}).get("refusal") for choice in chunk.get("choices") or ()):
             made.message.additional_kwargs["refusal"] = True
@@ -106,6 +109,16 @@ class Client(ChatOpenAI):
         if "max_completion_tokens" in payload and not _is_openai(str(self.openai_api_base)):
             payload["max_tokens"] = payload.pop("max_completion_tokens")
         return payload
+
+
+def _tidy(chunk: dict[str, Any]) -> None:
+    """Null where an object belongs becomes an empty one, and arguments that came as an object become its JSON."""
+    for choice in chunk.get("choices") or ():
+        choice["delta"] = choice.get("delta") or {}
+        for call in choice["delta"].get("tool_calls") or ():
+            call["function"] = function = call.get("function") or {}
+            if not isinstance(given := function.get("arguments"), str | None):
+                function["arguments"] = json.dumps(given, ensure_ascii=False)
 
 
 def _sendable(value: Any) -> Any:

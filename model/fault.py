@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx2
 import openai
+from pydantic import ValidationError
 
 from errors import (
     ContextOverflow,
@@ -23,10 +24,12 @@ from errors import (
     KeyRejected,
     ModelBroken,
     ModelOverloaded,
+    ModelPaused,
     ModelServerError,
     ModelTimeout,
     ModelUnknown,
     ModelUnreachable,
+    NoCredit,
     RequestRejected,
     ToolsRejected,
 )
@@ -36,6 +39,8 @@ _OVER = re.compile(r"maximum context length is (?P<limit>\d+) tokens.*?(?:result
 _NO_TOOLS = re.compile(
     r"does not support tool|tools? (?:use |calling )?(?:is|are) not supported|requires --jinja", re.I
 )
+_PASSING = (408, 409, 425)
+"""HTTP statuses below 500 that the same request may not meet again."""
 _NAME = re.compile(r"[\w.\[\]-]{1,80}")
 
 
@@ -46,12 +51,16 @@ def translated(url: str, model: str, seconds: float) -> Iterator[None]:
         yield
     except (openai.APIError, httpx2.HTTPError, JSONDecodeError, UnicodeDecodeError) as error:
         raise translate(error, url=url, model=model, seconds=seconds) from error
+    except (AttributeError, KeyError, TypeError, ValidationError) as error:  # langchain-openai, of a shape it lacks
+        reason = "it sent something that is not Chat Completions"
+        raise ModelBroken(url=url, reason=reason, reason_code="shape") from error
 
 
 def translate(error: Exception, *, url: str, model: str, seconds: float) -> GieokError:
     """The error of Gieok that an exception of the OpenAI client, of httpx or of JSON stands for."""
     if isinstance(error, openai.APIStatusError):
-        return _status(error.status_code, _body(error), str(error), url=url, model=model)
+        wait = _wait(error.response.headers.get("retry-after", ""))
+        return _status(error.status_code, _body(error), str(error), url=url, model=model, wait=wait)
     if isinstance(error, openai.APIError) and _too_long(_body(error), str(error)):
         return _overflow(_body(error), str(error))
     cause = error.__cause__
@@ -64,19 +73,26 @@ def translate(error: Exception, *, url: str, model: str, seconds: float) -> Gieo
     return ModelBroken(url=url, **_broken(error))
 
 
-def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str) -> GieokError:
+def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str, wait: int) -> GieokError:
     if status in (401, 403):
         return KeyRejected(url=url, status=status)
     if status == 404:
         return ModelUnknown(url=url, model=model)
+    if status == 402:
+        return NoCredit(url=url)
     if status == 429:
-        return ModelOverloaded(url=url)
-    if _too_long(body, text):
+        return ModelPaused(url=url, seconds=wait) if wait else ModelOverloaded(url=url)
+    if status == 413 or _too_long(body, text):
         return _overflow(body, text)
     if status in (400, 500, 501) and _NO_TOOLS.search(text):
         return ToolsRejected(url=url, model=model)
-    kind = ModelServerError if status >= 500 else RequestRejected
+    kind = ModelServerError if status >= 500 or status in _PASSING else RequestRejected
     return kind(url=url, status=status, reason=_reason(body) or _phrase(status))
+
+
+def _wait(header: str) -> int:
+    """Seconds of ``Retry-After``; 0 when there is none, or a date."""
+    return int(header) if re.fullmatch(r"\d{1,6}", header) else 0
 
 
 def _too_long(body: Mapping[str, Any], text: str) -> bool:

@@ -92,6 +92,15 @@ def test_an_answer_that_used_up_its_tokens_says_so(screen: Callable[..., Screen]
     assert "GIEOK_ANSWER_TOKENS" in made.side.getvalue()
 
 
+def test_what_a_terminal_would_obey_does_not_reach_it(screen: Callable[..., Screen]) -> None:
+    made = screen(chat=["하나\x1b]52;c;aGFja2Vk\x07 \x1b[2J둘\n\x9b8m넷"])
+    assert made.terminal.answer("질문 하나 할게", None) == 0
+    assert made.out.getvalue() == "하나]52;c;aGFja2Vk [2J둘\n8m넷\n"
+    made.terminal.note("\x1b[8m숨은 말")
+    made.terminal._show_failure("unknown", "\x1b[8m숨은 말", {})
+    assert "\x1b" not in made.side.getvalue()
+
+
 def test_an_empty_message_ends_a_pipe_with_1(screen: Callable[..., Screen]) -> None:
     assert screen().terminal.answer("  \n", None) == 1
 

@@ -27,6 +27,7 @@ from errors import (
     MessageTooLong,
     ModelBroken,
     ModelOverloaded,
+    ModelUnreachable,
     NothingToRetry,
     SessionUnknown,
     StoreUnavailable,
@@ -412,6 +413,17 @@ def test_old_checkpoints_that_cannot_be_deleted_do_not_fail_the_turn(agent: Open
     own = session(bot)
     talk(bot, own, [1, 2])
     assert [turn.status for turn in bot.store.turns(own)] == ["done", "done"]
+
+
+def test_failed_turns_leave_one_checkpoint_too(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([answer(1), *[ModelUnreachable(url="x") for _ in range(5)], answer(7)])
+    own = session(bot)
+    done(say(bot, own, question(1)))
+    for number in range(2, 7):
+        failed(say(bot, own, question(number)))
+    connection = bot.checkpoints.saver.conn  # type: ignore[attr-defined]
+    assert connection.execute("SELECT count(*) FROM checkpoints").fetchone() == (1,)
+    assert done(say(bot, own, question(7))).answer == answer(7)
 
 
 def test_full_checkpoints_fail_the_turn_clearly_and_lose_nothing(agent: OpenAgent, session: NewSession) -> None:

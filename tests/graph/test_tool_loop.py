@@ -155,6 +155,13 @@ def test_arguments_that_nothing_takes_harm_neither_the_turn_nor_its_export(
     assert "Infinity" not in bot.export_session(own)
 
 
+def test_a_name_that_comes_with_every_piece_is_one_name(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([calling("calculatecalculatecalculate", expression="1+2"), "셋입니다"])
+    assert [(each.name, each.ok) for each in only(say(bot, session(bot), "1 더하기 2는?"), ToolFinished)] == [
+        ("calculate", True)
+    ]
+
+
 CUT = {"finish_reason": "length"}
 
 

@@ -98,6 +98,17 @@ def test_tool_calls_split_over_chunks_are_put_together(upstream: Upstream, conne
     assert upstream.requests[0].body["tools"] == [tool]
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer")
+def test_what_servers_send_beside_the_standard_is_taken(upstream: Upstream, connect: Connect) -> None:
+    head = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "add", "arguments": {"a": 1}}}
+    deltas = ({"tool_calls": [head]}, {"tool_calls": [{"index": 0, "function": None}]}, None)
+    *begun, last = (reply.delta(each) for each in deltas)  # type: ignore[arg-type]
+    last["choices"][0]["finish_reason"] = "tool_calls"
+    upstream.add(reply.Reply((*begun, last)))
+    (call,) = stream.complete(connect(), QUESTION).tool_calls
+    assert (call["name"], call["args"]) == ("add", {"a": 1})
+
+
 def test_tool_results_go_back_in_the_order_of_the_conversation(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("360"))
     call = {"name": "calculate", "args": {"expression": "15 * 24"}, "id": "call_1", "type": "tool_call"}
@@ -143,6 +154,10 @@ OUTCOMES = [
     (reply.failed(403), errors.KeyRejected),
     (reply.failed(404, "model_not_found"), errors.ModelUnknown),
     (reply.failed(429, "rate_limit_exceeded", message=SECRET), errors.ModelOverloaded),
+    (reply.failed(429, "rate_limit_exceeded", retry_after="300"), errors.ModelPaused),
+    (reply.failed(402, "insufficient_balance", message=SECRET), errors.NoCredit),
+    (reply.failed(408, message=SECRET), errors.ModelServerError),
+    (reply.failed(413, message=SECRET), errors.ContextOverflow),
     (reply.failed(400, "invalid_value", message=SECRET, param="temperature"), errors.RequestRejected),
     (reply.failed(422, message=SECRET), errors.RequestRejected),
     (reply.failed(400, "api_error", message=f"{SECRET} does not support tools"), errors.ToolsRejected),
@@ -160,11 +175,13 @@ OUTCOMES = [
     (reply.Reply(end="quiet"), errors.ModelBroken),
     (reply.Reply(chunks=("<html>not an event</html>\n\n",), end="quiet"), errors.ModelBroken),
     (reply.Reply(chunks=(f"data: {{{SECRET}\n\n",)), errors.ModelBroken),
+    (reply.Reply(chunks=(reply.delta({"content": {"text": SECRET}}),)), errors.ModelBroken),
     (reply.refused(SECRET), errors.AnswerRefused),
     (reply.filtered(SECRET), errors.AnswerRefused),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer")
 @pytest.mark.parametrize(("answer", "kind"), OUTCOMES)
 def test_every_cause_has_its_error_which_tells_no_secret(
     upstream: Upstream, connect: Connect, answer: reply.Reply, kind: type[errors.GieokError]
