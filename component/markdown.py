@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)[^\n]*$|\Z)|`+[^`\n]+`+)", re.S | re.M)
-_BOLD = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_BOLD = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1")  # bounds: without them the time grows by the square
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 _WORD = re.compile(r"\w")
 _SINGLE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
-_PICTURE = re.compile(r"!\[([^\]\n]*)\](?=[(\[])")
+_PICTURE = re.compile(r"!\[([^\]\n]{0,400})\](?=[(\[])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$&])")
 _ESCAPED = r"\\\1"
 _DOLLAR = re.compile(r"(?<![\\$])\$(?!\$)")

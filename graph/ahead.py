@@ -59,7 +59,10 @@ def _work(engine: Engine, session: Session, chunk: list[int], state: ChatState) 
 
     def work(stop: threading.Event) -> None:
         ledger = engine.store.ledger
-        if not _wanted(engine, session, chunk) or ledger.ready(session.id, chunk, rate):
+        if not _wanted(engine, session, chunk):
+            return
+        if ledger.ready(session.id, chunk, rate):  # small talk takes no summary: there may be a further chunk
+            _submit(engine, session, [number + CHUNK for number in chunk], state)
             return
         again = partial(ledger.hopeless, session.id, chunk, branch)
         try:

@@ -223,11 +223,14 @@ def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
 
 
 def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
-    """Before each request, start the embedded server again if it died; it comes back at the same address."""
+    """Before each request, start the embedded server again if it died. It comes back at the same address, or where
+    somebody took that at another, with another key."""
 
-    def alive(_: httpx2.Request) -> None:
-        if embedded.connect(settings, weights.ensure(settings)).url != found.url:
-            raise httpx2.ConnectError("the embedded server has moved")
+    def alive(request: httpx2.Request) -> None:
+        now = embedded.connect(settings, weights.ensure(settings))
+        if now.url != found.url:
+            request.url = httpx2.URL(str(request.url).replace(found.url, now.url, 1))
+            request.headers.update({"host": request.url.netloc.decode(), "authorization": f"Bearer {now.key}"})
 
     requests = getattr(model, "http_client", None)
     if isinstance(requests, httpx2.Client):

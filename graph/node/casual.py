@@ -34,7 +34,9 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
     model: Model = turn.models.casual
     if turn.models.kind == "embedded":  # its side role has no limit of its own, and a small model may not end
         model = model.bind(max_tokens=CASUAL_TOKENS)
-    return {"messages": [respond(model, prompt, runtime)]}
+    made = respond(model, prompt, runtime)
+    turn.notes.cut_at = 0  # no setting makes it longer
+    return {"messages": [made]}
 
 
 def casual_prompt(system: str, question: str) -> list[AnyMessage]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from component.markdown import fixed, plain, short, shown
@@ -43,6 +45,13 @@ def test_markdown_is_changed_only_where_it_would_go_wrong(text: str, becomes: st
 )
 def test_pictures_are_not_fetched_from_where_a_model_says(text: str, becomes: str) -> None:
     assert fixed(text) == becomes
+
+
+@pytest.mark.parametrize("piece", ["![", "**a ", "__a", "$a", "`a "])
+def test_a_hundred_kilobytes_of_open_marks_take_no_time(piece: str) -> None:
+    began = time.process_time()
+    fixed(piece * (100_000 // len(piece)))
+    assert time.process_time() - began < 1.5
 
 
 def test_plain_text_shows_as_it_is_in_a_markdown_place() -> None:

@@ -66,6 +66,17 @@ def test_the_next_summary_is_ready_before_its_turn(agent: OpenAgent, session: Ne
     assert done(events).usage.calls == 1
 
 
+def test_small_talk_holds_no_summary_up(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(utility=lambda messages: summarising(messages) if "요약" in str(messages) else "별말씀을요")
+    own = session(bot)
+    talk(bot, own, range(1, 4))
+    for _ in range(3):
+        done(say(bot, own, "고마워요"))
+        assert bot.background.idle(5)
+    events = say(bot, own, question(7))
+    assert [(made.turns, made.ahead) for made in only(events, SummaryMade)] == [((1, 2, 3), True), ((4, 5, 6), True)]
+
+
 @pytest.mark.parametrize("kind", ["hosted", "embedded"])
 def test_a_summary_that_is_late_is_waited_for_with_a_visible_step(
     agent: OpenAgent, session: NewSession, gate: threading.Event, kind: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from langchain_core.messages import AIMessage
+
 from graph.event import ContextBuilt, SummaryMade
 from graph.node.casual import CASUAL_TOKENS
 from tests.graph.conftest import OpenAgent
@@ -28,8 +30,8 @@ def test_a_greeting_is_one_short_call_without_tools_and_still_a_turn(agent: Open
 
 
 def test_the_embedded_model_cannot_greet_without_end(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(utility=["반가워요!"], kind="embedded")
-    done(say(bot, session(bot), "안녕하세요"))
+    bot = agent(utility=[AIMessage("반가워요!", response_metadata={"finish_reason": "length"})], kind="embedded")
+    assert done(say(bot, session(bot), "안녕하세요")).usage.cut_at == 0
     assert scripted(bot.models().utility).bound[-1]["max_tokens"] == CASUAL_TOKENS
 
 

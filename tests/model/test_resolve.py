@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 
 import settings
 from errors import BadSetting, KeyRejected, ModelUnreachable
 from model import embedded, resolve, weights
 from model.embedded import Embedded
+from model.stream import complete
+from tests.stub.reply import said
+from tests.stub.upstream import Upstream
 
 Start = Callable[..., str]
 CLOSED = "http://127.0.0.1:9/v1"
@@ -217,6 +222,16 @@ def test_each_embedded_role_has_a_slot_of_its_own(running: Embedded) -> None:
     assert (made.chat.max_tokens, made.chat.temperature) == (77, 0.3)
     assert (made.utility.max_tokens, made.utility.temperature) == (None, 0.0)
     assert made.constrained
+
+
+def test_an_embedded_server_that_came_back_elsewhere_is_found_there(
+    running: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = resolve.models(settings.load())
+    with Upstream(said("다시 왔습니다"), key="new") as moved:
+        monkeypatch.setattr(embedded, "connect", lambda *_: replace(running, url=moved.url, key="new"))
+        assert complete(made.chat, [HumanMessage("왔어?")]).text == "다시 왔습니다"
+    assert moved.requests[0].headers["host"] in moved.url
 
 
 def test_hosted_models_decide_by_themselves_and_get_nothing_but_openai_fields() -> None:
