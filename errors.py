@@ -222,7 +222,7 @@ class RequestRejected(UpstreamError):
 class ToolsRejected(UpstreamError):
     code = "tools_rejected"
     message = "The model {model!r} at {url} takes no tools."
-    hint = "Set GIEOK_NATIVE_TOOLS=false: then a short call of its own decides about tools."
+    hint = "Set GIEOK_NATIVE_TOOLS=false: then a short call of its own decides about tools, by JSON schema."
     retryable = False
 
 
@@ -260,6 +260,12 @@ class AnswerCutOff(ModelOutputError):
     code = "answer_cut_off"
     message = "The model used up its {tokens:,} tokens before it began to answer."
     hint = "Raise GIEOK_ANSWER_TOKENS, or choose a model that thinks less."
+
+
+class ToolsUsedUp(ModelOutputError):
+    code = "tools_used_up"
+    message = "After {limit} rounds of tools the model asked for more of them and gave no answer."
+    hint = "Retry, ask for less at once, or raise GIEOK_TOOL_LIMIT."
 
 
 class AnswerRefused(ModelOutputError):

@@ -15,11 +15,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from door.phrase import ErrorText, Language, phrase
-from errors import GieokError
+from errors import EmptyMessage, GieokError
 from graph.agent import Agent
 from graph.context import cited
 from graph.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
 from store import Session
+from text.clean import clean
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but the tab and the line feed."""
@@ -57,7 +58,7 @@ class Terminal:
     language: Language
     error_text: ErrorText
     ask: Callable[[str], str] = input
-    session: Session = field(init=False)
+    opened: Session | None = field(init=False, default=None)
     away: bool = field(init=False, default=False)
 
     def talk(self, session_id: str | None) -> int:
@@ -76,7 +77,19 @@ class Terminal:
     def answer(self, text: str, session_id: str | None) -> int:
         """One message, one answer; 1 when it failed."""
         self._open(session_id)
+        if not clean(text).strip():
+            empty = EmptyMessage()
+            self._show_failure(empty.code, empty.text(), empty.values)
+            return 1
         return 0 if self._turn(lambda stop: self.agent.run(self.session.id, text, stop=stop)) else 1
+
+    @property
+    def session(self) -> Session:
+        """The conversation; a new one is made when something is first done with it."""
+        if self.opened is None:
+            rate = self.agent.settings.compression_rate
+            self.opened = self.agent.store.create_session(self.language, rate)
+        return self.opened
 
     def say(self, key: str, **values: object) -> str:
         """A sentence in the user's language."""
@@ -149,11 +162,8 @@ class Terminal:
             self._show_failure(error.code, error.text(), error.values)
 
     def _open(self, session_id: str | None) -> None:
-        if session_id is None:
-            rate = self.agent.settings.compression_rate
-            self.session = self.agent.store.create_session(self.language, rate)
-        else:
-            self.session = self.agent.store.session(session_id)
+        self.opened = self.agent.store.session(session_id) if session_id is not None else None
+        if session_id is not None:
             self.agent.reconcile(session_id)
 
     def _show_summary(self, turns: tuple[int, ...], record: Mapping[str, Any] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from errors import AnswerCutOff, EmptyAnswer
+from errors import AnswerCutOff, EmptyAnswer, RequestRejected, ToolsUsedUp
 from graph.call import calls_of, storable
 from graph.context import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens
 from graph.event import ContextBuilt, Token
@@ -21,6 +22,8 @@ from model import decide
 from model.stream import Model, Stopped, cut_off, stream, usage
 from text import loop
 from text.clean import clean
+
+log = logging.getLogger(__name__)
 
 
 def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
@@ -79,7 +82,11 @@ def _decided(messages: list[AnyMessage], tools: Sequence[Any], language: str, tu
         return None
     question, *_ = current(messages)
     earlier = messages[: -len(current(messages))]
-    made = decide.decision(turn.models, tools, str(question.text), earlier, language=language, stop=turn.stop)
+    try:
+        made = decide.decision(turn.models, tools, str(question.text), earlier, language=language, stop=turn.stop)
+    except RequestRejected as error:  # a server that takes no json_schema can still answer, without tools
+        log.warning("no decision about tools: %s", error)
+        return None
     turn.notes.add(made, turn.models)
     return AIMessage("", tool_calls=storable(made.tool_calls)) if made.tool_calls else None
 
@@ -106,7 +113,8 @@ def respond(
 
     An answer of a small model that goes round in circles ends there, and its repetitions are dropped. Tool calls of a
     model that was offered no tools are ignored. Raises ``EmptyAnswer`` when neither text nor a tool
-    call came, and ``AnswerCutOff`` when the tokens were used up before one did, as by a model that thinks first.
+    call came, ``AnswerCutOff`` when the tokens were used up before one did, as by a model that thinks first, and
+    ``ToolsUsedUp`` when it wanted only tools that it may not use any more.
     """
     turn = context(runtime)
     whole: AIMessageChunk | None = None
@@ -133,7 +141,9 @@ def respond(
     if whole is not None and cut_off(whole):
         turn.notes.cut_at = usage(whole)[2] or turn.settings.answer_tokens
     if not (text.strip() or calls):
-        raise AnswerCutOff(tokens=turn.notes.cut_at) if turn.notes.cut_at else EmptyAnswer
+        if turn.notes.cut_at:
+            raise AnswerCutOff(tokens=turn.notes.cut_at)
+        raise ToolsUsedUp(limit=turn.settings.tool_limit) if whole is not None and whole.tool_calls else EmptyAnswer
     return AIMessage(text, tool_calls=calls, response_metadata={"model": turn.models.name})
 
 

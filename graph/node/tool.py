@@ -18,8 +18,9 @@ from graph.event import ToolFinished, ToolStarted
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
 from graph.tool.guard import documents_read, refusal
-from graph.turns import current
+from graph.turns import current, tool_rounds
 from model.stream import Stopped
+from prompt import render
 from text.clean import clean
 
 RESULT_CHARS = 20_000
@@ -27,10 +28,15 @@ SHOWN_CHARS = 200
 
 
 def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
-    """One result per call, in order. Nothing that a tool does can fail the turn."""
+    """One result per call, in order; the last that the turn may have says so. Nothing that a tool does can fail it."""
     asked, question = state["messages"][-1], _held(state, context(runtime))
     calls = asked.tool_calls if isinstance(asked, AIMessage) else []
-    return {"messages": [_run(call, question, runtime) for call in calls]}
+    results = [_run(call, question, runtime) for call in calls]
+    if results and tool_rounds(state["messages"]) >= context(runtime).settings.tool_limit:
+        last = results[-1]
+        over = render("tools_over", state.get("language", "ko"))
+        results[-1] = last.model_copy(update={"content": f"{last.text}\n\n{over}"})
+    return {"messages": results}
 
 
 def _held(state: ChatState, turn: TurnContext) -> str | None:

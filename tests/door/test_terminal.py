@@ -102,7 +102,10 @@ def test_what_a_terminal_would_obey_does_not_reach_it(screen: Callable[..., Scre
 
 
 def test_an_empty_message_ends_a_pipe_with_1(screen: Callable[..., Screen]) -> None:
-    assert screen().terminal.answer("  \n", None) == 1
+    made = screen()
+    assert made.terminal.answer("  \n", None) == 1
+    made.types("/new", "/sessions")
+    assert made.terminal.agent.store.sessions() == []
 
 
 def test_retry_answers_the_failed_turn(screen: Callable[..., Screen]) -> None:

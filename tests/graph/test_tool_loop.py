@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
+from errors import RequestRejected
 from graph.event import Token, ToolFinished, ToolStarted
 from graph.node.tool import RESULT_CHARS, tool_node
 from graph.runtime import TurnContext
@@ -93,6 +94,12 @@ def test_a_decision_is_asked_for_once_a_turn(agent: OpenAgent, session: NewSessi
     assert done(events).usage.calls == 2
 
 
+def test_a_server_that_takes_no_decision_answers_without_tools(agent: OpenAgent, session: NewSession) -> None:
+    rejected = RequestRejected(url="u", status=400, reason="response_format")
+    bot = agent(["144일 거예요"], decide=[rejected])
+    assert done(say(bot, session(bot), "12 곱하기 12는?")).answer == "144일 거예요"
+
+
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_at_the_limit_the_model_answers_without_tools(agent: OpenAgent, session: NewSession, limit: int) -> None:
     calls = [calling("calculate", f"c{n}", expression=f"{n}+1") for n in range(limit)]
@@ -100,6 +107,8 @@ def test_at_the_limit_the_model_answers_without_tools(agent: OpenAgent, session:
     assert done(say(bot, session(bot), "계속 계산해 봐")).answer == "끝"
     bound = bot.models().chat.bound  # type: ignore[attr-defined]
     assert ["tools" in each for each in bound] == [True] * limit + [False]
+    told = ["더 쓸 수 없습니다" in str(each.text) for each in prompts(bot)[-1] if each.type == "tool"]
+    assert told == [False] * (limit - 1) + [True] * (limit > 0)
 
 
 def test_a_model_that_calls_tools_past_the_limit_does_not_run_for_ever(agent: OpenAgent, session: NewSession) -> None:
@@ -107,7 +116,7 @@ def test_a_model_that_calls_tools_past_the_limit_does_not_run_for_ever(agent: Op
     bot = agent(lambda _: calling("calculate", f"c{next(numbers)}", expression="1+1"), tool_limit=2)
     own = session(bot)
     end = failed(say(bot, own, "계속 계산해 봐"))
-    assert end.code == "empty_answer"
+    assert (end.code, end.values) == ("tools_used_up", {"limit": 2})
     assert len(prompts(bot)) == 3
 
 
