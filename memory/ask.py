@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from model.modelset import ModelSet
-from model.stream import complete, usage
+from model.stream import complete, cut_off, usage
 from text import sentence
 from text.clean import clean
 
@@ -47,7 +47,9 @@ class Talk:
         self.prompt_tokens += asked if exact else sum(self.models.count(each.text) for each in self._messages)
         self.answer_tokens += answered if exact else self.models.count(answer.text)
         self._messages.append(AIMessage(answer.text))
-        return answer.text.strip()
+        said = answer.text.strip()
+        prose = "response_format" not in bind
+        return said.rpartition("\n")[0] if prose and cut_off(answer) else said  # half a line may be half a number
 
 
 def notes_shape(count: int, length: int) -> dict[str, Any]:

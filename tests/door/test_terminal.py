@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from rich.console import Console
+from sqlalchemy import text
 
 from component.catalogue import Words
 from door.phrase import PHRASES
@@ -105,7 +106,8 @@ def test_an_empty_message_ends_a_pipe_with_1(screen: Callable[..., Screen]) -> N
     made = screen()
     assert made.terminal.answer("  \n", None) == 1
     made.types("/new", "/sessions")
-    assert made.terminal.agent.store.sessions() == []
+    with made.terminal.agent.store.transaction() as connection:
+        assert connection.execute(text("SELECT count(*) FROM session")).scalar() == 0
 
 
 def test_retry_answers_the_failed_turn(screen: Callable[..., Screen]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from model import scripted
 from model.modelset import ModelSet
@@ -30,7 +30,7 @@ def good() -> ModelSet:
     return scripted.models(utility=faithful)
 
 
-def saying(*answers: str) -> ModelSet:
+def saying(*answers: str | AIMessage) -> ModelSet:
     """A model that writes freely and says these things."""
     return scripted.models(utility=answers)
 

@@ -6,7 +6,7 @@ import json
 import threading
 
 import pytest
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from errors import FoldRejected
 from memory.fold import MOST_SENTENCES, Folded, make, word_for_word
@@ -57,6 +57,12 @@ def test_the_new_memory_is_what_the_model_wrote() -> None:
     assert made.entities == (Entity("budget", "100 million won", 1), Entity("name", "Sarah Kim", 2))
     assert made.calls == 1
     assert made.lost == ()
+
+
+def test_half_a_line_at_which_the_server_cut_the_memory_off_is_none_of_it() -> None:
+    begun = "Sarah Kim plans.\nThe budget is 100 million won.\n---\nname: Sarah Kim\nbudget: 10"
+    made = fold(saying(AIMessage(begun, response_metadata={"finish_reason": "length"})))
+    assert made.entities == (Entity("name", "Sarah Kim", 2),)
 
 
 def test_lost_facts_are_asked_for_once() -> None:
