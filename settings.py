@@ -274,7 +274,7 @@ def load(**overrides: object) -> Settings:
         first = error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else "?"
         name = variable(field) if field in Settings.model_fields else field.upper()
-        value = "…" if field == "openai_api_key" else str(first.get("input"))
+        value = "…" if name == variable("openai_api_key") else str(first.get("input"))
         raise BadSetting(name=name, value=value, **why(first)) from error
 
 

@@ -28,6 +28,13 @@ def test_what_cannot_work_is_named(name: str, value: str, code: str) -> None:
     assert "sk-" not in str(raised.value)
 
 
+def test_a_key_of_the_environment_is_not_told_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "“sk-secret”")
+    with pytest.raises(BadSetting, match="OPENAI_API_KEY") as raised:
+        load()
+    assert "sk-secret" not in str(raised.value)
+
+
 def test_white_space_around_a_key_and_an_address_is_no_part_of_it() -> None:
     given = load(openai_api_key=" sk-a\n", openai_base_url=" http://127.0.0.1:1/v1 ")
     assert given.openai_api_key is not None
