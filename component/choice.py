@@ -1,4 +1,4 @@
-"""Which models one open page uses: those of the process, or others that its user chose in the settings.
+"""Which models and budgets one open page uses: those of the process, or others that its user chose in the settings.
 
 A choice lives in Streamlit's session state alone: in this process's memory, for one open tab. It is never written to
 disk, put in the address or a cookie, or given to another tab, and it is gone when the tab is closed or loaded anew.
@@ -23,6 +23,7 @@ from settings import Settings, is_address, is_key
 Kind = Literal["hosted", "local", "embedded"]
 KINDS: tuple[Kind, ...] = ("hosted", "local", "embedded")
 CHOSEN = "models-chosen"
+BUDGETS = "budgets-chosen"
 Problem = Literal["url", "url_secret", "key_signs", "key_missing", "name_missing"]
 
 
@@ -99,6 +100,23 @@ def choose(choice: Choice | None) -> None:
     ready = resource.embedded() if choice.kind == "embedded" else _own(choice)
     ready.start()
     st.session_state[CHOSEN] = Chosen(choice, ready)
+
+
+def budgets() -> dict[str, int]:
+    """The budgets that this page's user chose, in tokens, by the names of their settings."""
+    return dict(st.session_state.get(BUDGETS, {}))
+
+
+def choose_budget(name: str, tokens: int) -> None:
+    """Uses this budget from the next turn on. Raises ``BadSetting`` where the setting itself could not be so."""
+    settings.load(**{name: tokens})
+    changed = {**budgets(), name: tokens}
+    st.session_state[BUDGETS] = {each: of for each, of in changed.items() if of != getattr(settings.current(), each)}
+
+
+def forget_budgets() -> None:
+    """Uses the budgets of the process again."""
+    st.session_state.pop(BUDGETS, None)
 
 
 def _own(choice: Choice) -> Readiness:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from component.readiness import Readiness
 from errors import EmptyMessage, GieokError, SessionDeleted, Unexpected, trace
@@ -38,23 +38,23 @@ log = logging.getLogger(__name__)
 class Runs(Protocol):
     """What a job needs of the agent."""
 
-    def run(
-        self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
-    ) -> Iterator[Event]: ...
+    def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Self: ...
 
-    def retry(
-        self, session_id: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
-    ) -> Iterator[Event]: ...
+    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]: ...
+
+    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]: ...
 
     def again(
-        self,
-        session_id: str,
-        number: int,
-        text: str | None = None,
-        *,
-        stop: threading.Event | None = None,
-        models: ModelSet | None = None,
+        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
     ) -> Iterator[Event]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the turns of one page run with: its models, and its own budgets by their settings' names."""
+
+    readiness: Readiness
+    budgets: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ class Job:
     """One turn that runs. ``again``: the last turn tried again; ``turn``: its number.
 
     ``version``: another version of that turn, with the same question or, when ``edited``, with ``question``.
-    ``readiness``: the models it runs with; ``message``: its id in the outbox until the turn begins.
+    ``means``: what it runs with; ``message``: its id in the outbox until the turn begins.
     """
 
     session: str
     question: str
     turn: int
-    readiness: Readiness
+    means: Means
     again: bool = False
     version: bool = False
     edited: bool = False
@@ -141,17 +141,17 @@ class Jobs:
     """The running turns of this process, at most one per session.
 
     Messages wait in the store's outbox. Those that were sent in this process follow by themselves; what an earlier one
-    left waits for the user. ``readiness`` of a message: the models of the page that it comes from; by default those of
-    the process.
+    left waits for the user. ``means`` of a message: those of the page that it comes from, as they were then; by default
+    those of the process.
     """
 
     def __init__(self, agent: Runs, readiness: Readiness, store: Store) -> None:
         self._agent = agent
-        self._readiness = readiness
+        self._means = Means(readiness)
         self._store = store
         self._lock = threading.Lock()
         self._running: dict[str, Job] = {}
-        self._following: dict[int, Readiness] = {}
+        self._following: dict[int, Means] = {}
         self._held: set[int] = set()
         self._refused: dict[str, Refused] = {}
 
@@ -176,12 +176,12 @@ class Jobs:
         self._held.add(message)
         return message
 
-    def send(self, session: str, text: str, readiness: Readiness | None = None, message: int | None = None) -> None:
+    def send(self, session: str, text: str, means: Means | None = None, message: int | None = None) -> None:
         """Starts a turn, or queues the text behind the one that runs; ``message``: it is in the outbox already.
 
         Raises ``EmptyMessage``, ``SessionUnknown`` and what the store raises.
         """
-        models = readiness or self._readiness
+        means = means or self._means
         message = self._kept(session, text) if message is None else message
         self._held.discard(message)
         with self._lock:
@@ -190,17 +190,17 @@ class Jobs:
             if known.deleted is not None:
                 self._refused[session] = Refused(text, SessionDeleted(session=session), message=message)
             elif session in self._running:
-                self._following[message] = models
+                self._following[message] = means
             else:
-                self._start(Job(session, text, known.turn_count + 1, models, message=message))
+                self._start(Job(session, text, known.turn_count + 1, means, message=message))
 
-    def retry(self, session: str, question: str, readiness: Readiness | None = None) -> None:
+    def retry(self, session: str, question: str, means: Means | None = None) -> None:
         """Runs the last turn again; nothing happens when a turn already runs."""
-        models, number = readiness or self._readiness, self._store.session(session).turn_count
+        means, number = means or self._means, self._store.session(session).turn_count
         with self._lock:
             if session not in self._running:
                 self._refused.pop(session, None)
-                self._start(Job(session, question, number, models, again=True))
+                self._start(Job(session, question, number, means, again=True))
 
     def again(
         self,
@@ -208,7 +208,7 @@ class Jobs:
         number: int,
         question: str,
         edited: bool = False,
-        readiness: Readiness | None = None,
+        means: Means | None = None,
         message: int | None = None,
     ) -> None:
         """Another version of a turn; ``edited``: with this question, and ``message`` if it is in the outbox already.
@@ -216,20 +216,20 @@ class Jobs:
         Nothing happens when a turn already runs; an edited question then waits for the user. Raises what ``send``
         raises.
         """
-        models = readiness or self._readiness
+        means = means or self._means
         if edited and message is None:
             message = self._kept(session, question, number)
         with self._lock:
             if session not in self._running:
                 self._refused.pop(session, None)
-                self._start(Job(session, question, number, models, version=True, edited=edited, message=message))
+                self._start(Job(session, question, number, means, version=True, edited=edited, message=message))
 
-    def resend(self, message: Message, readiness: Readiness | None = None) -> None:
+    def resend(self, message: Message, means: Means | None = None) -> None:
         """Sends a message that waits for the user."""
         if message.turn:
-            self.again(message.session_id, message.turn, message.text, True, readiness, message.id)
+            self.again(message.session_id, message.turn, message.text, True, means, message.id)
         else:
-            self.send(message.session_id, message.text, readiness, message.id)
+            self.send(message.session_id, message.text, means, message.id)
 
     def withdraw(self, message: int) -> bool:
         """Takes a waiting message back; False when it was gone."""
@@ -269,18 +269,18 @@ class Jobs:
             self._end(job)
 
     def _events(self, job: Job) -> Iterator[Event]:
-        if not job.readiness.wait(job.stop):
+        if not job.means.readiness.wait(job.stop):
             self._refuse(job, None)
             return
         job.change(waiting=False)
-        models = job.readiness.models()
+        agent = self._agent.using(job.means.readiness.models(), job.means.budgets)
         if job.version:
             text = job.question if job.edited else None
-            yield from self._agent.again(job.session, job.turn, text, stop=job.stop, models=models)
+            yield from agent.again(job.session, job.turn, text, stop=job.stop)
         elif job.again:
-            yield from self._agent.retry(job.session, stop=job.stop, models=models)
+            yield from agent.retry(job.session, stop=job.stop)
         else:
-            yield from self._agent.run(job.session, job.question, stop=job.stop, models=models)
+            yield from agent.run(job.session, job.question, stop=job.stop)
 
     def _refuse(self, job: Job, error: GieokError | None) -> None:
         again = job.again or (job.version and not job.edited)
@@ -309,8 +309,8 @@ class Jobs:
         if not waiting or known.deleted is not None:
             return None
         first = waiting[0]
-        models = self._following.pop(first.id)
-        return Job(session, first.text, known.turn_count + 1, models, message=first.id)
+        means = self._following.pop(first.id)
+        return Job(session, first.text, known.turn_count + 1, means, message=first.id)
 
 
 def _apply(job: Job, event: Event) -> None:

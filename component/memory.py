@@ -28,7 +28,7 @@ from memory import MemoryView
 
 def draw_memory(view: View, prefix: str = "") -> None:
     """The tab."""
-    words, mine = view.words, owner(view)
+    words, mine, limits = view.words, owner(view), view.agent.prompting
     if mine is None:
         warn(words("memory.off"), words("memory.off.hint"))
         return
@@ -40,11 +40,11 @@ def draw_memory(view: View, prefix: str = "") -> None:
     _draw_notices(words, seen)
     st.markdown(f"## {words('memory.title')}", anchors=False)
     _draw_head(view, seen)
-    _draw_meter(words, "memory", seen.tokens, resource.agent().settings.budget_memory)
+    _draw_meter(words, "memory", seen.tokens, limits.budget_memory)
     draw_statements(view, mine, seen, prefix)
     _draw_life(words, mine)
     st.markdown(f"## {words('memory.entities')}", anchors=False)
-    _draw_meter(words, "entities", seen.entity_tokens, resource.agent().settings.budget_entities)
+    _draw_meter(words, "entities", seen.entity_tokens, limits.budget_entities)
     draw_entities(view, mine, seen, prefix)
     draw_takeout(view, mine, prefix)
 

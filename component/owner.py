@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from component import resource
 from component.catalogue import Words
 from component.failure import draw_box
 from component.markdown import plain
@@ -20,26 +19,29 @@ from model.token import estimate
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The memory behind one page. ``session`` is empty for a conversation that has not begun; ``count``: tokens."""
+    """The memory behind one page. ``session`` is empty for a conversation that has not begun; ``count``,
+    ``rooms``: see ``Memory.context``."""
 
     memory: Memory
     tenant: str
     user: str
     session: str
     count: Count
+    rooms: tuple[int, int]
 
     def look(self) -> MemoryView:
         """The memory now; a conversation that has not begun shows what it would start from."""
-        return self.memory.context(self.tenant, self.session, user=self.user, count=self.count)
+        return self.memory.context(self.tenant, self.session, user=self.user, count=self.count, rooms=self.rooms)
 
 
 def owner(view: View) -> Owner | None:
     """The owner of what this page shows; None when the settings turn memory off."""
-    agent, models = resource.agent(), view.status.models
+    agent, models = view.agent, view.status.models
     if agent.memory is None:
         return None
-    count = models.count if models is not None else estimate
-    return Owner(agent.memory, agent.tenant, agent.user, view.session_id or "", count)
+    count, limits = models.count if models is not None else estimate, agent.prompting
+    rooms = (limits.budget_memory, limits.budget_entities)
+    return Owner(agent.memory, agent.tenant, agent.user, view.session_id or "", count, rooms)
 
 
 def attempt(place: str, action: Callable[[], object], done: str = "") -> bool:

@@ -41,7 +41,12 @@ def _bar(words: Words, parts: list[dict[str, Any]], scale: int, total: int) -> s
 def _legend(words: Words, parts: list[dict[str, Any]]) -> str:
     rows = "".join(
         f'<li><i class="part-{escape(part["name"])}"></i><span>{escape(words("part." + part["name"]))}</span>'
-        f"<b>{int(part['tokens']):,}</b></li>"
+        f"<b>{int(part['tokens']):,}</b>{_budget(part)}</li>"
         for part in parts
     )
     return f'<ul class="gieok-legend">{rows}</ul>'
+
+
+def _budget(part: dict[str, Any]) -> str:
+    """What the part could have taken, where there is a budget."""
+    return f"<small>/ {int(part['budget']):,}</small>" if part.get("budget") else "<small></small>"

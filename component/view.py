@@ -17,7 +17,7 @@ import settings
 from component import choice, resource
 from component.catalogue import Language, Words, choose
 from component.intake import Question
-from component.job import Job, Jobs, Refused
+from component.job import Job, Jobs, Means, Refused
 from component.readiness import Readiness, Status
 from errors import GieokError, SessionUnknown
 from graph.agent import Agent
@@ -70,21 +70,21 @@ class View:
     def _send(self, text: str) -> None:
         session = self.session_id or self._create()
         to_newest(session)
-        self.jobs.send(session, text, self.readiness)
+        self.jobs.send(session, text, self.means)
 
     def resend(self, message: Message) -> None:
         """Sends a message that waits for the user; its answer comes into sight."""
-        if tried(partial(self.jobs.resend, message, self.readiness)):
+        if tried(partial(self.jobs.resend, message, self.means)):
             to_newest(message.session_id)
 
     def send_again(self, session: str, refused: Refused) -> None:
         """Sends a message that was refused; its answer comes into sight."""
-        if tried(partial(self.jobs.send, session, refused.text, self.readiness, refused.message)):
+        if tried(partial(self.jobs.send, session, refused.text, self.means, refused.message)):
             to_newest(session)
 
     def retry(self, turn: Turn) -> None:
         """Tries the last turn again."""
-        trying(partial(self.jobs.retry, turn.session_id, turn.question, self.readiness))
+        trying(partial(self.jobs.retry, turn.session_id, turn.question, self.means))
 
     def again(self, turn: Turn) -> None:
         """Another version of a turn, with the same question."""
@@ -95,14 +95,19 @@ class View:
         return tried(partial(self._again, turn, text, edited=True))
 
     def _again(self, turn: Turn, text: str, edited: bool = False) -> None:
-        self.jobs.again(turn.session_id, turn.number, text, edited, self.readiness)
+        self.jobs.again(turn.session_id, turn.number, text, edited, self.means)
         if self.session and turn.number < self.session.turn_count:  # else it is where the reader is
             scroll_to(turn.number)
 
     @property
+    def means(self) -> Means:
+        """What a turn of this page runs with from now on."""
+        return Means(self.readiness, choice.budgets())
+
+    @property
     def agent(self) -> Agent:
-        """The agent with the models of this page, for what calls a model beside a turn."""
-        return resource.agent().using(self.status.models)
+        """The agent with the models and budgets of this page, for what is done beside a turn."""
+        return resource.agent().using(self.status.models, choice.budgets())
 
     def question(self, text: str) -> Question | None:
         """A message to be sent later; None when it could not be kept, which is told, and the text goes back."""
@@ -113,7 +118,7 @@ class View:
             give_back(text, error)
             return None
         to_newest(session)
-        send = partial(self.jobs.send, session, text, self.readiness, message)
+        send = partial(self.jobs.send, session, text, self.means, message)
         return Question(session, text, send, partial(self.jobs.withdraw, message))
 
     def _create(self) -> str:

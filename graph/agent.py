@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from graph import memory, revise, trash, turn
@@ -24,41 +24,29 @@ from store.portable import Imported
 
 
 class Agent(Engine):
-    """An ``Engine`` with the turns as methods.
+    """An ``Engine`` with the turns as methods."""
 
-    ``models`` of a turn: those that it and the side work it starts run with; by default those of the process.
-    """
+    def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Agent:
+        """The same agent with other models and budgets, such as those that one browser session chose; None: its own.
 
-    def using(self, models: ModelSet | None) -> Agent:
-        """The same agent with other models, such as those that one browser session chose; None: this one."""
-        return self if models is None else replace(self, models=lambda: models, yields=lambda: models.alone)
+        Turns, and the side work that they start, run with these models.
+        """
+        told = self if budgets is None else replace(self, budgets=budgets)
+        return told if models is None else replace(told, models=lambda: models, yields=lambda: models.alone)
 
-    def run(
-        self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
-    ) -> Iterator[Event]:
+    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         """One turn (``graph.turn.run``)."""
-        engine = self.using(models)
-        return play(lambda halt, emit: turn.run(engine, session_id, text, halt, emit), stop)
+        return play(lambda halt, emit: turn.run(self, session_id, text, halt, emit), stop)
 
-    def retry(
-        self, session_id: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
-    ) -> Iterator[Event]:
+    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         """The last turn again (``graph.turn.retry``)."""
-        engine = self.using(models)
-        return play(lambda halt, emit: turn.retry(engine, session_id, halt, emit), stop)
+        return play(lambda halt, emit: turn.retry(self, session_id, halt, emit), stop)
 
     def again(
-        self,
-        session_id: str,
-        number: int,
-        text: str | None = None,
-        *,
-        stop: threading.Event | None = None,
-        models: ModelSet | None = None,
+        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
     ) -> Iterator[Event]:
         """Another version of a turn, with the same question or another (``graph.turn.again``)."""
-        engine = self.using(models)
-        return play(lambda halt, emit: turn.again(engine, session_id, number, text, halt, emit), stop)
+        return play(lambda halt, emit: turn.again(self, session_id, number, text, halt, emit), stop)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Follows another version of a turn (``store.tree``); raises ``SessionBusy`` while the session answers."""

@@ -19,10 +19,12 @@ from errors import TurnUnknown
 from graph import exact, memory
 from graph.context import Changing, Prompt, message_tokens
 from graph.engine import Engine
+from graph.node.summary import within
 from graph.preview import changing, next_prompt
 from graph.rebuild import made as state_of
 from graph.rebuild import messages_of
 from graph.report import ContextReport
+from graph.runtime import TurnContext
 from graph.state import SummaryRecord
 from graph.summary import make
 from graph.turns import covered, question
@@ -149,7 +151,8 @@ def _chunks(engine: Engine, session: Session, variant: Variant) -> list[tuple[li
     """The chunks that have summaries in the context, each with its record at the variant's rate, if there is one."""
     if variant.full:
         return []
-    records = state_of(engine, session, session.turn_count)["summary_history"]
+    turn = TurnContext(engine.models(), engine.settings, engine.budgets, ledger=engine.store.ledger)
+    records = within(state_of(engine, session, session.turn_count)["summary_history"], session.id, turn)
     if variant.rate is None:
         return [(record["turns"], record) for record in records]
     return [(record["turns"], _at(engine, session, record, variant.rate)) for record in records]

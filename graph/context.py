@@ -369,15 +369,16 @@ def _range(turns: Sequence[int]) -> str:
 
 
 def over_budget(records: Sequence[SummaryRecord], budget: int, count: Callable[[str], int]) -> list[SummaryRecord]:
-    """The oldest records that must leave the context once the summaries outgrow ``budget`` tokens.
+    """The oldest records that have left the context, as the summaries came one by one and outgrew ``budget`` tokens.
 
     Goes down to half the budget at once: each departure breaks the cached prefix, so departures are rare.
     """
     sizes = [count(record["summary"]) + _MESSAGE_TOKENS for record in records]
-    if sum(sizes) <= budget:
-        return []
-    total, leaving = sum(sizes), 0
-    while total > budget // 2 and leaving < len(records) - 1:
-        total -= sizes[leaving]
-        leaving += 1
+    total = leaving = 0
+    for newest, size in enumerate(sizes):
+        total += size
+        over = total > budget
+        while over and total > budget // 2 and leaving < newest:
+            total -= sizes[leaving]
+            leaving += 1
     return list(records[:leaving])

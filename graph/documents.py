@@ -67,7 +67,7 @@ def search(
     """The searches of one turn; None while there is no document, so that the prompt stays as it is."""
     if engine.library is None or engine.library.is_empty:
         return None
-    return Search(engine.library, engine.settings, models, notes, language, stop, emit)
+    return Search(engine.library, engine.prompting, models, notes, language, stop, emit)
 
 
 def offered(engine: Engine) -> Sequence[BaseTool]:
@@ -116,7 +116,8 @@ class Search:
             said = f"The documents were searched {CALLS} times for this question."
             raise ToolException(f"{said} Answer from what was found, or say that it is not in them.")
         kind = asked_for(self._question or query)
-        found = self._library.look_up(query, models, self._language, self._stop, kind=kind, calls=left)
+        budget = self._settings.budget_retrieval
+        found = self._library.look_up(query, models, self._language, self._stop, kind=kind, calls=left, budget=budget)
         self._calls += found.calls
         judged = sum(bool(step.prompt_tokens) for step in found.trace)
         if judged:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
@@ -33,7 +33,9 @@ class Engine:
     ``models`` resolves the models on first use and may take long or raise; ``changing`` gives what is placed just
     before the question. ``yields``: whether side work pauses while a turn with these models runs; None: as the side
     worker has it. ``memory`` is None when the settings turn it off; ``tenant`` (the setting) and ``user`` say whose it
-    is; ``library`` (the documents) is None when the setting ``retrieval`` is off.
+    is; ``library`` (the documents) is None when the setting ``retrieval`` is off. ``budgets``: of the
+    prompts of one page, in the place of the settings that they are named by; what all pages share, such as a session's
+    state, goes by the settings.
     """
 
     settings: Settings
@@ -50,6 +52,12 @@ class Engine:
     tenant: str = "local"
     user: str = USER
     library: Library | None = None
+    budgets: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def prompting(self) -> Settings:
+        """The settings that prompts are made by: with the page's budgets."""
+        return self.settings.model_copy(update=self.budgets)
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """LangGraph's view of the session: state values and the nodes that are still to run."""

@@ -57,6 +57,7 @@ def before(
 def view(engine: Engine, session: Session, models: ModelSet, number: int, patience: Patience) -> MemoryView:
     """The session's memory before turn ``number``, in line with the path that its conversation is on; else away."""
     assert engine.memory is not None
+    limits = engine.prompting
     titles = max(models.count(render(name, session.language, **{name: ""})) for name in ("memory", "entities"))
 
     def seen() -> MemoryView:
@@ -67,6 +68,7 @@ def view(engine: Engine, session: Session, models: ModelSet, number: int, patien
             session.language,
             user=engine.user,
             count=lambda text: models.count(text) + titles,
+            rooms=(limits.budget_memory, limits.budget_entities),
             patience=patience,
         )
 
@@ -81,7 +83,7 @@ def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple
 
     They seldom change, so they stay with the question they were first given with (``Changing.lasting``).
     """
-    limits = engine.settings
+    limits = engine.prompting
     if found is None or limits.memory_tool_only:
         return ()
     if found.away:

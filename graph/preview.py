@@ -14,7 +14,7 @@ from graph.chunk import chunk_messages
 from graph.context import Changing, Prompt, build
 from graph.documents import offered
 from graph.engine import Engine
-from graph.node.summary import MOST_DUE, leaving
+from graph.node.summary import MOST_DUE, leaving, within
 from graph.rebuild import fits, made
 from graph.report import ContextReport
 from graph.runtime import TurnContext
@@ -44,9 +44,10 @@ def preview(engine: Engine, session_id: str) -> Preview:
     number, state = session.turn_count + 1, _state(engine, session)
     messages = [*state["messages"], *closing(state["messages"], number - 1), question("", number, session_id)]
     remembered = memory.before(engine, session, models, number)
-    turn = TurnContext(models, engine.settings, unfolded=memory.unfolded(remembered))
+    unfolded, ledger = memory.unfolded(remembered), engine.store.ledger
+    turn = TurnContext(models, engine.settings, engine.budgets, ledger=ledger, unfolded=unfolded)
     records, making = _due(engine, session, messages, list(state["summary_history"]))
-    kept = records[len(leaving(records, turn)) :]
+    kept = within(records[len(leaving(records, turn)) :], session_id, turn)
     given = changing(engine, session, remembered)
     return Preview(next_prompt(engine, session, models, messages, kept, given).report, making)
 
@@ -76,7 +77,7 @@ def next_prompt(
         system=system_prompt(session.language, tools, calls=models.decide is None),
         count=models.count,
         exact=models.exact,
-        limits=TurnContext(models, engine.settings).limits(),
+        limits=TurnContext(models, engine.settings, engine.budgets).limits(),
         changing=given,
         history_tokens=session.history_tokens,
         beside=decide.form_tokens(models, tools),

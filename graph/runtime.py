@@ -6,7 +6,7 @@ Handed to the graph as LangGraph's runtime context, never checkpointed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -76,16 +76,17 @@ class Notes:
 class TurnContext:
     """Everything that the nodes of one turn may use.
 
-    ``finish_ahead(turns, rate, stop)`` waits for a summary that is being made in the background, or takes it
-    off the list. ``emit`` and ``ledger`` are None where LangGraph's own tools run the graph: no one reads along, and no
-    record is kept. ``unfolded``: the first turn that is not in long-term memory yet, None when all are or there is no
-    memory. ``retrieve(messages)`` gives the passages that are searched for before the answer, by the setting
-    ``retrieval_first``; ``cite(answer)`` the numbers of passages that an answer from them lacks; ``refuse()``
-    the answer where documents were searched in vain, if no model is to give one.
+    ``budgets``: see ``Engine``. ``finish_ahead(turns, rate, stop)`` waits for a summary that is being made in the
+    background, or takes it off the list. ``emit`` and ``ledger`` are None where LangGraph's own tools run the graph: no
+    one reads along, and no record is kept. ``unfolded``: the first turn that is not in long-term memory yet, None when
+    all are or there is no memory. ``retrieve(messages)`` gives the passages that are searched for before the answer, by
+    the setting ``retrieval_first``; ``cite(answer)`` the numbers of passages that an answer from them lacks;
+    ``refuse()`` the answer where documents were searched in vain, if no model is to give one.
     """
 
     models: ModelSet
     settings: Settings
+    budgets: Mapping[str, int] = field(default_factory=dict)
     stop: threading.Event = field(default_factory=threading.Event)
     emit: Callable[[Event], None] | None = None
     tools: Sequence[BaseTool] = TOOLS
@@ -100,10 +101,10 @@ class TurnContext:
     notes: Notes = field(default_factory=Notes)
 
     def limits(self) -> Limits:
-        """Budgets from the settings; the prompt may take what the answer leaves of the model's context, and the
-        summaries half of that: they leave it before they crowd out the raw turns."""
+        """Budgets of the page, else from the settings; the prompt may take what the answer leaves of the model's
+        context, and the summaries half of that: they leave it before they crowd out the raw turns."""
         room = self.models.context_size - min(self.settings.answer_tokens, self.models.context_size // 4)
-        setting = self.settings
+        setting = self.settings.model_copy(update=self.budgets)
         return Limits(
             room,
             setting.budget_system,

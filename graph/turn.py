@@ -197,6 +197,7 @@ class _Run:
         return TurnContext(
             models=models,
             settings=self.engine.settings,
+            budgets=self.engine.budgets,
             stop=self.stop,
             emit=self.arriving,
             tools=[*self.engine.tools, *remembering, *(search.tools if search else ())],

@@ -132,9 +132,10 @@ class Memory:
         *,
         user: str = USER,
         count: Count = estimate,
+        rooms: tuple[int, int] | None = None,
         patience: Patience | None = None,
     ) -> MemoryView:
-        """What the context gets: memory and entities within their budgets, in tokens by ``count``.
+        """What the context gets: memory and entities within ``rooms``, in tokens by ``count``; None: as the settings.
 
         A session that has no memory yet gets what the user's earlier sessions left. Never raises.
         """
@@ -143,8 +144,8 @@ class Memory:
             state, base = self._link.quick(lambda client: self._with_base(client, scope, user), patience)
         except MemoryAway as error:
             return MemoryView(away=True, why=error.values)
-        rooms = (self._settings.budget_memory, self._settings.budget_entities)
-        return view(state, base, count, *rooms, self._settings.memory_ttl * 3600)
+        within = rooms or (self._settings.budget_memory, self._settings.budget_entities)
+        return view(state, base, count, *within, self._settings.memory_ttl * 3600)
 
     def give(self, tenant: str, session: str, texts: Mapping[str, str], since: float) -> None:
         """Keep what a prompt is given of this memory, by its marks, so that the prompt can be shown later.

@@ -242,9 +242,10 @@ class Library:
         filters: Filters | None = None,
         kind: Filters | None = None,
         calls: int = CALLS,
+        budget: int | None = None,
     ) -> LookUp:
         """Finds passages to answer from, by the loop of copilot-rag.md §4; ``language`` None: the question's.
-        ``filters``, ``kind``, ``calls``: see ``retrieval.loop.look_up``.
+        ``filters``, ``kind``, ``calls``, ``budget`` (None: the setting): see ``retrieval.loop.look_up``.
 
         Raises ``Stopped`` when ``stop`` was set, and what the class says; a judge that fails is told in the trace.
         """
@@ -257,7 +258,7 @@ class Library:
             filters=filters,
             kind=kind,
             stop=stop,
-            budget=self._settings.budget_retrieval,
+            budget=self._settings.budget_retrieval if budget is None else budget,
             menu=self._settings.menu,
             calls=calls,
         )

@@ -14,6 +14,7 @@ from errors import AnswerCutOff, EmptyAnswer, RequestRejected, ToolsUsedUp
 from graph.call import calls_of, storable
 from graph.context import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens
 from graph.event import ContextBuilt, Token
+from graph.node.summary import within
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
 from graph.system import system_prompt
@@ -62,7 +63,7 @@ def stopped(text: str) -> AIMessage:
 def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Changing]) -> Prompt:
     return build(
         state["messages"],
-        state.get("summary_history") or [],
+        within(state.get("summary_history") or [], state.get("session_id", ""), turn),
         turn_number(state),
         language=state.get("language", "ko"),
         system=system,

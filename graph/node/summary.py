@@ -7,6 +7,8 @@ made up for by the next. A summary that fails leaves its turns raw.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, cast
@@ -49,6 +51,23 @@ def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, A
 
 
 def leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
+    """The oldest records over the budget of the settings: they leave the state, which all pages share."""
+    return _over(records, replace(turn, budgets={}))
+
+
+def within(records: Sequence[SummaryRecord], session_id: str, turn: TurnContext) -> list[SummaryRecord]:
+    """Of the records in the state those that the prompt has: all, unless the page has a budget of its own for them.
+
+    Then the oldest stay out of this prompt alone, and those that have left the state are in it as far as there is room.
+    """
+    if "budget_summaries" not in turn.budgets or not records:
+        return list(records)
+    left = turn.ledger.on_path(session_id, records[0]["turns"][0] - 1) if turn.ledger else []
+    every = [*(cast(SummaryRecord, each.record) for each in left), *records]
+    return every[len(_over(every, turn)) :]
+
+
+def _over(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
     """The oldest records over budget, as far as long-term memory holds their turns (design §4).
 
     At twice the budget they go in any case.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from component.announce import changes
-from component.job import Job
+from component.job import Job, Means
 from component.readiness import Readiness
 from graph.event import Done, Failed
 from model.scripted import models
 
 
 def job(end: Done | Failed | None = None) -> Job:
-    made = Job("s", "질문", 1, Readiness(lambda _: models()))
+    made = Job("s", "질문", 1, Means(Readiness(lambda _: models())))
     made.change(end=end)
     return made
 

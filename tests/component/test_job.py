@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
-from component.job import Job, Jobs
+from component.job import Job, Jobs, Means
 from component.readiness import Readiness
 from errors import EmptyMessage, MessageTooLong, ModelUnreachable, SessionDeleted, WeightsCancelled, WeightsMissing
 from graph.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
@@ -31,18 +31,19 @@ class Agent:
         self.gate = threading.Event()
         self.gate.set()
         self.said: list[str] = []
-        self.models: list[str] = []
+        self.means: list[tuple[str, dict[str, int]]] = []
         self.raises: Exception | None = None
         self.fails = False
 
-    def run(
-        self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
-    ) -> Iterator[Event]:
+    def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Self:
+        self.means.append((models.name if models else "", dict(budgets or {})))
+        return self
+
+    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         if self.raises:
             raise self.raises
         number = self.store.accept_turn(session_id, text)
         self.said.append(text)
-        self.models.append(models.name if models else "")
         if self.fails:
             yield Failed(number, "model_broken", "broken", True)
             return
@@ -55,20 +56,12 @@ class Agent:
                 break
         yield Done(number, " ".join(words), stopped=stop is not None and stop.is_set())
 
-    def retry(
-        self, session_id: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
-    ) -> Iterator[Event]:
+    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         yield Token("again")
         yield Done(len(self.said), "again")
 
     def again(
-        self,
-        session_id: str,
-        number: int,
-        text: str | None = None,
-        *,
-        stop: threading.Event | None = None,
-        models: ModelSet | None = None,
+        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
     ) -> Iterator[Event]:
         yield Done(number, text or "once more")
 
@@ -257,7 +250,7 @@ def test_what_refused_another_try_is_forgotten_when_the_next_one_begins(agent: A
     agent.store.accept_turn("s", "a turn")
     broken, here = holding()
     jobs = jobs_of(agent)
-    jobs.retry("s", "a turn", broken)
+    jobs.retry("s", "a turn", Means(broken))
     jobs.send("s", "behind it")
     job = jobs.of("s")
     assert job is not None
@@ -353,9 +346,7 @@ def test_without_a_model_the_message_is_kept_and_can_be_sent_later(agent: Agent)
 
 def test_steps_are_told_as_they_happen(agent: Agent) -> None:
     class Working(Agent):
-        def run(
-            self, session_id: str, text: str, *, stop: threading.Event | None = None, models: ModelSet | None = None
-        ) -> Iterator[Event]:
+        def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
             yield SummaryStarted((1, 2, 3))
             yield SummaryMade((1, 2, 3), None, error="it was longer", seconds=2)
             yield ToolStarted("c1", "calculate", {"expression": "1/0"})
@@ -413,15 +404,15 @@ def named(name: str) -> Readiness:
     return readiness
 
 
-def test_every_message_runs_with_the_models_of_the_page_that_sent_it(agent: Agent) -> None:
+def test_every_message_runs_with_the_models_and_budgets_of_the_page_that_sent_it(agent: Agent) -> None:
     jobs = jobs_of(agent)
     agent.gate.clear()
-    jobs.send("s", "first", named("one"))
-    jobs.send("s", "second", named("two"))
+    jobs.send("s", "first", Means(named("one")))
+    jobs.send("s", "second", Means(named("two"), {"budget_memory": 7}))
     jobs.send("s", "third")
     agent.gate.set()
-    until(lambda: len(agent.models) == 3 and jobs.of("s") is None)
-    assert agent.models == ["one", "two", "scripted"]
+    until(lambda: len(agent.means) == 3 and jobs.of("s") is None)
+    assert agent.means == [("one", {}), ("two", {"budget_memory": 7}), ("scripted", {})]
 
 
 def test_a_download_that_was_cancelled_can_be_taken_up_again() -> None:

@@ -32,20 +32,20 @@ def missing() -> ModelSet:
 def test_a_turn_and_the_summary_made_after_it_run_with_the_models_it_was_given(
     agent: OpenAgent, session: NewSession
 ) -> None:
-    bot, models = agent(resolve=missing), chosen()
-    own = session(bot)
+    bot = agent(resolve=missing)
+    own, using = session(bot), bot.using(chosen())
     for number in range(1, 4):
-        assert done(list(bot.run(own, question(number), models=models))).answer
+        assert done(list(using.run(own, question(number)))).answer
     assert bot.background.idle(5)
     (row,) = bot.store.ledger.summaries(own)
     assert (row.status, row.model) == ("ready", "chosen")
-    assert done(list(bot.again(own, 3, models=models))).answer
+    assert done(list(using.again(own, 3))).answer
 
 
 def test_another_turn_of_the_session_runs_with_the_models_of_the_process(agent: OpenAgent, session: NewSession) -> None:
     bot = agent(lambda messages: "of the process")
     own = session(bot)
-    assert done(list(bot.run(own, question(1), models=chosen(lambda messages: "chosen")))).answer == "chosen"
+    assert done(list(bot.using(chosen(lambda messages: "chosen")).run(own, question(1)))).answer == "chosen"
     assert done(list(bot.run(own, question(2)))).answer == "of the process"
 
 
@@ -71,7 +71,7 @@ def test_side_work_yields_by_the_models_of_the_turn_that_runs(
         list(bot.run(one, question(number)))
     wait_for(lambda: utility.calls)
     chat.gate = threading.Event()
-    events = bot.run(two, question(1), models=models)
+    events = bot.using(models).run(two, question(1))
     assert any(isinstance(each, Token) for each in events)
     if yields:
         wait_for(lambda: bot.background._running is None)

@@ -253,6 +253,17 @@ def test_the_report_has_the_passages_against_their_budget(reading: Reading, sess
     assert sum(each.tokens for each in report.parts) == report.total_tokens
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_the_passages_of_a_page_keep_within_its_budget(reading: Reading, session: NewSession, first: bool) -> None:
+    chat = ["In September [1]."] if first else [searching(), "In September [1]."]
+    agent = reading(chat * 2, (said([1, 2, 3], sufficient=True),) * 2, retrieval_first=first)
+    page = agent.using(None, {"budget_retrieval": 12})
+    for each, budget, left in ((page, 12, 2), (agent, 1500, 0)):
+        report = only(say(each, session(agent), QUESTION), ContextBuilt)[-1].report
+        assert [part.budget for part in report.parts if part.name == "retrieval"] == [budget]
+        assert sum(other.reason == "documents_budget" for other in report.left_out) == left
+
+
 def test_a_later_turn_and_a_summary_have_the_places_of_passages_not_their_text(
     reading: Reading, session: NewSession
 ) -> None:
@@ -567,7 +578,7 @@ def test_what_a_document_asks_for_is_not_done_a_turn_later_either(reading: Readi
     agent, own = with_budget(reading, calling("calculate", "call-2", expression="6*7"))
     done(say(agent, own, "Which colour are pears?"))
     later = scripted.models((FORGET, "Yes."), judging)
-    events = list(agent.run(own, "Are you sure?", models=later))
+    events = list(agent.using(later).run(own, "Are you sure?"))
     assert not only(events, ToolFinished)[0].ok
     assert "$500" in remembered(agent, own)
 

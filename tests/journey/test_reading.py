@@ -189,14 +189,29 @@ def test_the_theme_changes_by_keyboard_without_losing_the_page(visit: Visit) -> 
     expect(person.answer(1)).to_contain_text("밝기를 바꿔도")
 
 
-def test_the_budgets_and_switches_are_shown_with_the_names_of_their_settings(visit: Visit) -> None:
+def test_budgets_are_changed_for_the_tab_and_the_rest_is_shown_with_the_names_of_its_settings(visit: Visit) -> None:
     person = visit(390, 844)
     person.page.get_by_role("button", name="사이드바 열기").click()
     person.page.get_by_role("button", name="설정", exact=True).click()
     dialog = person.page.get_by_role("dialog")
     dialog.get_by_role("tab", name="컨텍스트").click()
-    for said in ("GIEOK_BUDGET_SUMMARIES", "12,000", "GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
+    for said in ("GIEOK_BUDGET_SYSTEM", "1,500", "GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
         expect(dialog).to_contain_text(said)
+    field, back = (
+        dialog.get_by_role("spinbutton", name="대화 요약"),
+        dialog.get_by_role("button", name="기본값으로 되돌리기"),
+    )
+    expect(field).to_have_value("12000")
+    field.fill("900")
+    field.press("Enter")
+    expect(back).to_be_enabled()
+    dialog.get_by_role("button", name="닫기").click()
+    expect(dialog).to_be_hidden()
+    person.page.get_by_role("button", name="설정", exact=True).click()
+    dialog.get_by_role("tab", name="컨텍스트").click()
+    expect(field).to_have_value("900")
+    back.click()
+    expect(field).to_have_value("12000")
     assert person.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
