@@ -12,17 +12,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.stated import Statement, agree, others, statement, subject, words
+from memory.stated import Statement, agree, clauses, labels, others, statement, subject, words
 from memory.topic import parts, rejoined
-from text import fact, number, sentence
+from memory.value import CUE, Value, comparable, is_old, same, tells, values, whole
+from text import fact
+from text.assertion import assertions
 
-_CUE = re.compile(
-    r"바뀌|바뀐|바뀜|바꿨|바꾸|바꿔|변경|올랐|올라|인상|늘었|늘어|늘려|늘리|줄었|줄어|줄여|줄이|내렸|내려|떨어|미뤘|미뤄|미루|밀렸|연기"
-    r"|당겼|당겨|앞당|정정|수정|이제는|옮겼|옮겨|옮기|교체|조정"
-    r"|\b(?:rose|risen|raised?|increas|decreas|dropped|fell|cut to|chang|moved|postpon|resched|instead|no longer|now"
-    r"|actually|correct|updat|revis|went (?:up|down)|goes up|switch|became|lowered|reduced|push(?:ed)? (?:back|to))",
-    re.IGNORECASE,
-)
 _VETO = re.compile(
     r"지 (?:않|못|말)|(?<![가-힣])(?:안|못) [가-힣]|아직|고민|생각 ?중|생각이|할까|을까|릴까|꿀까"
     r"|면 (?:좋|어떨|어때|안)|싶|려고"
@@ -32,12 +27,11 @@ _VETO = re.compile(
     re.IGNORECASE,
 )
 """Negations, plans and wishes: nothing has changed yet."""
-_OLD_BEFORE = re.compile(
-    r"(?:\bfrom|\binstead of|\brather than|\bnot|\bused to be|\bwas|\bpreviously|\bformerly|원래|기존|전에는|이전|당초)"
-    r"(?:\s(?:the|on|at))?\s\W?$",
+_NOT_BUT = re.compile(
+    r"\b(?:is|are|was|were)(?:n['’]t|\snot)\b(?=[^.!?]{1,60}?(?:\sbut\s|,\s(?:but\s)?it(?:['’]s|\sis)\s))",
     re.IGNORECASE,
 )
-_OLD_AFTER = re.compile(r"\s?(?:원|명|개|일)?(?:에서\s|이었|였|이던|(?:이|가)?\s?아니|말고|대신|\sinstead\b)")
+"""«Is not A but B» says what it is."""
 _WENT = re.compile(
     r"([가-힣A-Za-z]+)에서 ([가-힣A-Za-z]+?)(?:으로|로) (?:바뀌|바뀐|바꿨|바꾸|변경|교체|옮[겼겨기])"
     r"|\b(?:changed|moved|switched|went|passed)\s(?:over\s)?from ([A-Z][\w’'-]*(?:\s[A-Z][\w’'-]*)*) to"
@@ -58,14 +52,14 @@ class Change:
 
 def said(before: Sequence[str], statements: Sequence[str]) -> list[Change]:
     """The changes that the statements say, against earlier sentences (``before``) and earlier statements."""
-    found: list[Change] = []
-    for index, each in enumerate(statements):
-        if _VETO.search(each):
-            continue
-        earlier = [part for line in (*before, *statements[:index]) for part in parts(line)]
-        named = [*_named(each, earlier), *_went(each)]
-        found += named or _restated(each, earlier)
-    return found
+    found: dict[Change, None] = {}
+    earlier = [part for line in before for part in parts(line)]
+    for each in statements:
+        for part in clauses(each) if not _VETO.search(_NOT_BUT.sub("", each)) else ():
+            named = [*_named(part, earlier), *_went(part)]
+            found |= dict.fromkeys(named or _restated(part, earlier))
+        earlier.append(each)
+    return list(found)
 
 
 def replaced(old: str, new: str, statements: Iterable[str]) -> Change:
@@ -81,25 +75,28 @@ def apply(line: str, changes: Sequence[Change]) -> str:
     return line
 
 
-def outdated(fact_text: str, changes: Iterable[Change]) -> bool:
-    """Whether this value was replaced."""
-    return any(_same(fact_text, change.old) for change in changes)
+def outdated(value: str, where: str, changes: Iterable[Change]) -> bool:
+    """Whether this value was replaced; ``where``: the sentence that gives it, which says what it is the value of."""
+    return any(_gone(value, change) and _fits(change, where) for change in changes)
 
 
-def tells(text: str, value: str) -> bool:
-    """Whether a text has a value, as a whole: «$500» does not tell «$50»."""
-    return any(_same(each.text, value) for each in fact.facts(text)) or bool(_whole(value).search(text))
+def _gone(value: str, change: Change) -> bool:
+    olds = fact.facts(change.old)
+    return same(value, change.old) or any(
+        same(each.text, old.text) and not fact.holds(change.new, each) for each in fact.facts(value) for old in olds
+    )
+
+
+def _fits(change: Change, text: str) -> bool:
+    """Whether a text is about what the change is about."""
+    own = words(text) | labels(text)
+    return change.about <= own if change.all else bool(change.about & own)
 
 
 def news(text: str) -> list[fact.Fact]:
     """Values that are told as new ones: of the sentences that say that something changed, all but what was before."""
-    told = [each for each in statements(text) if _CUE.search(each) and not _VETO.search(each)]
-    return [each for line in told for each in fact.facts(line) if not _is_old(line, each)]
-
-
-def statements(text: str) -> list[str]:
-    """The sentences of a text that state something."""
-    return [each for each in sentence.split(text) if not each.rstrip().endswith(("?", "？"))]
+    told = [each for each in assertions(text) if CUE.search(each) and not _VETO.search(each)]
+    return [each for line in told for value in values(line) if not is_old(line, value) for each in value.facts]
 
 
 # --- the old value is named ----------------------------------------------------------------------
@@ -107,8 +104,8 @@ def statements(text: str) -> list[str]:
 
 def _named(said: str, earlier: Sequence[str]) -> list[Change]:
     """Of two comparable values in one sentence the one that it marks as old, else the one that was known before."""
-    facts = [each for each in fact.facts(said) if each.kind != "name"]
-    pairs = ((one, other) for at, one in enumerate(facts) for other in facts[at + 1 :] if comparable(one, other))
+    told = [each for each in values(said) if not each.is_name]
+    pairs = ((one, other) for at, one in enumerate(told) for other in told[at + 1 :] if comparable(one, other))
     olds = ((pair, _old(said, *pair, earlier)) for pair in pairs)
     return [
         Change(old.text, (pair[1] if old is pair[0] else pair[0]).text, *_about(said))
@@ -117,22 +114,15 @@ def _named(said: str, earlier: Sequence[str]) -> list[Change]:
     ]
 
 
-def _old(said: str, one: fact.Fact, other: fact.Fact, earlier: Sequence[str]) -> fact.Fact | None:
-    marked = [each for each in (one, other) if _is_old(said, each)]
+def _old(said: str, one: Value, other: Value, earlier: Sequence[str]) -> Value | None:
+    marked = [each for each in (one, other) if is_old(said, each)]
     if len(marked) == 1:
         return marked[0]
-    if marked or not _CUE.search(said):
+    if marked or not CUE.search(said):
         return None
     about = words(said)
     known = [each for each in (one, other) if any(tells(line, each.text) and words(line) & about for line in earlier)]
     return known[0] if len(known) == 1 else None
-
-
-def _is_old(said: str, each: fact.Fact) -> bool:
-    """Marked as the old value; «from A» and «A에서» only where the sentence says that something changed."""
-    before, after = _OLD_BEFORE.search(said[: each.start]), _OLD_AFTER.match(said[each.end :])
-    range_only = bool(before and before.group().strip().startswith("from")) or bool(after and "에서" in after.group())
-    return bool(before or after) and (not range_only or _CUE.search(said) is not None)
 
 
 def _about(said: str) -> tuple[frozenset[str], bool]:
@@ -157,7 +147,11 @@ def _restated(said: str, earlier: Sequence[str]) -> list[Change]:
     new = statement(said)
     if new is None or not subject(new.subject):
         return []
-    told = _CUE.search(said) is not None
+    told = CUE.search(said) is not None
+    return [change for part in new.parts for change in _replacing(part, earlier, told)]
+
+
+def _replacing(new: Statement, earlier: Sequence[str], told: bool) -> list[Change]:
     found = [rival for line in reversed(earlier) for rival in _rivals(line, new, told)]
     sure = {each.old.casefold() for each in found if each.sure}
     if not sure and len({each.old.casefold() for each in found}) > 1:  # several things that it could be about
@@ -179,31 +173,30 @@ def _rivals(line: str, new: Statement, told: bool) -> list[_Rival]:
     """Values of a sentence that the new one replaces."""
     old, about = statement(line), subject(new.subject)
     own = subject(old.subject) if old else frozenset[str]()
-    same = old is not None and agree(old, new, told) and (told or (old.direct and new.direct))
-    if new.fact is None or new.fact.kind == "name":
-        named = same and old is not None and (old.fact is None or old.fact.kind == "name")
-        return [_Rival(old.value, about & own, about == own)] if named and old and not tells(line, new.value) else []
-    rivals = [each for each in fact.facts(line) if comparable(each, new.fact)]
+    same_subject = old is not None and agree(old, new, told) and (told or (old.direct and new.direct))
+    if new.known is None or new.known.is_name:
+        plain = same_subject and old is not None and (old.known is None or old.known.is_name)
+        return [_Rival(old.value, about & own, about == own)] if plain and old and not tells(line, new.value) else []
+    rivals = [each for each in values(line) if comparable(each, new.known)]
     found = []
     for each in rivals:
-        stated = old is not None and each == old.fact
-        if same and (stated or len(rivals) == 1):
+        stated = old is not None and each == old.known
+        if same_subject and (stated or len(rivals) == 1):
             found.append(_Rival(each.text, about & own, about == own))
         elif told and not stated and others(line) == others(new.subject):
             near = subject(" ".join(line[: each.start].split()[-2:]))
             found += [_Rival(each.text, about & (own | near), False)] if about <= near | own and about & near else []
-    return [each for each in found if not _same(each.old, new.value)]
+    return [each for each in found if not same(each.old, new.value)]
 
 
 # --- putting the new value in --------------------------------------------------------------------
 
 
 def _applied(part: str, change: Change) -> str:
-    own = words(part)
-    if not (change.about <= own if change.all else change.about & own) or tells(part, change.new):
+    if not _fits(change, part) or tells(part, change.new):
         return part
-    spots = [(each.start, each.end) for each in fact.facts(part) if _same(each.text, change.old)]
-    spots = spots or [match.span() for match in _whole(change.old).finditer(part)]
+    spots = [(each.start, each.end) for each in values(part) if same(each.text, change.old)]
+    spots = spots or [match.span() for match in whole(change.old).finditer(part)]
     for start, end in reversed(spots):
         part = part[:start] + change.new + _agreeing(change.new, part[end:])
     return part
@@ -217,25 +210,3 @@ def _agreeing(value: str, rest: str) -> str:
     closed = (ord(value[-1]) - ord("가")) % 28 > 0
     short = "야" if copula.group().endswith("야") else "예요"
     return (("이" + short).replace("이예요", "이에요") if closed else short) + rest[copula.end() :]
-
-
-def _whole(value: str) -> re.Pattern[str]:
-    """The value where it stands as a whole: no digits or letters around it; a Korean one may have a particle after."""
-    after = r"(?![A-Za-z0-9])" if re.search(r"[A-Za-z]$", value) else r"(?![\d]|[,.]\d)"
-    return re.compile(rf"(?<![가-힣A-Za-z0-9])(?<!\d[,.]){re.escape(value)}{after}")
-
-
-def comparable(one: fact.Fact, other: fact.Fact) -> bool:
-    """Whether two facts are of one kind, numbers of one unit."""
-    if one.kind != other.kind or one.kind in ("url", "email"):
-        return False
-    if isinstance(one.value, number.Number) and isinstance(other.value, number.Number):
-        return one.value.unit == other.value.unit or not one.value.unit or not other.value.unit
-    return True
-
-
-def _same(one: str, other: str) -> bool:
-    if one.strip().casefold() == other.strip().casefold():
-        return True
-    facts = fact.facts(other)
-    return len(facts) == 1 and fact.holds(one, facts[0]) and len(fact.facts(one)) == 1

@@ -25,6 +25,7 @@ from memory.source import LABEL, Source, opening
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from memory.stated import LABELS, contradicted, stated, statement
 from memory.topic import TOPIC, is_topic, parts, rejoined, shortened
+from memory.value import tells
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
@@ -213,7 +214,7 @@ def _notes(source: Source, talk: Talk, step: Callable[[str], None]) -> _Written:
 def _repeated(source: Source, line: str, fresh: Sequence[str]) -> bool:
     """Whether the new sentences say all of an old one."""
     said = "\n".join(fresh)
-    facts = [each for each in fact.facts(line) if not change.outdated(each.text, source.changes)]
+    facts = [each for each in fact.facts(line) if not change.outdated(each.text, line, source.changes)]
     return any(alike(line, each) or repeats(line, each) for each in fresh) and all(
         fact.holds(said, each) for each in facts
     )
@@ -259,8 +260,8 @@ def _note(source: Source, said: str, length: int) -> str:
 
 def _superseded(source: Source, text: str) -> bool:
     """Whether it gives an old value without the new one."""
-    return any(change.outdated(each.text, source.changes) for each in fact.facts(text)) and not any(
-        change.tells(text, each.new) for each in source.changes
+    return any(change.outdated(each.text, text, source.changes) for each in fact.facts(text)) and not any(
+        tells(text, each.new) for each in source.changes
     )
 
 
@@ -294,7 +295,7 @@ def _sorted(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Ent
         key, value = " ".join(key.split())[:KEY_CHARS], " ".join(value.split())
         if not key or not value or len(value) > VALUE_CHARS or number is None or _SENTENCE.search(value):
             continue
-        if source.is_forgotten(key) or change.outdated(value, source.changes) or _unchanged(entities, key, value):
+        if source.is_forgotten(key) or source.is_outdated(value, f"{key}: {value}") or _unchanged(entities, key, value):
             continue
         if key.casefold() in LABELS:
             continue
@@ -309,7 +310,7 @@ def _with_values(lines: Sequence[str], left: Sequence[Entity]) -> list[str]:
     """The lines with the entities that had no room any more, where no line tells their values: all in one line, behind
     those of earlier topics."""
     told = "\n".join(lines)
-    values = [each.line for each in left if not change.tells(told, each.value)]
+    values = [each.line for each in left if not tells(told, each.value)]
     if not values:
         return list(lines)
     known = [line for line in lines if _is_listed(line)]
@@ -351,11 +352,18 @@ def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], m
         if not loose:
             break
         older = loose[: len(loose) // 2]
-        spare = [(line, part) for line, part in older if holds_all(known, fact.facts(part))]
+        spare = [(line, part) for line, part in older if _again(part, kept)]
+        spare = spare or [(line, part) for line, part in older if holds_all(known, fact.facts(part))]
         line, part = (spare or loose)[0]
         left = [each for each in parts(line) if each != part]
         kept = [rejoined(line, left) if each == line else each for each in kept if each != line or left]
     return "\n".join(kept)
+
+
+def _again(part: str, lines: Sequence[str]) -> bool:
+    """Whether a sentence of a topic stands word for word in a line of its own, too."""
+    own = plain(part)
+    return any(own in plain(line) for line in lines if part not in parts(line))
 
 
 def _fault(source: Source, written: _Written, made: Folded, helped: bool) -> Fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,10 @@ from memory.change import Change
 from memory.line import about, pairs, plain
 from memory.state import Entity, Replaced, Turn
 from memory.stated import subject, words
+from memory.value import tells
 from model.modelset import ModelSet
 from text import fact, sentence
+from text.assertion import assertions
 from text.clean import clean
 from text.language import Language, detect
 
@@ -69,7 +71,7 @@ class Source:
     @cached_property
     def said(self) -> list[str]:
         """What the user stated in the new turns, sentence by sentence."""
-        return [each for turn in self.told for each in change.statements(clean(turn.question))]
+        return [each for turn in self.told for each in assertions(clean(turn.question))]
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -81,15 +83,14 @@ class Source:
     def _by_key(self, each: Replaced) -> Change:
         """What is about a key has all its words; the only sentence that tells the old value, one of them."""
         about = subject(each.key)
-        telling = [line for line in (*self.lines, *self.said) if change.tells(line, each.old)]
+        telling = [line for line in (*self.lines, *self.said) if tells(line, each.old)]
         sure = len(telling) > 1 or any(about <= words(line) for line in telling)
         return Change(each.old, each.new, about, sure)
 
     @cached_property
     def wanted(self) -> tuple[fact.Fact, ...]:
         """Numbers, names, dates … of what the user stated, without what was replaced since or is to be forgotten."""
-        found = fact.facts("\n".join(self.said))
-        return tuple(each for each in found if not change.outdated(each.text, self.changes))
+        return self._current(self.said)
 
     @cached_property
     def plans(self) -> list[str]:
@@ -100,13 +101,26 @@ class Source:
     @cached_property
     def asked(self) -> tuple[fact.Fact, ...]:
         """Facts of the plans: they are looked for, though nobody stated them."""
-        return tuple(each for each in fact.facts("\n".join(self.plans)) if not change.outdated(each.text, self.changes))
+        return self._current(self.plans)
 
     @cached_property
     def before(self) -> tuple[fact.Fact, ...]:
         """What the memory so far holds, without values that were replaced since and what is to be forgotten."""
-        found = fact.facts("\n".join(line for line in self.lines if not self.is_forgotten(line)))
-        return tuple(each for each in found if not change.outdated(each.text, self.changes))
+        return self._current([line for line in self.lines if not self.is_forgotten(line)])
+
+    def _current(self, lines: Sequence[str]) -> tuple[fact.Fact, ...]:
+        """The facts of these sentences without values that were replaced since."""
+        told = {(each.text, line) for line in lines for each in fact.facts(line)}
+        old = {(value, line) for value, line in told if change.outdated(value, line, self.changes)}
+        gone = {value for value, _ in old} - {value for value, _ in told - old}
+        return tuple(each for each in fact.facts("\n".join(lines)) if each.text not in gone)
+
+    def is_outdated(self, value: str, where: str) -> bool:
+        """Whether a value was replaced: what it is said of here, or every sentence that tells it."""
+        telling = [line for line in (*self.said, *self.lines) if tells(line, value)]
+        return change.outdated(value, where, self.changes) or (
+            bool(telling) and all(change.outdated(value, line, self.changes) for line in telling)
+        )
 
     @cached_property
     def everything(self) -> str:
@@ -144,7 +158,7 @@ class Source:
 
     def _said_since(self, what: str, number: int) -> bool:
         later = [turn for turn in self.turns if turn.number > number]
-        return any(about(what, line) for turn in later for line in change.statements(clean(turn.question)))
+        return any(about(what, line) for turn in later for line in assertions(clean(turn.question)))
 
     def _without_forgotten(self, turn: Turn) -> Turn:
         """The turn without what is forgotten, and its answer without the values that the user gave there."""

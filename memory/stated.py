@@ -7,40 +7,84 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memory.value import CUE, Value, current, values
 from text import fact, number
+from text.name import TITLE
 
-_KOREAN = re.compile(r"(?P<key>[가-힣A-Za-z0-9·][가-힣A-Za-z0-9· ]*?)(?:은|는|이|가|을|를)\s")
+_KOREAN = re.compile(
+    r"(?<![가-힣A-Za-z0-9·])(?P<key>[가-힣A-Za-z0-9·][가-힣A-Za-z0-9· ]{0,40}?)(?:은|는|이|가|을|를)\s(?!아니)"
+    r"(?:(?:이제|지금은|현재)\s)?"
+)
 _BECAME = (
     r"rose to|(?:went|goes|gone|is) up to|dropped to|fell to|increased to|decreased to|lowered to|raised to|cut to"
     r"|changed to|moved to|shifted to|postponed to|rescheduled to|(?:pushed|moved) back to|brought forward to"
+    r"|(?:went|rose|dropped|fell|increased|decreased|changed)(?=\sfrom\s)"
 )
 _ENGLISH = re.compile(
-    r"(?:^|[,;:]\s|\bthat\s|\band\s|\bbut\s)(?:(?:my|our|the|his|her|its|their)\s)?"
+    r"(?:^|[,;:]\s|\bthat\s|\band\s|\bbut\s)(?:(?:my|our|the|its)\s)?"
     r"(?P<key>[a-z][a-z’'-]*(?:\s[a-z’'-]+){0,3}?)\s"
-    rf"(?:(?:is|are|was|were|has been|have been|will be)(?:\s(?:now|actually|{_BECAME}))?|costs?|{_BECAME})\s",
+    rf"(?:(?:(?:is|are|was|were)(?:n['’]t|\snot)?|has been|have been|will be)"
+    rf"(?:\s(?:now|actually|called|named|{_BECAME}))?|costs?|{_BECAME})\s",
     re.IGNORECASE,
 )
 _MOVED = re.compile(
     r"\b(?:moved?|changed?|raised?|lowered|increased?|decreased?|cut|postponed?|rescheduled?|pushed|updated?|corrected?)\s"
-    r"(?:back\s)?(?:(?:my|our|the|his|her|its|their)\s)?(?P<key>[a-z][a-z’'-]*(?:\s[a-z’'-]+){0,3}?)(?:,|\s(?:back\s)?(?:to|from)\b)",
+    r"(?:back\s)?(?:(?:my|our|the|his|her|its|their)\s)?(?P<key>[a-z][a-z’'-]*(?:\s[a-z’'-]+){0,3}?)(?:,|\s(?:back\s)?(?:to|from|for)\b)",
     re.IGNORECASE,
 )
-_COPULA = re.compile(r"(?P<value>[가-힣A-Za-z0-9]{2,12}?)(?:이야|야|이에요|예요|입니다|이다)[.!]?$")
-_CHOSEN = re.compile(
-    r"(?P<value>[가-힣A-Za-z0-9]{2,20}?)(?:으로|로) (?:정했|정하|정한|예약|골랐|고르|선택|결정|하기로)"
+_IS = r"(?:이야|야|이에요|예요|입니다|이다|인데|이고)"
+_TURNED = r"(?:으로|로)\s(?:바뀌|바뀐|바꿨|바꾸|바꿀|변경|교체)"
+_CHOSE = r"(?:으로|로)\s(?:정했|정하|정한|예약|골랐|고르|선택|결정|하기로)"
+_TO = re.compile(r"(?:으로|로)\s")
+_COPULA = re.compile(rf"(?P<value>[가-힣A-Za-z0-9]{{2,12}}?){_IS}[.!]?$")
+_NAMED = re.compile(rf"(?P<value>[가-힣A-Za-z0-9]{{2,20}}?)(?:{_TURNED}|{_CHOSE})")
+_NAME_IS = re.compile(rf"(?:\s?(?:{TITLE}|씨|님)님?)?(?:{_IS}|{_TURNED}|{_CHOSE}|\s?[.!]?$)")
+"""What follows a name that is the value: «담당자는 서울에 있어» is not one."""
+_NOTHING = re.compile(
+    rf"\s*|(?:\s?(?:{TITLE}|씨|님)님?)?(?:이|가)?\s?(?:아니라|아니고|말고|대신)\s"
+    r"|(?:\sany\s?(?:more|longer))?[,;]?\s(?:but|it['’]s|it is)\s",
+    re.IGNORECASE,
 )
-_NAMED = re.compile(r"(?P<value>[가-힣A-Za-z0-9]{2,12}?)(?:으로|로)\s(?:바뀌|바뀐|바꿨|바꾸|변경|교체)")
-_BOUND = re.compile(r"(?:은|는|이|가|을|를|에|에서|으로|로|하고|해서|인데|지만|만|도)$")
+"""What may stand before a name that is the value: nothing, or the end of «not A but»."""
+_NO_VALUES_WORDS = """
+별로 최고 최악 정말 진짜 미정 비밀 바보 엉망 대박 글쎄 그대로 마찬가지 보통 필수 아직 아마 문제 걱정 이상 충분
+아니 그거 이거 저거 인터넷 온라인 전화 카드 현금 어플 계좌 도보 직접 따로 별도 임시
+"""
+_NO_VALUES = frozenset(_NO_VALUES_WORDS.split())
+"""What is said of things, and ways to book and pay: no values."""
+_STOPS = re.compile(
+    r"(?:에|에서|으로|을|를|하고|해서|인데|[는은]데|지만|이고|이며|하며|니까|[았었였했하되있없]고|[와가해워져돼나어아봐]서|면서"
+    r"|[으하되나이]면)$|[,.;:!?]"
+)
+"""A word like this ends before a noun; one that only may end in a particle is part of it: 고양이 이름, 제주도 여행."""
+_CLAUSE = re.compile(
+    r"(?<=,)\s+|;\s+|(?<=이고|이며|인데|는데|지만)\s+|(?<=[았었였]고)\s+|\sand\s(?=(?:the|my|our)\s)", re.IGNORECASE
+)
+_MODIFIES = re.compile(r".(?:는|한|할|된|던)$")
 _PLACE = re.compile(r"(?:에|에서|에게|으로|까지|부터)$")
 _NO_KEY_WORDS = """
 나 내 저 제 우리 저희 너 그 이 저것 이것 그것 이거 그거 여기 거기 오늘 내일 어제 이번 지금 이제 다음 처음 나중 마지막
-사람 것 수 때 i we you he she it they this that there here what who which one these those
+사람 것 수 때 그리고 그런데 근데 그럼 그래서 아니 아 참 일단 혹시 만약 사실 다시 원래 이미 벌써 드디어
+i we you he she it they this that there here what who which one these those
 """
 _NO_KEY = frozenset(_NO_KEY_WORDS.split())
-_WORDS, _LETTERS = 3, 28
+_PRONOUN = re.compile(
+    r"(?:나|저|너)[는도를만]|(?:내|제|네)가|(?:우리|저희|오늘|내일|어제|지금|이제|이번|다음|이거|그거)[은는가도를]|이번엔|이건|그건"
+)
+_LEAD = re.compile(
+    r"^.*(?<!\bof)(?<!\bfor)(?<!\bin)(?<!\bto)(?<!\bat)(?<!\bon)(?<!\bwith)(?<!\bfrom)\s(?:(?:my|our|the)\s|(?=(?:his|her|their)\s))",
+    re.IGNORECASE,
+)
+"""What stands before the noun in English: «oh wait the meeting»."""
+_MARK = re.compile(
+    r"\d+(?:차|월|년|분기|호|팀|번|학년|반|층|주차|일차|단계|회차)?(?![\d.,])|(?<![A-Za-z])[A-Z](?=[가-힣])|(?<=[A-Za-z]\s)[A-HJ-Z](?![A-Za-z])"
+    r"|(?<![가-힣])[첫두세네큰새](?=\s)"
+)
+"""What tells one of several things of a name from the others: 1월, 2차, A팀, room B."""
+_WORDS, _LETTERS, _NOUNS = 3, 28, 16
 _LISTED = re.compile(r"(?P<key>[^:\n]{2,28}):\s(?P<value>.+)")
 LABELS = frozenset(("사용자", "user", "ai"))
 """Who speaks: never the name of a value."""
@@ -72,22 +116,37 @@ _OTHERS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``subject``: what it is about; ``value``: as written; ``fact``: the same as a fact, where it is one by form.
+    """``subject``: what it is about; ``value``: as written; ``known``: the same by its facts, where it has any.
 
-    ``listed``: a name with its value, as entities are; ``direct``: nothing but the verb stands between the two.
+    ``listed``: a name with its value, as entities are; ``direct``: nothing but the verb stands between the two;
+    ``also``: the time of day where ``known`` is the day, or the other way round.
     """
 
     subject: str
     value: str
-    fact: fact.Fact | None = None
+    known: Value | None = None
     listed: bool = False
     direct: bool = True
+    also: Value | None = None
+
+    @property
+    def parts(self) -> list[Statement]:
+        """A statement for each value: of «May 9 at 4 pm» one for the day, one for the time."""
+        if self.known is None or self.also is None:
+            return [self]
+        return [replace(self, value=each.text, known=each, also=None) for each in (self.known, self.also)]
+
+
+def clauses(sentence: str) -> list[str]:
+    """The parts of a sentence that make a statement each, where there are several; else the sentence."""
+    found = [part for part in _CLAUSE.split(sentence) if statement(part)]
+    return found if len(found) > 1 else [sentence]
 
 
 def stated(sentences: Iterable[str]) -> list[tuple[str, str]]:
     """Subjects and values, in the order of the sentences; of one subject the last."""
     found: dict[str, str] = {}
-    for each in sentences:
+    for each in (part for sentence in sentences for part in clauses(sentence)):
         said = statement(each)
         if said is not None:
             found.pop(said.subject, None)
@@ -95,7 +154,7 @@ def stated(sentences: Iterable[str]) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def statement(sentence: str) -> Statement | None:
     """What the sentence says of its subject; None when it is no such sentence."""
     said = sentence.strip()
@@ -105,21 +164,29 @@ def statement(sentence: str) -> Statement | None:
 def contradicted(said: str, sentences: Iterable[str]) -> bool:
     """Whether the sentences tell of the subject of what is said, and none of them this value."""
     new = statement(said)
-    if new is None or new.fact is None:
+    if new is None or new.known is None:
         return False
     told = [old for old in map(statement, sentences) if old and agree(old, new, told=True)]
-    return bool(told) and not any(fact.holds(old.value, new.fact) for old in told)
+    return bool(told) and not any(all(fact.holds(old.value, each) for each in new.known.facts) for old in told)
 
 
+@lru_cache(maxsize=2048)
 def words(text: str) -> frozenset[str]:
     """The content words of a text, Korean ones without their particles."""
     return frozenset(_content(text))
 
 
+@lru_cache(maxsize=2048)
+def labels(text: str) -> frozenset[str]:
+    """The numbers and letters of a text that tell one of several things of a name from the others."""
+    return frozenset(_MARK.findall(text))
+
+
+@lru_cache(maxsize=2048)
 def subject(key: str) -> frozenset[str]:
-    """The words of a subject, without those that only say what of it is told."""
+    """The words of a subject and its labels, without words that only say what of it is told."""
     found = words(key)
-    return found - _MEASURES or found
+    return (found - _MEASURES or found) | labels(key)
 
 
 def others(text: str) -> frozenset[str]:
@@ -138,7 +205,8 @@ def agree(old: Statement, new: Statement, told: bool = False) -> bool:
         return False
     if before == after:
         return True
-    fewer = after < before or (old.listed and before < after)
+    named = not any(each.known and not each.known.is_name for each in (old, new))
+    fewer = after < before or (named and old.listed and before < after)
     return told and fewer and _head(old.subject) == _head(new.subject)
 
 
@@ -164,61 +232,94 @@ def _entity(said: str) -> Statement | None:
     match = _LISTED.fullmatch(said)
     if match is None or match["key"].strip().casefold() in LABELS:
         return None
-    values = fact.facts(match["value"])
-    known = values[0] if len(values) == 1 and values[0].text == match["value"].strip() else None
+    told = values(match["value"])
+    known = told[0] if len(told) == 1 and told[0].text == match["value"].strip() else None
     return Statement(match["key"].strip(), match["value"].strip(), known, True)
 
 
 def _english(said: str) -> Statement | None:
-    for match in (_ENGLISH.search(said), _MOVED.search(said)):
-        if match:
-            found = _named(said, match, [each for each in fact.facts(said) if each.start >= match.end("key")])
+    told = values(said)
+    for pattern in (_ENGLISH, _MOVED):
+        matches = [*pattern.finditer(said)]
+        ends = [*(each.start() for each in matches[1:]), len(said)]
+        for match, end in zip(matches, ends, strict=False):
+            key = _LEAD.sub("", match["key"])
+            found = _named(said, match, [each for each in told if match.end("key") <= each.start < end], key)
             if found:
                 return found
     return None
 
 
 def _korean(said: str) -> Statement | None:
-    values = fact.facts(said)
-    for match in reversed([*_KOREAN.finditer(said)]):
+    told = values(said) if re.search("[가-힣]", said) else ()
+    for match in reversed([*_KOREAN.finditer(said)][-_NOUNS:]):
+        if any(each.start < match.end("key") < each.end for each in told):  # «이지은 대리»: no particle
+            continue
         key, rest = _last_words(said[: match.end("key")]), said[match.end() :]
-        later = [each for each in values if each.start >= match.end()]
-        chosen = _CHOSEN.search(rest)
-        if later and not (chosen and all(each.kind == "name" for each in later)):
+        later = [each for each in told if each.start >= match.end()]
+        plain = _COPULA.match(rest) or _NAMED.search(rest)
+        if later and not (plain and all(each.is_name for each in later)):
             return _named(said, match, later, key)
-        plain = chosen or _COPULA.match(rest) or _NAMED.search(rest)
-        if plain and _usable(key):
+        named = _named(said, match, later, key)
+        if named:
+            return named
+        if plain and _usable(key) and plain["value"] not in _NO_VALUES:
             return Statement(key, plain["value"])
-    return None
+    return _bare(said, told)
 
 
-def _named(said: str, match: re.Match[str], values: Sequence[fact.Fact], noun: str = "") -> Statement | None:
-    """With the first value; after a «one» the last number («1인당 119,600원»)."""
-    key = noun or match["key"]
-    if not values or not _usable(key):
+def _bare(said: str, told: Sequence[Value]) -> Statement | None:
+    """«예산 150만 원으로 올리자»: without a particle, where the sentence says that something changes."""
+    if not told or not CUE.search(said) or not _TO.match(said[told[0].end :]):
         return None
-    direct = len(said[match.end() : values[0].start].split()) <= 1
-    first = values[0]
-    if isinstance(first.value, number.Number):
-        other = [
-            each for each in values if isinstance(each.value, number.Number) and each.value.unit != first.value.unit
-        ]
-        first = other[-1] if other and first.value.value == 1 else first
-    return Statement(key, first.text, first, direct=direct)
+    before = said[: told[0].start]
+    key = _last_words(before)
+    usable = _usable(key) and len(before.split()) <= _WORDS and not _STOPS.search(key)
+    return Statement(key, told[0].text, told[0]) if usable else None
+
+
+def _named(said: str, match: re.Match[str], told: Sequence[Value], key: str) -> Statement | None:
+    """With the value of now; after a «one» the last number («1인당 119,600원»). A name only right after the verb."""
+    found = current(said, told)
+    if found is None or not _usable(key):
+        return None
+    gap = said[max([match.end(), *(each.end for each in told if each.end <= found.start)]) : found.start]
+    if found.is_name and not (
+        _NOTHING.fullmatch(gap) and (match.re is not _KOREAN or _NAME_IS.match(said[found.end :]))
+    ):
+        return None
+    first = found.first
+    if isinstance(first.value, number.Number) and first.value.value == 1:
+        numbers = [(each, each.first.value) for each in told]
+        other = [each for each, num in numbers if isinstance(num, number.Number) and num.unit != first.value.unit]
+        found = other[-1] if other else found
+    also = next((each for each in told if each.start > found.start and _moment(said, found, each)), None)
+    value = said[found.start : also.end].strip() if also else found.text
+    return Statement(key, value, found, direct=found.is_name or len(gap.split()) <= 1, also=also)
+
+
+def _moment(said: str, one: Value, other: Value) -> bool:
+    between = said[one.end : other.start]
+    return {one.first.kind, other.first.kind} == {"date", "time"} and bool(re.fullmatch(r",?\s(?:at|on)?\s?", between))
 
 
 def _last_words(text: str) -> str:
-    """The noun at the end of a text: up to three words, none before the last with a particle or an ending."""
+    """The noun at the end of a text: up to three words, none before it that belongs to another phrase."""
     words = text.split()
     taken = words[-1:]
     for word in reversed(words[:-1]):
-        if len(taken) == _WORDS or _BOUND.search(word):
+        if len(taken) == _WORDS or _apart(word, taken[0]):
             break
         taken.insert(0, word)
-    while len(taken) > 1 and taken[0].casefold() in _NO_KEY:
-        taken.pop(0)
     return " ".join(taken)
 
 
+def _apart(word: str, following: str) -> bool:
+    if word in _NO_KEY or _PRONOUN.fullmatch(word):
+        return True
+    number = any(letter.isdigit() for letter in word) and not _MARK.fullmatch(word)
+    return number or (_STOPS.search(word) is not None and not _MODIFIES.search(following))
+
+
 def _usable(key: str) -> bool:
-    return 1 < len(key) <= _LETTERS and key.casefold() not in _NO_KEY and not _PLACE.search(key)
+    return (1 < len(key) <= _LETTERS or key in _SHORT) and key.casefold() not in _NO_KEY and not _PLACE.search(key)

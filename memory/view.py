@@ -9,6 +9,8 @@ from typing import Any
 from memory import change
 from memory.source import Source
 from memory.state import MOST_PINS, Entity, Rejection, Replaced, State, Turn, instead, put
+from memory.stated import subject
+from memory.value import same, tells
 from text import sentence
 
 Count = Callable[[str], int]
@@ -61,7 +63,7 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
     replaced = (*(instead(base.entities, state.entities) if base else ()), *state.replaced)
     said, entities = _of_now(sentence.split(text), entities, pins, state.waiting, replaced)
     lines, cut = fitted(said, pins, count, room)
-    shown, left_out = _fitted_entities(entities, count, entity_room)
+    shown, left_out = _fitted_entities(entities, lines, count, entity_room)
     return MemoryView(
         text="\n".join(lines),
         entities=shown,
@@ -137,9 +139,19 @@ def fitted(lines: Sequence[str], pins: Sequence[str], count: Count, room: int) -
 
 
 def _fitted_entities(
-    entities: Sequence[Entity], count: Count, room: int
+    entities: Sequence[Entity], lines: Sequence[str], count: Count, room: int
 ) -> tuple[tuple[Entity, ...], tuple[Entity, ...]]:
-    first = 0
-    while first < len(entities) and count(entity_line(entities[first:])) > room:
-        first += 1
-    return tuple(entities[first:]), tuple(entities[:first])
+    """Entities within ``room`` tokens: the oldest are left out, before them those that the lines or others tell."""
+    told = [each for at, each in enumerate(entities) if _told(each, lines, entities[at + 1 :])]
+    spare = iter([*told, *(each for each in entities if each not in told)])
+    kept = list(entities)
+    while kept and count(entity_line(kept)) > room:
+        kept.remove(next(spare))
+    return tuple(kept), tuple(each for each in entities if each not in kept)
+
+
+def _told(entity: Entity, lines: Sequence[str], later: Sequence[Entity]) -> bool:
+    """Whether a line has the value, or a later entity the same one for the same subject."""
+    about = subject(entity.key)
+    again = any(same(each.value, entity.value) and subject(each.key) == about for each in later)
+    return again or any(tells(line, entity.value) for line in lines)

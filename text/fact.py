@@ -28,8 +28,10 @@ _IDENTIFIER = re.compile(
     r"|[A-Z]{2,}[-_]?\d+"  # GPT-4, MX5
     r"|v\d+(?:\.\d+)+"  # v2.1.0
     r"|\d+\.\d+\.\d+(?:\.\d+)*"  # 2.1.0
-    r"|0\d{1,2}-\d{3,4}-\d{4}|\d{3}-\d{3}-\d{4}"  # telephone
-    r")(?![A-Za-z0-9])"
+    r"|\d{2,}(?:-\d{2,}){2,4}|1\d{3}-\d{4}"  # telephone, account
+    r"|\+\d{1,3}(?:[ -]\d{1,4}){2,4}|\(\d{2,4}\)\s?\d{3,4}-\d{4}"
+    r"|\d{4}(?: \d{4}){3}"  # card
+    r")(?![A-Za-z0-9]|-\d)"
 )
 SHORT_FORM = 6
 """Words of the longest short form of a name that is looked for in longer ones."""

@@ -48,7 +48,10 @@ _ABBREVIATION = frozenset(
 NEAR = 60
 """How many characters before and after a full stop tell whether it ends a sentence."""
 _CLOSING = "\"'”’)\\]」』》"
-_END = re.compile(rf"(?:[.!?。！？…]+|[ㅋㅎㅠㅜ]{{2,}}[.!?~]*)[{_CLOSING}]*(?=\s|$)|(?<=[다요죠까])[.!?]+(?=[가-힣])")
+_END = re.compile(
+    rf"(?:(?<![.!?。！？…])[.!?。！？…]++|(?<![ㅋㅎㅠㅜ])[ㅋㅎㅠㅜ]{{2,}}+[.!?~]*+)[{_CLOSING}]*+(?=\s|$)"
+    r"|(?<=[다요죠까])[.!?]++(?=[가-힣])"
+)
 _LAST_WORD = re.compile(r"(\S+)$")
 _MARKER = re.compile(r"^\s*(?:\(?\d{1,3}|[A-Za-z가-힣])$")
 

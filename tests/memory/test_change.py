@@ -6,6 +6,7 @@ import pytest
 
 from memory import change
 from memory.change import Change
+from text.assertion import assertions
 
 
 @pytest.mark.parametrize(
@@ -53,10 +54,49 @@ from memory.change import Change
             "The hotel parking went up to $250.",
             "Hotel deposit is $200 ⁄ hotel parking is $250",
         ),
+        # a value in several parts is one
+        ("계좌는 110-123-456789야.", "계좌는 220-456-789012로 바꿨어.", "계좌는 220-456-789012야."),
+        ("여행은 2박 3일이야.", "여행은 3박 4일로 바뀌었어.", "여행은 3박 4일이야."),
+        ("비행은 2시간 30분이야.", "비행은 3시간으로 바뀌었어.", "비행은 3시간이야."),
+        ("예산은 100만~120만 원이야.", "예산이 150만 원으로 올랐어.", "예산은 150만 원이야."),
+        ("회의는 5월 3일 오후 3시야.", "회의가 5월 9일 오후 4시로 바뀌었어.", "회의는 5월 9일 오후 4시야."),
+        (
+            "The meeting is on May 3 at 3 pm.",
+            "The meeting moved to May 9 at 4 pm.",
+            "The meeting is on May 9 at 4 pm.",
+        ),
+        ("The trip is May 3 to May 7.", "The trip is now May 10 to May 14.", "The trip is May 10 to May 14."),
+        ("출발은 3월 5일이야.", "출발이 5일에서 7일로 바뀌었어.", "출발은 3월 7일이야."),
+        # stated before a question
+        ("The budget is $500.", "The budget rose to $700, can you find another hotel?", "The budget is $700."),
+        ("예산은 100만 원이야.", "예산이 150만 원으로 올랐는데 호텔 다시 추천해줄래?", "예산은 150만 원이야."),
+        # not A but B
+        ("The meeting is on Thursday.", "The meeting isn't on Thursday, it's on Friday.", "The meeting is on Friday."),
+        ("The meeting is on Thursday.", "The meeting is not on Thursday but on Friday.", "The meeting is on Friday."),
+        ("My boss is Tom Lee.", "My boss isn't Tom Lee anymore, it's Anna Kim.", "My boss is Anna Kim."),
+        ("여행지는 제주도야.", "여행지는 제주도가 아니라 강릉이야.", "여행지는 강릉이야."),
+        ("담당자는 김민수야.", "담당자는 김민수 과장이 아니라 이지은 대리야.", "담당자는 이지은이야."),
+        # several statements in one sentence
+        ("예산은 100만 원이야.", "예산은 150만 원이고 인원은 4명이야.", "예산은 150만 원이야."),
+        (
+            "인원은 3명이야.",
+            "예산이 100만 원에서 150만 원으로, 인원은 3명에서 5명으로 늘었어.",
+            "인원은 5명이야.",
+        ),
+        ("The rent is $900.", "The budget is now $700 and the rent is now $950.", "The rent is $950."),
+        ("The meeting is on Thursday.", "I was wrong, the meeting is on Friday.", "The meeting is on Friday."),
+        # without a particle, and other verbs
+        ("예산은 100만 원이야.", "예산 150만 원으로 올리자.", "예산은 150만 원이야."),
+        ("여행지는 부산이야.", "여행지 서울로 바꾸자.", "여행지는 서울이야."),
+        ("우리 딸은 5살이야.", "우리 딸은 이제 6살이야.", "우리 딸은 6살이야."),
+        ("좋아하는 색은 파란색이야.", "좋아하는 색은 이제 초록색이야.", "좋아하는 색은 초록색이야."),
+        ("The meeting is on Thursday.", "We've rescheduled the meeting for Friday.", "The meeting is on Friday."),
+        ("My budget is $500.", "My budget went from $500 to $700.", "My budget is $700."),
+        ("월급은 300만 원이야.", "월급이 10만 원 올라서 310만 원이야.", "월급은 310만 원이야."),
     ],
 )
 def test_the_new_value_takes_the_place_of_the_old_one(before: str, said: str, after: str) -> None:
-    assert change.apply(before, change.said([before], [said])) == after
+    assert change.apply(before, change.said([before], assertions(said))) == after
 
 
 @pytest.mark.parametrize(
@@ -80,6 +120,47 @@ def test_the_new_value_takes_the_place_of_the_old_one(before: str, said: str, af
         ("KTX는 서울에서 출발해.", "서울에서 부산으로 가는 KTX 시간이 바뀌었어."),
         ("회의는 3시야.", "오른쪽 회의실에서 5시에 회의가 하나 더 있어."),
         ("The shop is open at 10:00.", "The shop is open from 9:00 to 18:00."),
+        # a question gives no value, with and without its mark
+        ("여행지는 부산이야.", "여행지는 어디야"),
+        ("담당자는 김민수야.", "담당자가 누구예요"),
+        ("내 이름은 김민수야.", "내 이름이 뭐더라"),
+        ("강아지 이름은 초코야.", "강아지 이름은 뭐였지"),
+        ("예산은 100만 원이야.", "예산이 150만 원이었나"),
+        ("예산은 100만 원이야.", "예산이 150만 원이라고 했나"),
+        ("The budget is $100.", "is the budget $150"),
+        ("The budget is $100.", "If the budget is $150, can you find a hotel?"),
+        # one of several things of a name
+        ("11월 AWS 비용은 $12,500이다.", "1월 AWS 비용은 $9,000이야."),
+        ("1차 회의는 월요일이야.", "2차 회의는 화요일이야."),
+        ("첫 번째 회의는 3시야.", "두 번째 회의는 5시야."),
+        ("A팀 예산은 100만 원이야.", "B팀 예산은 200만 원이야."),
+        ("Room A is 30 m.", "Room B is 40 m."),
+        ("차 가격은 3천만 원이야.", "집 가격은 3억 원이야."),
+        # whose it is, and of what
+        ("내 이름은 김민수야.", "고양이 이름은 초코야."),
+        ("내 이름은 김민수야.", "우리 아이 이름은 박서준이야."),
+        ("여행 예산은 100만 원이야.", "제주도 여행 예산은 50만 원이야."),
+        ("예산은 100만 원이야.", "광고 예산은 30만 원이야."),
+        ("좋아하는 음식은 피자야.", "싫어하는 음식은 오이야."),
+        ("My salary is $500.", "Her salary is $900."),
+        ("budget: $10,000", "The marketing budget rose to $3,000."),
+        ("월세: 70만 원", "서울 평균 월세가 80만 원으로 올랐대."),
+        # where somebody is and how something is are no names
+        ("My boss is Tom Lee.", "My boss is in Paris."),
+        ("My manager is Tom Lee.", "My manager is from Canada."),
+        ("My dog is Max.", "My dog is a Golden Retriever."),
+        ("담당자는 김민수야.", "담당자는 서울에 있어."),
+        ("숙소는 그랜드호텔이야.", "숙소는 인터넷으로 예약했어."),
+        ("숙소는 그랜드호텔이야.", "숙소는 별로야."),
+        # a step, a part, an end
+        ("월급은 300만 원이야.", "월급이 10만 원 올랐어."),
+        ("인원은 4명이야.", "인원이 2명 늘었어."),
+        ("출발은 5일이야.", "출발이 3일 미뤄졌어."),
+        ("예산은 100만 원이야.", "예산은 50만 원을 썼어."),
+        ("회의는 3시야.", "회의는 5시에 끝나."),
+        ("수업은 화요일이야.", "수업은 수요일도 있어."),
+        ("The budget is $100.", "The budget was raised by $20."),
+        ("The team is 5 people.", "The team is now 2 people short."),
         # nothing has changed yet
         ("예산은 1억 원이야.", "예산을 2억 원으로 바꾸지 않기로 했어, 그대로 1억 원이야."),
         ("The budget is $100.", "The budget has not changed to $150."),
@@ -89,7 +170,7 @@ def test_the_new_value_takes_the_place_of_the_old_one(before: str, said: str, af
     ],
 )
 def test_other_things_keep_their_values(before: str, said: str) -> None:
-    assert change.apply(before, change.said([before], [said])) == before
+    assert change.apply(before, change.said([before], assertions(said))) == before
 
 
 def test_of_several_values_the_one_next_to_the_shared_word_changes() -> None:

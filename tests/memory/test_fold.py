@@ -16,6 +16,7 @@ from memory.state import MOST_ENTITIES, Entity, Turn
 from memory.topic import is_topic, shortened
 from model import scripted
 from model.modelset import ModelSet
+from model.scripted import count
 from model.stream import Stopped
 from tests.memory.models import constrained, saying
 from text import sentence
@@ -475,3 +476,27 @@ def test_what_was_said_again_after_it_was_forgotten_comes_in(helped: bool, answe
     assert "M12345678" in made.text
     assert Entity("passport number", "M12345678", 8) in made.entities
     assert "M12345678" in asked(models)
+
+
+def test_a_value_is_outdated_for_its_own_subject_only() -> None:
+    turns = (Turn(2, "회의가 4시로 바뀌었어.", "네."), Turn(3, "치과 예약은 3시야.", "네."))
+    made = fold(constrained(notes(), "[]"), turns, text="회의는 3시다.", default="ko")
+    assert "치과 예약은 3시야." in made.text
+    assert [each.line for each in made.entities] == ["회의: 4시", "치과 예약: 3시"]
+    assert made.lost == ()
+
+
+def test_months_are_subjects_of_their_own() -> None:
+    turns = (Turn(1, "1월 매출은 100만 원이야. 2월 매출은 150만 원이야. 3월 매출은 120만 원이야.", "네."),)
+    made = fold(constrained(notes(), "[]"), turns, default="ko")
+    assert len(made.entities) == 3
+    assert made.lost == ()
+
+
+def test_of_a_crowded_memory_what_is_told_twice_leaves_first() -> None:
+    lines = ["The cat is Mimi ⁄ The dog likes long walks", *(f"Fact {number} is kept." for number in range(19))]
+    text = "\n".join([*lines, "The dog likes long walks."])
+    made = fold(constrained(notes(), "[]"), (), text=text)
+    assert made.text.splitlines()[0] == "The cat is Mimi ⁄ The dog likes long walks"
+    made = fold(constrained(notes(), "[]"), (), text=text, room=count(made.text) - 1)
+    assert made.text.splitlines()[0] == "The cat is Mimi"

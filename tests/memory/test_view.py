@@ -37,6 +37,16 @@ def test_the_oldest_entities_leave() -> None:
     assert made.cut_entities + made.entities == ENTITIES
 
 
+def test_entities_that_are_told_elsewhere_leave_before_the_oldest() -> None:
+    entities = (Entity("manager", "Tom Lee", 1), Entity("rent", "$900", 2), Entity("deposit", "$1,500", 3))
+    room = count("manager: Tom Lee, deposit: $1,500")
+    made = view(State(text="The rent is $900.", entities=entities), None, count, 500, room, 0.0)
+    assert made.cut_entities == entities[1:2]
+    twice = (Entity("manager", "Tom Lee", 1), Entity("pill", "10mg", 2), Entity("dose of pill", "10mg", 3))
+    made = view(State(entities=twice), None, count, 500, count("manager: Tom Lee, dose of pill: 10mg"), 0.0)
+    assert made.cut_entities == twice[1:2]
+
+
 def test_pinned_statements_stay_when_all_else_goes() -> None:
     state = State(text=TEXT, pins=("Sentence number 1 says something.", "I am Kim."))
     made = view(state, None, count, 16, 200, 0.0)

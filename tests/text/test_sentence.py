@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -46,3 +47,10 @@ def test_sentences_end_at_marks_and_line_breaks(text: str, sentences: list[str])
 @given(st.text(alphabet="가나다 요.!?,abc 12\n\"'”…。", max_size=80))
 def test_nothing_but_white_space_is_lost(text: str) -> None:
     assert re.sub(r"\s", "", "".join(split(text))) == re.sub(r"\s", "", text)
+
+
+@pytest.mark.parametrize("marks", ["!", ".", "ㅋ", "…", ".)"])
+def test_a_long_run_of_marks_takes_no_time(marks: str) -> None:
+    begun = time.thread_time()
+    split(marks * 20_000 + "x")
+    assert time.thread_time() - begun < 0.5

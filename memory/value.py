@@ -1,0 +1,142 @@
+"""The values of a sentence: facts that belong together, which of them are told as old, which as a step or a part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from text import fact, number
+from text.name import TITLE
+
+CUE = re.compile(
+    r"바뀌|바뀐|바뀜|바꿨|바꾸|바꿔|바꿀|변경|올랐|올라|올리|올려|인상|늘었|늘어|늘려|늘리|줄었|줄어|줄여|줄이|내렸|내려|떨어|미뤘|미뤄|미루|밀렸|연기"
+    r"|당겼|당겨|앞당|정정|수정|이제는|옮겼|옮겨|옮기|교체|조정"
+    r"|\b(?:rose|risen|raised?|increas|decreas|dropped|fell|cut to|chang|moved|postpon|resched|instead|no longer|now"
+    r"|actually|correct|updat|revis|went (?:up|down|from)|goes up"
+    r"|switch|became|lowered|reduced|push(?:ed)? (?:back|to))",
+    re.IGNORECASE,
+)
+"""A sentence with one of these says that something changed."""
+_OLD_BEFORE = re.compile(
+    r"(?:\bfrom|\binstead of|\brather than|\bnot|n['’]t|\bused to be|\bwas|\bpreviously|\bformerly"
+    r"|원래|기존|전에는|이전|당초)"
+    r"(?:\s(?:the|on|at))?\s\W?$",
+    re.IGNORECASE,
+)
+_OLD_AFTER = re.compile(
+    rf"(?:\s?(?:{TITLE}|씨|님)님?)?\s?(?:원|명|개|일)?(?:에서\s|이었|였|이던|(?:이|가)?\s?아니|말고|대신)"
+)
+_TO = re.compile(r"에서\s.+(?:으로|로),$")
+_WAS = re.compile(r"\bwas\s\W?$|\bwas\s(?:the|on|at)\s$", re.IGNORECASE)
+_STEP_BEFORE = re.compile(r"\b(?:by|another|extra|additional|further)\s(?:(?:about|around|just)\s)?$", re.IGNORECASE)
+_STEP_AFTER = re.compile(
+    r"\s?(?:정도|쯤|가량)?(?:이|을|를|만|씩|만큼|이나|나)?\s?(?:더|덜)?\s?"
+    r"(?:늘|줄|올[랐라려리]|내[렸려]|인상|인하|미[뤘뤄루]|밀렸|당[겼겨]|앞당|증가|감소|추가|남[았아은]|썼|쓰|써|부족|모자|초과|넘|깎|할인"
+    r"|빠졌|쪘|떨어)|도\s|에\s?끝"
+    r"|\s(?:short|over|left|more|less|extra|cheaper|off|too|behind|early|late|ahead|higher|lower"
+    r"|of (?:it|the|that|them|this|my|our))\b",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"\s?(?:[~–-]|부터)\s?|\s(?:to|until|through)\s", re.IGNORECASE)
+_FROM = re.compile(r"\bfrom\s(?:the\s)?$", re.IGNORECASE)
+_TOGETHER = tuple(
+    frozenset(units.split())
+    for units in ("year month week night day hour minute second", "km m cm mm", "kg g", "l ml", "inch foot")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value as written at ``start`` … ``end``: a fact, or several that are one («2박 3일», «May 3 to May 7»)."""
+
+    text: str
+    start: int
+    end: int
+    facts: tuple[fact.Fact, ...]
+
+    @property
+    def first(self) -> fact.Fact:
+        return self.facts[0]
+
+    @property
+    def is_name(self) -> bool:
+        return self.first.kind == "name"
+
+
+@lru_cache(maxsize=2048)
+def values(text: str) -> tuple[Value, ...]:
+    """The values of a text in reading order."""
+    groups: list[list[fact.Fact]] = []
+    for each in fact.facts(text):
+        if groups and _joined(text, groups[-1][-1], each):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return tuple(
+        Value(text[group[0].start : group[-1].end].strip(), group[0].start, group[-1].end, tuple(group))
+        for group in groups
+    )
+
+
+def _joined(text: str, one: fact.Fact, other: fact.Fact) -> bool:
+    between = text[one.end : other.start]
+    if _RANGE.fullmatch(between):
+        return _alike(one, other) and not _FROM.search(text[: one.start])
+    units = {each.value.unit for each in (one, other) if isinstance(each.value, number.Number)}
+    return between in ("", " ") and len(units) == 2 and any(units <= family for family in _TOGETHER)
+
+
+def current(said: str, told: Sequence[Value]) -> Value | None:
+    """The value that the sentence gives: none that it marks as old, and no step («10만 원 올랐어») or part."""
+    new = [each for each in told if not is_old(said, each)]
+    if new:
+        return next((each for each in new if not is_step(said, each)), None)
+    past = [each for each in told if _WAS.search(said[: each.start]) or re.match("이었|였", said[each.end :])]
+    return past[0] if past else None
+
+
+def is_old(said: str, each: Value) -> bool:
+    """Marked as the old value; «from A» and «A에서» only where the sentence says that something changed."""
+    before, after = _OLD_BEFORE.search(said[: each.start]), _OLD_AFTER.match(said[each.end :])
+    range_only = bool(before and before.group().strip().startswith("from")) or bool(after and "에서" in after.group())
+    return bool(before or after) and (not range_only or bool(CUE.search(said) or _TO.search(said)))
+
+
+def is_step(said: str, each: Value) -> bool:
+    """By how much something changed, or how much of it is left or gone: not how much it is."""
+    return bool(_STEP_BEFORE.search(said[: each.start]) or _STEP_AFTER.match(said[each.end :]))
+
+
+def comparable(one: Value, other: Value) -> bool:
+    """Whether two values are of one kind, numbers of one unit."""
+    return _alike(one.first, other.first)
+
+
+def _alike(one: fact.Fact, other: fact.Fact) -> bool:
+    if one.kind != other.kind or one.kind in ("url", "email"):
+        return False
+    if isinstance(one.value, number.Number) and isinstance(other.value, number.Number):
+        return one.value.unit == other.value.unit or not one.value.unit or not other.value.unit
+    return True
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts are one value, however written."""
+    if one.strip().casefold() == other.strip().casefold():
+        return True
+    ones, others = fact.facts(one), fact.facts(other)
+    kinds = len(ones) == len(others) > 0 and all(map(_alike, ones, others))
+    return kinds and all(fact.holds(one, each) for each in others)
+
+
+def whole(value: str) -> re.Pattern[str]:
+    """The value where it stands as a whole: no digits or letters around it; a Korean one may have a particle after."""
+    after = r"(?![A-Za-z0-9])" if re.search(r"[A-Za-z]$", value) else r"(?![\d]|[,.]\d)"
+    return re.compile(rf"(?<![가-힣A-Za-z0-9])(?<!\d[,.]){re.escape(value)}{after}")
+
+
+def tells(text: str, value: str) -> bool:
+    """Whether a text has a value, as a whole: «$500» does not tell «$50»."""
+    return any(same(each.text, value) for each in values(text)) or bool(whole(value).search(text))

@@ -1,0 +1,39 @@
+"""What a sentence says of what."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from memory.stated import stated, statement
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("예산은 100만 원이고 인원은 4명이야.", [("예산", "100만 원"), ("인원", "4명")]),
+        ("예산은 100만 원, 날짜는 5월 3일이야.", [("예산", "100만 원"), ("날짜", "5월 3일")]),
+        ("고양이 이름은 초코야.", [("고양이 이름", "초코")]),
+        ("서울에 있는 숙소는 그랜드호텔이야.", [("서울에 있는 숙소", "그랜드호텔")]),
+        ("내 계좌번호는 110-123-456789야.", [("계좌번호", "110-123-456789")]),
+        ("카드번호는 1234-5678-9012-3456이야.", [("카드번호", "1234-5678-9012-3456")]),
+        ("My phone is (555) 123-4567.", [("phone", "(555) 123-4567")]),
+        ("여행은 2박 3일이야.", [("여행", "2박 3일")]),
+        ("The meeting is on May 3 at 3 pm.", [("meeting", "May 3 at 3 pm")]),
+        ("Oh wait the meeting is on Friday.", [("meeting", "Friday")]),
+        ("Sarah said her salary is $500.", [("her salary", "$500")]),
+        ("My son is allergic to Ibuprofen.", []),
+        ("My manager is on holiday in Paris.", []),
+        ("인원이 2명 늘었어.", []),
+    ],
+)
+def test_a_subject_with_its_value(said: str, told: list[tuple[str, str]]) -> None:
+    assert stated([said]) == told
+
+
+@pytest.mark.parametrize("line", ["word " * 8_000, "a" * 40_000, "가" * 40_000, "말은 " * 8_000, "and my " * 6_000])
+def test_a_long_line_without_marks_takes_no_time(line: str) -> None:
+    begun = time.thread_time()
+    statement(line)
+    assert time.thread_time() - begun < 1.0
