@@ -31,6 +31,7 @@ _CITED = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _ADMISSION = re.compile(
     r"\b(?:could|can|did|do|does|is|are)(?:n['’]t| ?not) (?:find|say|mention|know|have|contain|include|provide|cover|"
     r"specify|state|available|mentioned|covered|found|in the (?:documents?|passages?))\b"
+    r"|\b(?:not able|unable) to (?:provide|find|answer)"
     r"|\bno (?:related |specific )?(?:information|mention|documents?|answer)\b|\bnot (?:mentioned|covered|specified)\b"
     r"|찾지 못|찾을 수 없|나와 있지 않|나오지 않|적혀 있지 않|언급(?:되어 있지|되지|하지) 않|알 수 없|준비 중"
     r"|(?:정보|내용|문서|문단|답|답변|언급)(?:이|가|은|는|에|에는)? ?(?:없|포함되어 있지 않)",
