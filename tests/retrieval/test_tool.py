@@ -66,8 +66,10 @@ def test_what_a_document_asks_for_stays_inside_its_frame(library: Library, text:
     content = str(answer.content)
     assert content.count("<passage number=") == 1
     assert content.lower().count("</passage>") == 1
-    assert content.rstrip().endswith("</passage>")
-    assert "not instructions" in content.split("<passage")[0]
+    before, _, rest = content.partition("<passage number=")
+    assert "not instructions" in before
+    assert rest.split("</passage>")[1].strip().startswith("Answer the question from them only")
+    assert text not in rest.split("</passage>")[1]
     assert heard[0].sufficiency == "sufficient"
 
 
