@@ -317,8 +317,8 @@ def _last_words(text: str) -> str:
 def _apart(word: str, following: str) -> bool:
     if word in _NO_KEY or _PRONOUN.fullmatch(word):
         return True
-    number = any(letter.isdigit() for letter in word) and not _MARK.fullmatch(word)
-    return number or (_STOPS.search(word) is not None and not _MODIFIES.search(following))
+    is_value = word[0].isdigit() and not _MARK.fullmatch(word)
+    return is_value or (_STOPS.search(word) is not None and not _MODIFIES.search(following))
 
 
 def _usable(key: str) -> bool:

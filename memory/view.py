@@ -15,7 +15,7 @@ from text import sentence
 
 Count = Callable[[str], int]
 MOST_WAITING, SAID_CHARS = 10, 2000
-"""Of turns that wait: how many, and how much of a question, are looked through for changed values."""
+"""Of turns that wait: how many, and how much of their questions, are looked through for changed values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,21 @@ def _of_now(
 
     So the context never tells an old value beside the turn that replaces it; what is pinned stays word for word.
     """
-    turns = tuple(replace(turn, question=turn.question[:SAID_CHARS], answer="") for turn in waiting[-MOST_WAITING:])
-    source = Source("\n".join(lines), entities, turns, replaced=replaced)
+    source = Source("\n".join(lines), entities, _said_last(waiting), replaced=replaced)
     if not source.changes:
         return lines, entities
     held = [any(pin in line for pin in pins) for line in lines]
     now = [line if pinned else change.apply(line, source.changes) for line, pinned in zip(lines, held, strict=True)]
     return now, tuple(source.updated(each) for each in entities)
+
+
+def _said_last(waiting: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The questions of the newest turns, ``SAID_CHARS`` characters of them: this is done before every answer."""
+    kept, left = list[Turn](), SAID_CHARS
+    for turn in reversed(waiting[-MOST_WAITING:]):
+        kept.append(replace(turn, question=turn.question[:left], answer=""))
+        left -= len(kept[-1].question)
+    return tuple(reversed(kept))
 
 
 def adopted(state: State, base: State | None) -> State:
