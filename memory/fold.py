@@ -24,7 +24,7 @@ from memory.line import alike, choose, holds_all, plain, repeats, shorten
 from memory.source import LABEL, Source, opening
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from memory.stated import LABELS, contradicted, stated, statement
-from memory.topic import TOPIC, is_topic, parts, rejoined, shortened
+from memory.topic import TOPIC, is_topic, parts, rejoined, shortened, without
 from memory.value import tells
 from model.modelset import ModelSet
 from text import fact, sentence
@@ -343,7 +343,7 @@ def _entity_changes(source: Source, entities: Sequence[Entity]) -> list[Change]:
 def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], models: ModelSet, room: int) -> str:
     """At most 20 sentences and ``room`` tokens, pinned ones always: the oldest go first, before them those of the older
     half that the entities tell; of an earlier topic sentence by sentence."""
-    kept = [line for line in dict.fromkeys(lines) if not source.is_forgotten(line)]
+    kept = [line for line in dict.fromkeys(without(each, source.is_forgotten) for each in lines) if line]
     known = _whole("", entities)
     while (crowded := len(kept) > MOST_SENTENCES) or models.count("\n".join(kept)) > room:
         loose = [(line, part) for line in kept if not _is_pinned(source, line) for part in parts(line)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from memory.stated import agree, others, statement, words
+from memory.stated import agree, labels, others, statement, subject, words
+from memory.value import same
 from text import fact
 
 SAME = 0.75
@@ -14,6 +15,15 @@ SHARED = 0.6
 EQUAL = 0.6
 """Share of all letter pairs of two sentences that both must have to be one statement."""
 
+_OWNER = re.compile(r"\s*(?:내|제|나의|저의|우리|my|our)\s+", re.IGNORECASE)
+_POINTING = re.compile(
+    r"(?:it|this|that|them|these|those|the|everything|그거|그것|이거|이것|저거|저것|그걸|이걸)[.!]?", re.IGNORECASE
+)
+"""Names nothing."""
+_SPEAKER = re.compile(r"나는|저는|내가|제가")
+_VERB = re.compile(
+    r"(?<=[가-힣])(?:합니다|습니다|한다|하다|했다|했어|해요|어요|아요|해|다|어|아|요)$|(?<=[a-z]{3})(?:s|ed|ing)$"
+)
 _NEVER = re.compile(r"(?!)")
 _LATIN, _HANGUL = re.compile(r"[A-Za-zÀ-ɏ0-9]"), re.compile(r"[가-힣]")
 _TAIL = (
@@ -55,12 +65,33 @@ def equal(one: str, other: str) -> bool:
 
 
 def about(what: str, text: str) -> bool:
-    """Whether a text says what somebody wants forgotten or found: the same words, and no other values."""
-    if _wording(what).search(text):
+    """Whether a text says what somebody wants forgotten or found: the same words, of the same owner, no other values."""
+    owner = _OWNER.match(what)
+    what = what[owner.end() :] if owner else what
+    if _POINTING.fullmatch(what.strip()):
+        return False
+    found = [_near(text, match.start()) for match in _wording(what).finditer(text)]
+    if any(owner is None or others(near) <= others(what) for near in found):
         return True
-    if len(what) <= 8 or not alike(what, text) or not _share(words(what), words(text)):
+    if others(what) != others(text):
+        return False
+    first, second = statement(what), statement(text)
+    if first and second and subject(first.subject) == subject(second.subject) and same(first.value, second.value):
+        return True
+    own = _stems(what)
+    if len(own) < 2 or not own <= _stems(text) or not labels(what) <= labels(text):
         return False
     return holds_all(text, fact.facts(what)) or holds_all(what, fact.facts(text))
+
+
+def _near(text: str, at: int) -> str:
+    """The two words before a place in a text."""
+    return " ".join(text[max(0, at - 60) : at].split()[-2:])
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Content words without the endings of verbs, and without who speaks."""
+    return frozenset(_VERB.sub("", word) for word in words(text) if not _SPEAKER.fullmatch(word))
 
 
 def _wording(what: str) -> re.Pattern[str]:
@@ -71,12 +102,6 @@ def _wording(what: str) -> re.Pattern[str]:
     before = next((edge for script, edge in _BEFORE if script.match(letters[0])), "")
     after = next((edge for script, edge in _AFTER if script.match(letters[-1])), "")
     return re.compile(before + r"[\s_]*".join(map(re.escape, letters)) + after, re.IGNORECASE)
-
-
-def _share(own: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether the one has all words of the other, or at least two, and half of the fewer."""
-    shared = own & other
-    return shared == own or 2 * len(shared) >= max(4, min(len(own), len(other)))
 
 
 def plain(text: str) -> str:

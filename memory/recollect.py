@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from memory import topic
 from memory.line import about, pairs
 from memory.state import State, Turn, Version, same_key
 from memory.stated import words
@@ -61,10 +62,11 @@ def without(state: State, what: str, turn: int) -> State:
 def rid(state: State, gone: Sequence[str]) -> State:
     """The state without lines that say one of these, and without entities of such a key or value."""
     lines = sentence.split(state.text)
-    kept = [line for line in lines if not any(about(what, line) for what in gone)]
+    left = [topic.without(line, lambda part: any(about(what, part) for what in gone)) for line in lines]
+    kept = [line for line in left if line]
     entities = (each for each in state.entities if not any(_names(what, each.key, each.value) for what in gone))
     replaced = (each for each in state.replaced if not any(_names(what, each.key, each.old) for what in gone))
-    text = "\n".join(kept) if len(kept) < len(lines) else state.text
+    text = "\n".join(kept) if left != lines else state.text
     return replace(state, text=text, entities=tuple(entities), replaced=tuple(replaced))
 
 

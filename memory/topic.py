@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memory.line import shorten
 from text import fact
@@ -25,6 +25,11 @@ def parts(line: str) -> list[str]:
 def rejoined(line: str, told: Sequence[str]) -> str:
     """The line with other sentences in the place of its own."""
     return TOPIC.join(told) if is_topic(line) else told[0]
+
+
+def without(line: str, gone: Callable[[str], bool]) -> str:
+    """The line without sentences that are to go; '' when none stays."""
+    return TOPIC.join(part for part in parts(line) if not gone(part))
 
 
 def shortened(lines: Sequence[str], facts: Sequence[fact.Fact], most: int) -> str:

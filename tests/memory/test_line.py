@@ -19,6 +19,12 @@ OTHER_THINGS = [
     ("20만 원", "예산은 120만 원이야."),
     ("My item 2 costs $200", "My item 3 costs $300."),
     ("apartment number", "The department number is 5."),
+    ("my birthday", "My wife's birthday is June 1."),
+    ("내 생일", "친구 생일은 6월 1일이야."),
+    ("My sister lives in Seoul", "My brother lives in Seoul."),
+    ("Room A booking", "Room B booking is 4 pm."),
+    ("it", "I like it when it rains."),
+    ("그거", "다음 주에 그거 사야 해."),
 ]
 THE_SAME = [
     ("car", "My car's colour is red."),
@@ -32,6 +38,10 @@ THE_SAME = [
     ("passport number", "passport_number: M123"),
     ("My item 2 costs $200.", "User said: My item 2 costs $200"),
     ("나는 땅콩 알레르기가 있어", "사용자는 땅콩 알레르기가 있다."),
+    ("내 전화번호", "전화번호는 010-1234-5678이야."),
+    ("my birthday", "My birthday is May 3."),
+    ("the password of my wifi", "The wifi password is abcd1234."),
+    ("예산은 100만 원이야", "사용자의 예산은 100만 원입니다."),
     ("予算", "私の予算は百万円です。"),
 ]
 
@@ -51,3 +61,8 @@ def test_forgetting_a_word_leaves_what_only_has_its_letters() -> None:
     state = State(text="My car is red.\nCarol is vegetarian.", entities=entities, pins=("I like scarves.",))
     left = recollect.without(state, "car", 3)
     assert (left.text, left.entities, left.pins) == ("Carol is vegetarian.", entities[1:], ("I like scarves.",))
+
+
+def test_of_an_earlier_topic_only_the_sentence_that_is_meant_is_forgotten() -> None:
+    state = State(text="Hotel deposit is $200 ⁄ hotel parking is $200\nThe dog is Max.")
+    assert recollect.without(state, "parking", 1).text == "Hotel deposit is $200\nThe dog is Max."

@@ -91,7 +91,9 @@ def test_a_value_that_was_changed_since_the_last_fold_is_told_as_it_is_now() -> 
 
 
 def test_a_long_list_of_prices_that_waits_takes_no_time() -> None:
-    listed = ["\n".join(f"항목{100 * turn + number} 가격은 {number}00원이야." for number in range(100)) for turn in range(6)]
+    listed = [
+        "\n".join(f"항목{100 * turn + number} 가격은 {number}00원이야." for number in range(100)) for turn in range(6)
+    ]
     state = State(text=listed[0], short=tuple(Turn(number, said, "") for number, said in enumerate(listed, 1)))
     begun = time.thread_time()
     view(state, None, count, 500, 200, 0.0)
