@@ -20,6 +20,7 @@ _POINTING = re.compile(
     r"(?:it|this|that|them|these|those|the|everything|그거|그것|이거|이것|저거|저것|그걸|이걸)[.!]?", re.IGNORECASE
 )
 """Names nothing."""
+_NOT = re.compile(r"(?<![가-힣])(?:안|못)\s|지 (?:않|못|말)|\b(?:not|never|no longer)\b|n['’]t\b", re.IGNORECASE)
 _SPEAKER = re.compile(r"나는|저는|내가|제가")
 _VERB = re.compile(
     r"(?<=[가-힣])(?:합니다|습니다|한다|하다|했다|했어|해요|어요|아요|해|다|어|아|요)$|(?<=[a-z]{3})(?:s|ed|ing)$"
@@ -65,7 +66,7 @@ def equal(one: str, other: str) -> bool:
 
 
 def about(what: str, text: str) -> bool:
-    """Whether a text says what somebody wants forgotten or found: the same words, of the same owner, no other values."""
+    """Whether a text says what somebody wants forgotten or found: the same words of one owner, and no other values."""
     owner = _OWNER.match(what)
     what = what[owner.end() :] if owner else what
     if _POINTING.fullmatch(what.strip()):
@@ -120,8 +121,11 @@ def repeats(one: str, other: str) -> bool:
     first, second = statement(one), statement(other)
     if first and second:
         return agree(second, first, told=True)
-    own = words(one)
-    return others(one) == others(other) and len(own & words(other)) > SHARED * len(own)
+    if others(one) != others(other) or bool(_NOT.search(one)) != bool(_NOT.search(other)):
+        return False
+    own, its = _stems(one), _stems(other)
+    swapped = len(own - its) == len(its - own) == 1  # sister and brother, 좋아해 and 싫어해
+    return not swapped and len(own & its) > SHARED * len(own)
 
 
 def choose(
@@ -138,7 +142,7 @@ def choose(
             chosen.append(each)
     while (best := _best(chosen, spare, wanted)) and _size(chosen) + len(best) <= most:
         chosen.append(best)
-    for each in sorted(chosen, key=len):
+    for each in sorted(chosen, key=lambda line: (place(line), len(line))):  # of two that say the same the later stays
         if any(repeats(each, other) for other in chosen if other is not each):
             chosen.remove(each)
     return sorted(chosen, key=place)

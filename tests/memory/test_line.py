@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory import recollect
-from memory.line import about
+from memory.line import about, repeats
 from memory.state import Entity, State
 
 OTHER_THINGS = [
@@ -66,3 +66,17 @@ def test_forgetting_a_word_leaves_what_only_has_its_letters() -> None:
 def test_of_an_earlier_topic_only_the_sentence_that_is_meant_is_forgotten() -> None:
     state = State(text="Hotel deposit is $200 ⁄ hotel parking is $200\nThe dog is Max.")
     assert recollect.without(state, "parking", 1).text == "Hotel deposit is $200\nThe dog is Max."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("나는 매운 음식을 정말 좋아해.", "나는 매운 음식을 정말 싫어해."),
+        ("My sister is allergic to peanuts.", "My brother is allergic to peanuts."),
+        ("I like spicy food very much.", "I do not like spicy food very much."),
+        ("저는 커피를 안 마셔요.", "저는 커피를 마셔요."),
+    ],
+)
+def test_sentences_that_differ_in_the_word_that_matters_repeat_nothing(one: str, other: str) -> None:
+    assert not repeats(one, other)
+    assert not repeats(other, one)
