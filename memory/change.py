@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from memory.stated import Statement, agree, clauses, labels, others, statement, subject, words
 from memory.topic import parts, rejoined
-from memory.value import CUE, Value, comparable, is_old, same, tells, values, whole
+from memory.value import CUE, Value, comparable, is_old, lacks_unit, same, tells, values, whole
 from text import fact
 from text.assertion import assertions
 
@@ -186,7 +186,7 @@ def _rivals(line: str, new: Statement, told: bool) -> list[_Rival]:
         elif told and not stated and others(line) == others(new.subject):
             near = subject(" ".join(line[: each.start].split()[-2:]))
             found += [_Rival(each.text, about & (own | near), False)] if about <= near | own and about & near else []
-    return [each for each in found if not same(each.old, new.value)]
+    return [each for each in found if not same(each.old, new.value) and not lacks_unit(new.value, each.old)]
 
 
 # --- putting the new value in --------------------------------------------------------------------

@@ -25,7 +25,7 @@ from memory.source import LABEL, Source, opening
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from memory.stated import LABELS, contradicted, stated, statement
 from memory.topic import TOPIC, is_topic, parts, rejoined, shortened, without
-from memory.value import tells
+from memory.value import lacks_unit, tells
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
@@ -297,7 +297,8 @@ def _sorted(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Ent
             continue
         if source.is_forgotten(key) or source.is_outdated(value, f"{key}: {value}") or _unchanged(entities, key, value):
             continue
-        if key.casefold() in LABELS:
+        known = seen.get(same_key(key))
+        if key.casefold() in LABELS or (known and lacks_unit(value, known.value)):
             continue
         entities = put(entities, Entity(key, value, number))
         seen[same_key(key)] = entities[-1]

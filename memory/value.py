@@ -131,6 +131,12 @@ def same(one: str, other: str) -> bool:
     return kinds and all(fact.holds(one, each) for each in others)
 
 
+def lacks_unit(new: str, old: str) -> bool:
+    """Whether a new value is a number without the unit that the old one has: how many of what is not clear."""
+    units = {each.value.unit for each in fact.facts(old) if isinstance(each.value, number.Number)}
+    return bool(re.fullmatch(r"[\d,.]+", new.strip())) and bool(units - {""})
+
+
 def whole(value: str) -> re.Pattern[str]:
     """The value where it stands as a whole: no digits or letters around it; a Korean one may have a particle after."""
     after = r"(?![A-Za-z0-9])" if re.search(r"[A-Za-z]$", value) else r"(?![\d]|[,.]\d)"

@@ -12,6 +12,7 @@ _ENGLISH_SCALE = {
     "thousand": 10**3,
     "million": 10**6,
     "billion": 10**9,
+    "trillion": 10**12,
     "k": 10**3,
     "m": 10**6,
     "bn": 10**9,
@@ -85,7 +86,7 @@ _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _PATTERN = re.compile(
     rf"(?<![\w.,*/^+-])(?P<currency>[$₩€£¥])?\s?"
     rf"(?P<body>(?:(?:{_DIGITS})(?:조(?=\s?[원달\d])|[억만천백십]{{1,2}})?(?:\s(?=[\d,]+[억만천백]))?)+)"
-    rf"(?:\s?(?P<scale>thousand|million|billion|bn|[kKMB])\b)?"
+    rf"(?:\s?(?P<scale>thousand|million|billion|trillion|bn|[kKMB])\b)?"
     rf"(?:[ -]?(?P<unit>(?i:{_WORDS}))(?![A-Za-z]))?(?!/?\d|[*^+])"
 )
 _PART = re.compile(rf"({_DIGITS})([조억만천백십]{{0,2}})")

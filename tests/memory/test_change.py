@@ -161,6 +161,7 @@ def test_the_new_value_takes_the_place_of_the_old_one(before: str, said: str, af
         ("수업은 화요일이야.", "수업은 수요일도 있어."),
         ("The budget is $100.", "The budget was raised by $20."),
         ("The team is 5 people.", "The team is now 2 people short."),
+        ("예산은 100만 원이야.", "예산을 150으로 올리자."),  # 150 of what
         # nothing has changed yet
         ("예산은 1억 원이야.", "예산을 2억 원으로 바꾸지 않기로 했어, 그대로 1억 원이야."),
         ("The budget is $100.", "The budget has not changed to $150."),

@@ -486,6 +486,17 @@ def test_a_value_is_outdated_for_its_own_subject_only() -> None:
     assert made.lost == ()
 
 
+def test_a_number_without_its_unit_takes_no_entity_s_place() -> None:
+    budget = Entity("예산", "100만 원", 1)
+    made = fold(
+        constrained(notes(), "[]", notes()),
+        (Turn(2, "예산을 150으로 올리자.", "네."),),
+        entities=(budget,),
+        default="ko",
+    )
+    assert made.entities == (budget,)
+
+
 def test_months_are_subjects_of_their_own() -> None:
     turns = (Turn(1, "1월 매출은 100만 원이야. 2월 매출은 150만 원이야. 3월 매출은 120만 원이야.", "네."),)
     made = fold(constrained(notes(), "[]"), turns, default="ko")
