@@ -354,7 +354,9 @@ def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], m
             break
         older = loose[: len(loose) // 2]
         spare = [(line, part) for line, part in older if _again(part, kept)]
-        spare = spare or [(line, part) for line, part in older if holds_all(known, fact.facts(part))]
+        spare = spare or [
+            (line, part) for line, part in older if (facts := fact.facts(part)) and holds_all(known, facts)
+        ]
         line, part = (spare or loose)[0]
         left = [each for each in parts(line) if each != part]
         kept = [rejoined(line, left) if each == line else each for each in kept if each != line or left]

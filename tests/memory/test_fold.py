@@ -511,3 +511,11 @@ def test_of_a_crowded_memory_what_is_told_twice_leaves_first() -> None:
     assert made.text.splitlines()[0] == "The cat is Mimi ⁄ The dog likes long walks"
     made = fold(constrained(notes(), "[]"), (), text=text, room=count(made.text) - 1)
     assert made.text.splitlines()[0] == "The cat is Mimi"
+
+
+def test_of_a_crowded_memory_a_value_that_is_no_fact_by_form_is_not_taken_for_told() -> None:
+    lines = ["manager: blue ⁄ rent: $900", *(f"Line number {number} is kept." for number in range(12))]
+    rent = Entity("rent", "$900", 1)
+    text = "\n".join(lines)
+    made = fold(constrained(notes(), "[]"), (), text=text, entities=(rent,), room=count(text) - 1)
+    assert made.text.splitlines()[0] == "manager: blue"
