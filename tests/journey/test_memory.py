@@ -209,7 +209,7 @@ def test_all_memory_is_exported_erased_and_brought_back(
     expect(panel).to_contain_text("wrong.json")
     rested(person)
     panel.get_by_role("button", name="기억 가져오기").click()
-    expect(panel).to_contain_text("이 파일은 기억을 내보낸 파일이 아닙니다: JSON이 아닙니다")
+    expect(panel).to_contain_text("이 파일은 기억을 내보낸 파일이 아닙니다: 이름과 값의 묶음이 아닙니다")
     page.reload()
     opened(person).get_by_text("내보내기·가져오기").click()
     upload.set_input_files(tmp_path / "memory.json")
