@@ -151,8 +151,9 @@ class State:
 
     @property
     def batch(self) -> tuple[Turn, ...]:
-        """The turns that the next fold takes: five, or fewer after it was rejected."""
-        times = self.rejection.times if self.rejection else 0
+        """The turns that the next fold takes: five, or fewer after it was rejected; five again when code will do it, or
+        more would come in than are ever folded."""
+        times = self.rejection.times if self.rejection and not self.stuck else 0
         return self.waiting[: max(1, SHORT_TURNS >> times)]
 
     @property

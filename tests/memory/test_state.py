@@ -104,6 +104,15 @@ def test_a_rejected_fold_is_due_again_after_a_later_turn_with_fewer_turns() -> N
     assert numbers(state.batch) == [1, 2]
 
 
+def test_a_fold_that_code_will_make_takes_all_five_turns_again() -> None:
+    """Else a model that writes no memory would let more turns wait with every turn."""
+    sizes = [
+        len(replace(noted(*range(1, 10)), rejection=Rejection("lost", 1, 5, times, 8, 0.0)).batch)
+        for times in range(1, 6)
+    ]
+    assert sizes == [2, 1, 5, 5, 5]
+
+
 def test_an_overwritten_entity_moves_to_the_end() -> None:
     known = (Entity("provider", "aws", 3), Entity("budget", "$10,000", 5), Entity("top_service", "ec2", 7))
     assert put(known, Entity("provider", "gcp", 9)) == (known[1], known[2], Entity("provider", "gcp", 9))
