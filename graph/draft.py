@@ -183,8 +183,8 @@ def _unescaped(text: str) -> str:
 def _note(source: Source, said: str) -> note.Note | None:
     """A note with its place in the original; None when it is unusable.
 
-    That is, when it is a fact without a sentence, or states a number, date or identifier that is not in the original
-    or is another subject's there.
+    That is, when it is a fact without a sentence, or states a number, date or identifier that is not in the original,
+    is another subject's there, or was replaced.
     """
     speaker, text = source.speaker(said)
     facts = fact.facts(text)
@@ -192,7 +192,7 @@ def _note(source: Source, said: str) -> note.Note | None:
         return None
     if len(text) < 4 + max((len(each.text) for each in facts), default=0):
         return None
-    if contradicted(text, (each.text for each in source.sentences)):
+    if source.is_outdated(text) or contradicted(text, (each.text for each in source.sentences)):
         return None
     near = note.place(text, source.sentences)
     copied = near is not None and note.shared(text, near.text) > COPIED

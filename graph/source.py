@@ -9,19 +9,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 import prompt
 from errors import SummaryRejected
 from graph.state import SummaryRecord
 from memory import change
-from text import fact, note, pack
+from text import fact, note, pack, sentence
+from text.assertion import assertions
 from text.clean import clean
 from text.language import Language, detect
 
 SLACK = 1.3
 """A summary above this share of a target of more than ``SMALL`` characters is rejected."""
 SMALL = 60
+MOST_SAID = 40
+"""Sentences of either side that are looked through for replaced values: each is held against all before it."""
 UNIQUE = frozenset({"name", "identifier", "email"})
 """Kinds of facts that say who and which: nothing else in the text stands for them."""
 
@@ -118,15 +121,27 @@ class Source:
         """What the user and the assistant say."""
         return "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
 
+    def is_outdated(self, text: str) -> bool:
+        """Whether a text gives a value that the user replaced in these turns, without the new one."""
+        return change.apply(text, self._changes) != text
+
+    @cached_property
+    def _changes(self) -> list[change.Change]:
+        asked = [clean(message.text) for message in self.messages if isinstance(message, HumanMessage)]
+        answered = [clean(message.text) for message in self.messages if isinstance(message, AIMessage)]
+        told = [line for text in answered for line in sentence.split(text)]
+        return change.said(told[-MOST_SAID:], [line for text in asked for line in assertions(text)][-MOST_SAID:])
+
     @cached_property
     def sentences(self) -> list[note.Note]:
-        """Sentences and clauses of the original as candidates for notes."""
+        """Sentences and clauses of the original as candidates for notes, without values that were replaced since."""
         found, start = [], 0
         for message in self.messages:
             speaker = _LABEL[self.language].get(message.type, "")
             for piece in note.clauses(clean(_plain(message.text))):
                 said = note.tidy(_MARKS.sub("", piece).strip())
-                if _says(said) and (isinstance(message, HumanMessage) or not said.endswith(("?", "？"))):
+                asks = not isinstance(message, HumanMessage) and said.endswith(("?", "？"))
+                if _says(said) and not asks and not self.is_outdated(said):
                     at = start + max(0, message.text.find(piece))
                     found.append(note.Note(said, at, note.SOURCE, speaker))
             start += len(message.text)

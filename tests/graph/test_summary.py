@@ -209,6 +209,16 @@ def test_a_note_that_gives_a_subject_the_value_of_another_is_dropped() -> None:
     assert wrong not in made.record["summary"]
 
 
+def test_a_value_that_was_replaced_in_the_same_turns_is_not_told_as_the_one_of_now() -> None:
+    talk = turns(
+        ("예산은 90만 원이야.", "네, 예산은 90만 원입니다."),
+        ("예산이 110만 원으로 늘었어.", "알겠습니다. 예산은 90만 원입니다."),
+    )
+    made = run(talk, scripted('["사용자의 예산은 90만 원이다"]', "[]", constrained=True)[0], rate=0.5)
+    assert "90만" not in made.record["summary"]
+    assert "110만 원" in made.record["summary"]
+
+
 def test_politeness_makes_room_for_what_was_said() -> None:
     talk = turns(*((f"우리 강아지는 {what}을 좋아해.", "네, 잘 알겠습니다.") for what in ("당근", "오이", "수박")))
     made = run(talk, scripted(json.dumps(["네, 잘 알겠습니다"]), "[]", constrained=True)[0], rate=0.5)
