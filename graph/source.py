@@ -100,8 +100,12 @@ class Source:
 
     @cached_property
     def _news(self) -> list[fact.Fact]:
-        asked = (message.text for message in self.messages if isinstance(message, HumanMessage))
-        return [each for text in asked for each in change.news(clean(text))]
+        return [each for text in self._asked for each in change.news(text)]
+
+    @cached_property
+    def _asked(self) -> list[str]:
+        """What the user says, message by message."""
+        return [clean(message.text) for message in self.messages if isinstance(message, HumanMessage)]
 
     def _said(self, found: fact.Fact) -> bool:
         """Whether the user or the assistant said this: it stands first in a message of theirs, or again in one."""
@@ -127,10 +131,9 @@ class Source:
 
     @cached_property
     def _changes(self) -> list[change.Change]:
-        asked = [clean(message.text) for message in self.messages if isinstance(message, HumanMessage)]
         answered = [clean(message.text) for message in self.messages if isinstance(message, AIMessage)]
         told = [line for text in answered for line in sentence.split(text)]
-        return change.said(told[-MOST_SAID:], [line for text in asked for line in assertions(text)][-MOST_SAID:])
+        return change.said(told[-MOST_SAID:], [line for text in self._asked for line in assertions(text)][-MOST_SAID:])
 
     @cached_property
     def sentences(self) -> list[note.Note]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["no_network"]  # holds for every test
 
 SMALL_MODEL = "smollm2-135m-instruct-q4_1"
+Serve = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
@@ -55,13 +56,15 @@ def fresh() -> Iterator[None]:
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Puts scripted models behind the page: ``chat`` a list of answers or a function of the messages."""
     from model import resolve, scripted
 
-    def put(chat: Any = lambda messages: "네, 알겠습니다.", **fields: Any) -> None:
+    def put(
+        chat: Any = lambda _: "네, 알겠습니다.", utility: Any = lambda _: "사용자와 AI가 인사를 나눔.", **fields: Any
+    ) -> None:
         def models(*_: Any, **__: Any) -> Any:
-            return scripted.models(scripted.ScriptedModel(chat, **fields), lambda _: "사용자와 AI가 인사를 나눔.")
+            return scripted.models(scripted.ScriptedModel(chat, **fields), utility)
 
         monkeypatch.setattr(resolve, "models", models)
 

@@ -6,13 +6,12 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
@@ -22,31 +21,13 @@ from component.live import Live
 from errors import GieokError, ModelUnreachable, WeightsMissing
 from model import resolve
 from model.modelset import ModelSet
-from model.scripted import ScriptedModel
 from model.scripted import models as scripted
 from store import Store
+from tests.conftest import Serve
 
 APP = str(Path(__file__).parent.parent / "app.py")
 Answer = str | AIMessage | BaseException
-Serve = Callable[..., None]
 pytestmark = pytest.mark.usefixtures("fresh")
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
-    """Puts scripted models behind the page: ``chat`` a list of answers or a function of the messages."""
-
-    def put(chat: Any = (), utility: Any = summarised, **fields: Any) -> None:
-        def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
-            return scripted(ScriptedModel(chat, **fields), utility)
-
-        monkeypatch.setattr(resolve, "models", models)
-
-    return put
-
-
-def summarised(messages: list[BaseMessage]) -> Answer:
-    return "사용자와 AI가 인사를 나눔."
 
 
 def page(language: str = "ko-KR", **query: str) -> AppTest:

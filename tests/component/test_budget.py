@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import settings
@@ -16,12 +14,10 @@ from component.budget import CHANGEABLE
 from component.catalogue import Words
 from component.options import NAME
 from component.window import OPENED
-from model import resolve
-from model.modelset import ModelSet
-from model.scripted import models as scripted
 from store import Turn
-from tests.component.test_context import html
-from tests.graph.talk import answering, question, summarising, talk
+from tests.component.test_context import html, talked
+from tests.conftest import Serve
+from tests.graph.talk import answering, question, summarising
 from tests.test_app import APP, texts
 
 KO = Words("ko")
@@ -29,25 +25,11 @@ DEFAULTS = {"summaries": 12000, "retrieval": 1500, "memory": 500, "entities": 20
 
 
 @pytest.fixture(autouse=True)
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scripted model behind the page."""
-
-    def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
-        return scripted(answering, summarising)
-
-    monkeypatch.setattr(resolve, "models", models)
+    serve(answering, summarising)
     monkeypatch.setenv("GIEOK_TITLES", "false")
     settings.current.cache_clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_resource.clear()
-
-
-def talked(turns: int) -> str:
-    session = resource.agent().store.create_session("ko", 0.3).id
-    talk(resource.agent(), session, range(1, turns + 1))
-    assert resource.agent().background.idle(20)
-    return session
 
 
 def page(session: str, locale: str = "ko-KR") -> AppTest:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import settings
@@ -17,9 +15,9 @@ from component.context import MOST, plot, sizes
 from component.exact import html as pieces_html
 from graph.exact import Piece
 from model import resolve
-from model.modelset import ModelSet
 from model.scripted import models as scripted
 from store import Finished
+from tests.conftest import Serve
 from tests.graph.talk import answering, question, summarising, talk, topic
 from tests.test_app import APP, texts
 
@@ -27,18 +25,11 @@ KO = Words("ko")
 
 
 @pytest.fixture(autouse=True)
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scripted model behind the page."""
-
-    def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
-        return scripted(answering, summarising)
-
-    monkeypatch.setattr(resolve, "models", models)
+    serve(answering, summarising)
     monkeypatch.setenv("GIEOK_TITLES", "false")
     settings.current.cache_clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_resource.clear()
 
 
 def talked(turns: int) -> str:

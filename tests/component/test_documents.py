@@ -19,12 +19,12 @@ import settings
 from component import resource
 from component.document_list import size
 from retrieval import Library, library
+from tests.conftest import Serve
 from tests.journey.library import REFUND, judgement
 from tests.retrieval import file
 from tests.retrieval.conftest import Words
-from tests.test_app import Serve, page, say, serve, session_of, store, texts
+from tests.test_app import page, say, session_of, store, texts
 
-__all__ = ["serve"]
 pytestmark = pytest.mark.usefixtures("fresh")
 QUESTION = "환불은 며칠 안에 신청하나요?"
 FILES = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,8 @@ from streamlit.testing.v1 import AppTest
 import settings
 from component import resource
 from memory import Memory, address
-from model import resolve
-from model.modelset import ModelSet
-from model.scripted import models as scripted
 from store import Finished
+from tests.conftest import Serve
 from tests.graph.talk import done
 from tests.memory.conftest import free_port, valkey
 from tests.memory.models import faithful, saying
@@ -27,19 +24,12 @@ TAB = {"ko": "기억", "en": "Memory"}
 
 
 @pytest.fixture(autouse=True)
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is on, over an embedded server of its own; the model folds faithfully."""
-
-    def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
-        return scripted(lambda messages: "네.", faithful)
-
-    monkeypatch.setattr(resolve, "models", models)
+    serve(lambda messages: "네.", faithful)
     monkeypatch.setenv("GIEOK_MEMORY", "true")
     monkeypatch.setenv("GIEOK_TITLES", "false")
     settings.current.cache_clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_resource.clear()
 
 
 def memory() -> Memory:
