@@ -13,39 +13,44 @@ MAX_CHARS = 60
 
 # One regular expression each, spaces and lines for reading only; «_» is a space that may be missing.
 _COURTESY = """
-  안녕(하세요|하십니까|히_계세요|히_가세요|히_주무세요)? | 하이루? | 헬로우? | 방가(방가)?
+  안녕(하세요|하십니까|히_계세요|히_가세요|히_주무세요)? | 안뇽 | 하이루? | 헤이 | 헬로우? | 방가(방가)? | 여보세요
 | (만나서_)?반가(워요?|웠어요?|워용|습니다) | (만나서_)?반갑(습니다|네요?) | 처음_뵙겠습니다 | ㅎㅇ | ㅂㅇ
-| 잘_지냈?(어요?|니|나요)? | 굿_?(모닝|나잇) | 바이(바이)?
+| 잘_지냈?(어요?|니|나요)? | 오랜만(이야|이에요|이네요?|입니다) | 굿_?(모닝|나잇) | 바이(바이)?
 | 좋은_(아침|저녁|밤|하루|오후|주말)(이에요|입니다|이야|이네요?)?(_?보내(세요|요)?|_?되세요)?
-| 잘_(자요?|있어요?|가요?) | (또|다음에|내일|나중에|이따)_?(봐요?|뵐게요|만나요?|올게요?)
+| 잘_(자요?|있어요?|가요?) | ((또|다음에|내일|나중에|이따)_?)+(봐요?|뵐게요|만나요?|올게요?)
+| (앞으로_?)?잘_?부탁(해요?|드려요|드립니다) | 새해_?복_많이_받(아요?|으세요|으십시오) | 메리_?크리스마스
 | (hi+|hello|hey|hiya|howdy|yo|greetings)(_there|_all|_everyone|_again)?
-| good_(morning|afternoon|evening|night|day) | morning | g?night
-| (it'?s_)?(nice|good|great|pleased)_to_(meet|see)_you(_too)? | how_are_you(_doing)?(_today)? | how'?s_it_going
-| what'?s_up | sup | (good)?_?bye(_?bye)?(_for_now)? | see_(you|ya)(_later|_soon|_tomorrow|_around)? | later
-| ttyl | cya | gn | (talk|speak)(_to_you)?_(later|soon|tomorrow)
-| have_an?_(nice|good|great|lovely)_(day|one|evening|night|weekend) | sleep_well | take_care | cheers | 기억아?
-| gieok | 친구야
+| good_(morning|afternoon|evening|night|day)(_to_you)?(_all|_everyone)? | gnight
+| (it'?s_)?(nice|good|great|pleased)_to_(meet|see)_you(_too|_again)? | how_are_you(_doing)?(_today)?
+| how'?s_it_going | what'?s_up | sup | (good)?_?bye(_?bye)?(_for_now)? | see_(you|ya)(_later|_soon|_tomorrow|_around)?
+| ttyl | cya | gn | (talk|speak)(_to_you)?_(later|soon|tomorrow) | happy_new_year | merry_christmas
+| have_an?_(nice|good|great|lovely)_(day|one|evening|night|weekend) | sleep_well | take_care | cheers(_mate)?
+| 기억아? | gieok | 친구야
 """
 _THANKS = """
-  ((정말|진짜|너무|아주|무척|도와줘서|알려줘서|답해줘서)_?)*
-  (고마워요?|고맙(다|습니다|네요?)|감사(해요?|합니다|드려요|드립니다)?|땡큐|땡스|ㄱㅅ|ㄳ)
+  ((정말|진짜|너무|아주|무척|항상|그동안|친절한|자세한|빠른|좋은|답변|대답|설명|안내|정보|도움|조언)_?
+  |(도와|알려|답해|답변해|설명해)_?(줘서|주셔서)_?)*
+  (고마워요?|고마웠(어요?|습니다)|고맙(다|습니다|네요?)?|감사(해요?|합니다|했어요?|했습니다|드려요|드립니다)?
+  |땡큐|땡스|ㄱㅅ|ㄳ)
 | (네_?)?덕분에_?(살았(어요?|습니다|다)|잘_?(됐|되었|했)어요?|도움이?_?(됐|되었)어요?)?
 | (많이_|큰_|정말_)*도움이?_?(많이_)?(됐|되었)(어요?|습니다|네요?)
 | (수고|고생)_?(많았어요?|많으셨습니다|했어요?|하셨습니다|하셨어요|하세요|해요?)?
-| thanks?(_you)?(_(so|very)_much|_a_(lot|bunch|million)|_again|_for_(your|the|all_your)_help)? | many_thanks
-| thx | ty(sm)? | (much_appreciated|i?_?(really_)?appreciate_(it|that))
+| (thank(s|_?y?o?u)?|thanks_you|many_thanks|thn?x|tnx|ty(sm)?)(_(so|very)_much|_a_(lot|bunch|million|ton))?(_again)?
+  (_for_((your|the|all|that|this)_)*(help|time|answers?|reply|explanation|explaining|info|information|advice|tips?
+  |details|that|this|everything))?(_(man|mate|buddy|friend|everyone|gieok))?
+| (much_appreciated|i?_?(really_)?appreciate_(it|that)) | much_obliged
 | (that|this|it)_(really_)?(helped|helps|was_helpful)(_a_lot)? | (so_|very_|really_)?helpful
 | you'?re_(a_lifesaver|the_best|great|awesome|amazing) | (great|good|nice|well)_(job|work|done)
 """
-_ACKNOWLEDGEMENT = """
+# What goes along with a courtesy: alone it may answer what the conversation says («Reply yes to confirm»).
+_ALONG = """
   네+ | 넵+ | 넹 | 넴 | 예+ | 응+ | 웅 | 엉 | 어+ | ㅇㅇ | ㅇㅋ+ | 오키 | 오케이? | 그래요?
 | 좋(아요?|네요?|습니다) | 알(겠|았)(어요?|습니다|네) | 그렇(구나|군요?|네요?) | 아하 | 오+ | 와+ | 우와 | 아+
-| 아니(요|야|에요)? | 아뇨 | ㄴㄴ | 괜찮(아요?|습니다) | 됐(어요?|습니다) | 잘_?했어요?
-| 최고(야|예요|에요|네요?|다)? | (멋지|멋져|대단해|훌륭해)(다|요|네요?)? | yes | yep | yeah+ | yup | ya
-| ok(ay|ey)? | kk? | sure | nope? | nah | al+_?right | fine | cool | nice | great | good | got_it | i_see
-| (that_)?makes_sense | understood | right | sounds_good | no_(problem|worries) | np | awesome | amazing
-| perfect | wonderful | excellent | lovely | brilliant | wow | oh+ | ah+ | [ㅋㅎ]+ | [ㅠㅜ]+ | [하헤히호]{2,}
-| (ha){2,}h? | (he){2,} | lol | lmao
+| 괜찮(아요?|습니다) | 됐(어요?|습니다) | 잘_?했어요? | 최고(야|예요|에요|네요?|다)?
+| (멋지|멋져|대단해|훌륭해)(다|요|네요?)? | ok(ay|ey)? | kk? | al+_?right | fine | cool | nice | great | good | got_it
+| i_see | (that_)?makes_sense | understood | right | no_(problem|worries) | np | awesome | amazing | that'?s_all
+| perfect | wonderful | excellent | lovely | brilliant | wow | oh+ | ah+
+| [ㅋㅎ]+ | [ㅠㅜ]+ | [하헤히호]{2,} | (ha){2,}h? | (he){2,} | lol | lmao
 """
 
 
@@ -59,32 +64,18 @@ def _phrase(*tables: str) -> re.Pattern[str]:
     return re.compile(phrases)
 
 
-_CASUAL = _phrase(_COURTESY, _THANKS, _ACKNOWLEDGEMENT)
-_POLITE = _phrase(_COURTESY, _THANKS)
+_ALL = _phrase(_COURTESY, _THANKS, _ALONG)
+_BARE = _phrase(_ALONG)
 
 
-def is_casual(text: str, previous_answer: str | None = None) -> bool:
-    """Whether ``text`` is nothing but greetings, thanks, goodbyes and small acknowledgements, in Korean or English.
-
-    ``previous_answer``: the assistant's last answer. When it asks something, «네», «ok» and the like answer it and
-    are not casual; neither is «네?», which asks for more.
-    """
+def is_casual(text: str) -> bool:
+    """Whether ``text`` is nothing but greetings, thanks and goodbyes, in Korean or English, with the small words that
+    go along with them («네, 감사합니다», «ok thanks»)."""
     if len(text) > MAX_CHARS:
         return False
     plain = "".join(map(_plain, unicodedata.normalize("NFC", text))).casefold().replace("’", "'")
     words = " ".join("".join(sign if _speaks(sign) else " " for sign in plain).split())
-    if not words:
-        return _only_symbols(plain) and not asks(previous_answer)
-    if any(_consists(form, _POLITE) for form in _forms(words)):
-        return True
-    answers = asks(previous_answer) or "?" in plain
-    return not answers and any(_consists(form, _CASUAL) for form in _forms(words))
-
-
-def asks(answer: str | None) -> bool:
-    """Whether the last paragraph of an answer puts a question to the user."""
-    lines = [line for line in (answer or "").splitlines() if line.strip()]
-    return bool(lines) and bool(re.search(r"[?？]|(?:까|나|가|래)요[.!~…\s]*$", lines[-1]))
+    return bool(words) and any(_consists(form, _ALL) and not _consists(form, _BARE) for form in _forms(words))
 
 
 def _plain(sign: str) -> str:
@@ -94,11 +85,6 @@ def _plain(sign: str) -> str:
 
 def _speaks(sign: str) -> bool:
     return sign.isalnum() or sign == "'"
-
-
-def _only_symbols(text: str) -> bool:
-    """Emoji or emoticons alone; «?» and «…» say something else."""
-    return any(unicodedata.category(sign) == "So" for sign in text) and "?" not in text
 
 
 def _consists(text: str, phrase: re.Pattern[str]) -> bool:

@@ -28,6 +28,7 @@ from errors import (
 )
 from graph import ahead, documents, memory, repair, title
 from graph.arriving import Arriving
+from graph.casual import is_casual
 from graph.context import mark, raw_tokens
 from graph.engine import Engine, config
 from graph.event import Done, Event, Failed
@@ -74,6 +75,8 @@ def again(engine: Engine, session_id: str, number: int, text: str | None, stop: 
         _check(question, engine.settings.message_limit)
         engine.store.tree.begin(session_id, number, question)
         session = engine.store.session(session_id)
+        if is_casual(before.question):  # else the language is decided, and other versions have it
+            session = _speaking(engine, session, number, question)
         return _Run(engine, session, number, stop, emit).drive(question)
 
 
@@ -133,8 +136,12 @@ def _held(engine: Engine, session_id: str, number: int | None = None) -> Iterato
 
 
 def _speaking(engine: Engine, session: Session, number: int, text: str) -> Session:
-    """The first message decides the language of the session's prompts; it stays, so that the prefix does."""
-    if number > 1:
+    """The first message that is more than a greeting decides the language of the session's prompts; it stays, so that
+    the prefix does. One Latin word («ok», «Python») is said in either language."""
+    earlier = (engine.store.turn(session.id, each) for each in range(1, number))
+    if is_casual(text) or any(each and not is_casual(each.question) for each in earlier):
+        return session
+    if len(text.split()) == 1 and text.isascii():
         return session
     engine.store.set_language(session.id, detect(text, session.language))
     return engine.store.session(session.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from graph.casual import is_casual
@@ -14,9 +14,10 @@ from graph.node.llm import respond, stopped
 from graph.report import ContextReport, LeftOut, Part
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
-from graph.turns import current, is_answer, turn_number
+from graph.turns import current, turn_number
 from model.stream import Model
 from prompt import render
+from text.language import detect
 
 CASUAL_TOKENS = 160
 """Longest answer of the embedded model to a greeting."""
@@ -27,8 +28,9 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
     turn = context(runtime)
     if turn.stop.is_set():
         return {"messages": [stopped("")]}
-    question, *_ = current(state["messages"])
-    prompt = casual_prompt(render("casual", state.get("language", "ko")), str(question.text))
+    question = _question(state)
+    language = detect(question, state.get("language", "ko"))  # the conversation's own may not be known yet
+    prompt = casual_prompt(render("casual", language), question)
     turn.notes.report, turn.notes.system = _report(prompt, state, turn), str(prompt[0].text)
     emit(runtime, ContextBuilt(turn.notes.report))
     model: Model = turn.models.casual
@@ -46,10 +48,12 @@ def casual_prompt(system: str, question: str) -> list[AnyMessage]:
 
 def wants_casual(state: ChatState) -> bool:
     """Whether the turn is only a greeting, thanks or the like."""
+    return is_casual(_question(state))
+
+
+def _question(state: ChatState) -> str:
     question, *_ = current(state["messages"])
-    earlier = [message for message in state["messages"] if is_answer(message)]
-    previous = str(earlier[-1].text) if earlier and isinstance(earlier[-1], AIMessage) else None
-    return is_casual(str(question.text), previous)
+    return str(question.text)
 
 
 def _report(prompt: list[AnyMessage], state: ChatState, turn: TurnContext) -> ContextReport:

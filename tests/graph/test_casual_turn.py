@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from langchain_core.messages import AIMessage
 
 from graph.event import ContextBuilt, SummaryMade
+from graph.exact import exact
 from graph.node.casual import CASUAL_TOKENS
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, only, prompts, question, raw, say, scripted, summarised, summary_calls, talk, topic
@@ -74,3 +76,60 @@ def test_the_report_of_a_greeting_says_that_the_conversation_was_left_out(
     report = only(say(bot, own, "고마워"), ContextBuilt)[-1].report
     assert [(each.what, each.reason) for each in report.left_out] == [("1-2", "casual")]
     assert report.full_tokens > report.total_tokens
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        "원하시면 예시 코드도 보여 드릴게요.",
+        "예약을 진행할까요?\n\n필요한 정보가 더 있으면 말씀해 주세요.",
+        "Which one do you want?\n1. Red\n2. Blue",
+        "Reply yes to confirm the booking.",
+    ],
+)
+@pytest.mark.parametrize("reply", ["네", "yes", "ok", "👍"])
+def test_what_answers_an_offer_is_answered_with_the_conversation(
+    agent: OpenAgent, session: NewSession, offer: str, reply: str
+) -> None:
+    bot = agent([offer, "예."])
+    own = session(bot)
+    say(bot, own, question(1))
+    done(say(bot, own, reply))
+    assert offer in [str(message.text) for message in prompts(bot)[-1]]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("hi", question(2), "ko"),
+        ("ok", question(2), "ko"),
+        ("Hello!", "How do I make rice?", "en"),
+        ("안녕하세요", "How do I make rice?", "en"),
+        ("How do I make rice?", question(2), "en"),
+    ],
+)
+def test_the_first_message_that_is_no_greeting_decides_the_language(
+    agent: OpenAgent, session: NewSession, first: str, second: str, expected: str
+) -> None:
+    bot = agent()
+    own = session(bot)
+    for text in (first, second, question(3)):
+        done(say(bot, own, text))
+    assert bot.store.session(own).language == expected
+    assert all(exact(bot, own, number).proven for number in (1, 2, 3))
+
+
+def test_a_greeting_is_answered_in_its_own_language(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent()
+    own = session(bot)
+    for text in ("Hello!", question(2), "Thanks!"):
+        done(say(bot, own, text))
+    assert [str(prompt[0].text).startswith("You are") for prompt in prompts(bot)] == [True, False, True]
+
+
+def test_a_greeting_that_becomes_a_question_decides_the_language(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent()
+    own = session(bot)
+    done(say(bot, own, "안녕하세요"))
+    list(bot.again(own, 1, "How do I make rice?"))
+    assert bot.store.session(own).language == "en"
