@@ -96,7 +96,8 @@ export default function (component) {
   if (!window.gieokCloses) {
     window.gieokCloses = true;
     document.addEventListener("click", (event) => {
-      const leads = ".st-key-sessions button, .st-key-new-chat button, .st-key-documents-open button";
+      const open = '.st-key-sessions :is([class*="st-key-open-"], [class*="st-key-go-"]) button';
+      const leads = `${open}, .st-key-new-chat button, .st-key-documents-open button`;
       if (innerWidth > 768 || !event.target.closest(leads)) return;
       document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
     });

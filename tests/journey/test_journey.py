@@ -20,10 +20,14 @@ SIZES = [(1440, 900), (1024, 768), (390, 844), (390, 480)]
 MEASURE = """() => {
   const box = (s) => document.querySelector(s).getBoundingClientRect();
   const main = document.querySelector("[data-testid=stMain]");
+  const chat = document.querySelector("[class*=st-key-chat-]");
+  const told = (e) => [...e.childNodes].some((each) => each.nodeType === Node.TEXT_NODE && /[가-힣]/.test(each.data));
+  const korean = [...document.querySelectorAll("body *")].filter(told);
   return {
     bottom: box("[data-testid=stChatInput]").bottom, height: innerHeight,
     scroll: main.scrollHeight - main.clientHeight, width: document.documentElement.scrollWidth - innerWidth,
-    chat: box("[class*=st-key-chat-]").height,
+    chat: chat.clientHeight, across: chat.scrollWidth - chat.clientWidth,
+    breaks: [...new Set(korean.map((each) => getComputedStyle(each).wordBreak))],
   };
 }"""
 
@@ -177,12 +181,14 @@ def test_another_session_does_not_show_through(visit: Visit) -> None:
 def test_everything_fits_the_screen(visit: Visit, width: int, height: int) -> None:
     person = visit(width, height)
     person.ask("화면에 잘 맞는지 보여줘", 1)
-    person.ask("한 번 더 길게 보여줘", 2)
+    person.ask("한 번 더 길게 보여줘 https://example.com/" + "a" * 150, 2)
     size = person.page.evaluate(MEASURE)
     assert size["bottom"] <= size["height"]
     assert size["scroll"] <= 0
     assert size["width"] <= 0
+    assert size["across"] <= 0
     assert size["chat"] > 150
+    assert size["breaks"] == ["keep-all"]
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:3])
@@ -206,10 +212,16 @@ def test_on_a_phone_the_panel_is_a_drawer(visit: Visit) -> None:
     expect(drawer).to_be_hidden()
 
 
-def test_on_a_phone_the_sidebar_closes_after_a_choice(visit: Visit) -> None:
+def test_on_a_phone_the_sidebar_closes_after_a_choice_and_no_sooner(visit: Visit) -> None:
     person = visit(390, 844)
     person.ask("옆줄을 열어볼 거야", 1)
     person.page.get_by_role("button", name="사이드바 열기").click()
+    person.page.get_by_role("button", name="이 대화의 메뉴").click()
+    person.page.get_by_text("삭제", exact=True).click()
+    back = person.page.get_by_role("button", name="되돌리기")
+    expect(back).to_be_in_viewport()
+    back.click()
+    expect(person.answer(1)).to_be_visible()
     person.page.locator(".st-key-new-chat button").click()
     expect(person.page.locator(".st-key-invitation")).to_be_visible()
     expect(person.page.locator(".st-key-new-chat button")).not_to_be_in_viewport()
@@ -292,7 +304,9 @@ def test_keys_lead_to_the_last_message_and_to_the_search(visit: Visit) -> None:
     person.page.keyboard.press("Control+k")
     search = person.page.get_by_label("대화 검색")
     expect(search).to_be_focused()
-    search.fill("화살표로 고칠")
+    search.press_sequentially("화살표로 고칠")
+    expect(person.page.get_by_test_id("InputInstructions")).to_have_count(1)
+    expect(person.page.get_by_test_id("InputInstructions")).to_be_hidden()  # «Press Enter to apply»
     search.press("Enter")
     expect(person.page.get_by_text("찾은 곳")).to_be_visible()
 
