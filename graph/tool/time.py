@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field
 from graph.tool import zone as zones
 
 LOCAL = "local"
-_WORD = re.compile(r"[^\W\d_]{2,}")
 _TIME = re.compile(
     r"지금|현재|오늘|내일|어제|시간|시각|몇\s*[시분월년]|몇일|며칠|날짜|요일|이번|올해"
     r"|\b(?:times?|date|\w*days?|tomorrow|now|hours?|o'clock|month|year|week|late|early|night|morning|noon)\b",
@@ -31,20 +30,16 @@ class TimeArguments(BaseModel):
 
 
 def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
-    """The place that the question names, when the chosen one stands nowhere in it; no call for a question of neither
-    a place nor a time."""
+    """The place that the question asks about, when the chosen one stands nowhere in it; no call for a question of
+    neither a place nor a time."""
     chosen = str(arguments.get("zone", LOCAL))
-    if chosen.casefold() in question.casefold():
+    zone = zones.find(chosen)
+    if chosen.casefold() in question.casefold() or (zone and zones.mentions(question, zone)):
         return arguments
-    named = next((stem for word in _WORD.findall(question) for stem in _stems(word) if zones.find(stem)), None)
-    if named is None:
+    asked = zones.asked(question)
+    if asked is None:
         return arguments if _TIME.search(question) else None
-    return {**arguments, "zone": named}
-
-
-def _stems(word: str) -> list[str]:
-    """The word, and for Korean without the particle at its end."""
-    return [word, *(word[:-cut] for cut in (1, 2) if "가" <= word[-1] <= "힣" and len(word) - cut >= 2)]
+    return {**arguments, "zone": asked}
 
 
 @tool(args_schema=TimeArguments)

@@ -7,6 +7,7 @@ names, countries with one usual zone, and cities that share a neighbour's zone.
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from functools import cache
 from zoneinfo import available_timezones
@@ -92,6 +93,14 @@ Pacific/Auckland: 오클랜드 뉴질랜드 new_zealand wellington
 Pacific/Guam: 괌
 UTC: 협정세계시 utc gmt greenwich z
 """
+_EVERYDAY = """
+nice la turkey florence santiago austin dallas houston phoenix lima
+est edt cst cdt mst mdt pst pdt kst jst ist utc gmt 파리 니스 인도 터키 세부 상해 선전 동경 대구 부산 이란
+"""
+"""Names of the table that are often something else where nothing marks them as a place."""
+_BEFORE = {"in", "at", "for", "about"}
+_PARTICLE = re.compile(r"(?:은|는|에|에서|에는|의|도)$")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _NOT_PLACES = {"localtime", "posixrules", "Factory", "build/etc/localtime"}
 
 
@@ -109,16 +118,51 @@ def near(place: str, count: int = 3) -> list[str]:
     return list(dict.fromkeys(known[match] for match in matches))[:count]
 
 
+def mentions(text: str, zone: str) -> bool:
+    """Whether a place of this IANA zone stands anywhere in a text."""
+    names = (re.escape(name) for name, known in _zones().items() if known == zone)
+    return bool(re.search(rf"(?<![^\W_])(?:{'|'.join(names)})(?![a-z])", _key(text)))
+
+
+def asked(text: str) -> str | None:
+    """The place that a text asks about: of those in the table the last after «in» or before a particle, else the only
+    one."""
+    words = _WORD.findall(unicodedata.normalize("NFC", text))
+    marked, alone = [], []
+    for at, word in enumerate(words):
+        names = (" ".join(words[at : at + count]) for count in (3, 2, 1))
+        stem = _PARTICLE.sub("", word)
+        name = next((each for each in (*names, stem) if each.casefold().replace(" ", "_") in _listed()), None)
+        if name is None:
+            continue
+        everyday = name.casefold() in _EVERYDAY.split()
+        after = words[at - 1].casefold() in _BEFORE if at else False
+        if name == stem != word or (after and not (everyday and name.islower())):
+            marked.append(name)
+        elif not everyday:
+            alone.append(name)
+    if marked:
+        return marked[-1]
+    return alone[0] if len(set(map(find, alone))) == 1 else None
+
+
 def _key(place: str) -> str:
     return "_".join(unicodedata.normalize("NFC", place).casefold().split())
+
+
+@cache
+def _listed() -> dict[str, str]:
+    """The names of the table, and the cities of its zones."""
+    known: dict[str, str] = {}
+    for line in _TABLE.strip().splitlines():
+        zone, _, places = line.partition(": ")
+        known |= dict.fromkeys(places.split(), zone)
+        known[zone.rpartition("/")[2].casefold()] = zone
+    return known
 
 
 @cache
 def _zones() -> dict[str, str]:
     zones = sorted(available_timezones() - _NOT_PLACES, key=lambda zone: (-zone.count("/"), zone))
     known = {zone.rpartition("/")[2].casefold(): zone for zone in zones if "/" in zone and not zone.startswith("Etc/")}
-    for line in _TABLE.strip().splitlines():
-        zone, _, places = line.partition(": ")
-        known |= dict.fromkeys(places.split(), zone)
-        known[zone.rpartition("/")[2].casefold()] = zone
-    return known | {zone.casefold(): zone for zone in zones}
+    return known | _listed() | {zone.casefold(): zone for zone in zones}
