@@ -99,7 +99,7 @@ def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[Tur
         emit(runtime, Token(refusal))
         return AIMessage(refusal, response_metadata={"model": turn.models.name})
     model = decide.prepare(turn.models, tools)
-    made = respond(model, prompt, runtime, callable_tools=bool(tools))
+    made = respond(model, prompt, runtime, tools)
     marks = "" if made.tool_calls or turn.stop.is_set() else turn.cite(made.text)
     if not marks:
         return made
@@ -108,12 +108,12 @@ def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[Tur
 
 
 def respond(
-    model: Model, prompt: list[AnyMessage], runtime: Runtime[TurnContext], *, callable_tools: bool = False
+    model: Model, prompt: list[AnyMessage], runtime: Runtime[TurnContext], tools: Sequence[Any] = ()
 ) -> AIMessage:
     """Streams one model call as ``Token`` events; stops between any two tokens when asked to.
 
     An answer of a small model that goes round in circles ends there, and its repetitions are dropped. Tool calls of a
-    model that was offered no tools are ignored. Raises ``EmptyAnswer`` when neither text nor a tool
+    model that was offered no ``tools`` are ignored. Raises ``EmptyAnswer`` when neither text nor a tool
     call came, ``AnswerCutOff`` when the tokens were used up before one did, as by a model that thinks first, and
     ``ToolsUsedUp`` when it wanted only tools that it may not use any more.
     """
@@ -135,10 +135,11 @@ def respond(
         turn.notes.add(whole, turn.models)
     else:  # stopped, or a server that counts nothing
         read = sum(message_tokens(message, turn.models.count) for message in prompt)
+        read += decide.form_tokens(turn.models, tools)
         turn.notes.add_tokens(read, 0, turn.models.count(text), False, turn.models)
     if turn.stop.is_set():
         return stopped(text)
-    calls = calls_of(whole) if whole is not None and callable_tools else []
+    calls = calls_of(whole) if whole is not None and tools else []
     if whole is not None and cut_off(whole):
         turn.notes.cut_at = usage(whole)[2] or turn.settings.answer_tokens
     if not (text.strip() or calls):

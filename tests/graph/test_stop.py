@@ -94,6 +94,8 @@ def test_a_stop_in_mid_answer_keeps_what_came(
     end = done(events)
     assert end.stopped
     assert end.answer == "".join(each.text for each in only(events, Token)) == ("네," if greeting else topic(1))
+    (built,) = only(events, ContextBuilt)
+    assert end.usage.prompt_tokens >= built.report.total_tokens, "with the tools' forms"
     gate.set()
     check(bot, own, 1, end.answer)
     if not greeting:
