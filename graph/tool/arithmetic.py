@@ -34,13 +34,13 @@ _WORDS = (
     (r"더하기|\bplus\b", "+"),
     (r"빼기|\bminus\b|[−–—]", "-"),
     (r"\^|\bto the power of\b", "**"),
-    (r"²", "**2"),
-    (r"³", "**3"),
     (r"√|\bsquare root of\b", "sqrt "),
     (r"π", "pi"),
     (r"퍼센트|프로|\bpercent\b", "%"),
     (r"[₩$€£¥]|(?<=[\d만억천백십 ])(?:원|달러|유로|엔|개|명|won\b|dollars?\b)", ""),
 )
+# A percentage that is added or taken away, and is not a factor itself
+_RELATIVE = re.compile(r"([+-])\s*(\d+(?:\.\d+)?)\s*%(?=\s*(?:[-+),]|$))")
 
 
 class CannotCalculate(ValueError):
@@ -52,7 +52,8 @@ def solve(expression: str) -> str:
     if len(expression) > MAX_LENGTH:
         raise CannotCalculate(f"The expression has {len(expression)} characters; the limit is {MAX_LENGTH}.")
     understood = understand(expression)
-    if not re.fullmatch(r"[\da-z.,+\-*/%()]+", understood) or re.search(r"\d(?!e[+-]?\d)[a-z]", understood):
+    foreign = not re.fullmatch(r"[\da-z.,+\-*/%()]+", understood) or re.search(r"\d(?!e[+-]?\d)[a-z]", understood)
+    if foreign or re.search(r"\d[%％]\s*\(|[₀-₉]", expression):  # «20%(50)» may mean a share or a remainder
         raise CannotCalculate(_why(expression))
     value, exact = evaluate(understood)
     shown, whole = _show(value)
@@ -61,18 +62,21 @@ def solve(expression: str) -> str:
 
 def understand(expression: str) -> str:
     """The expression in plain signs: operators, units, percentages and separators made explicit."""
-    text = unicodedata.normalize("NFKC", expression.replace("²", "**2").replace("³", "**3"))
+    text = re.sub(r"[⁺⁻]?[⁰¹²³⁴-⁹]+", r"**\g<0>", expression)
+    text = unicodedata.normalize("NFKC", re.sub(r"(\d+)?\s*([¼-¾⅐-⅞])", _fraction, text))
     text = re.sub(r"[=?\s]+$", "", text.strip()).casefold()
     for pattern, sign in _WORDS:
         text = re.sub(pattern, sign, text)
     if not re.search(r"\b(?:min|max|round|log)\s*\(", text):
         text = re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])", lambda found: found[0].replace(",", ""), text)
+    text = re.sub(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)", lambda found: found[0].replace(" ", ""), text)
+    text = re.sub(r"(?<![\d.])(\d+) +((\d+)/(\d+))(?![\d.])", _fraction, text)
     text = re.sub(r"(?:\d+(?:\.\d+)?\s*[십백천만억조]+\s*)+(?:\d+(?![\d.]*\s*%))?", _korean_number, text)
     text = re.sub(r"(\d+(?:\.\d+)?)\s*(thousand|million|billion|trillion|k)\b", _english_number, text)
     text = re.sub(r"sqrt (\d+(?:\.\d+)?)", r"sqrt(\1)", text)
     text = re.sub(r"(?<=\d)\s*x\s*(?=[\d(])", "*", text)
     text = re.sub(r"(\d+)\s*!", r"factorial(\1)", re.sub(r"(?<=\d)_(?=\d)", "", text))
-    return re.sub(r"\s+", "", _percent(text))
+    return re.sub(r"(?<![\d.])\s+|\s+(?![\d.])", "", _percent(text))  # numbers that only a space parts stay apart
 
 
 def evaluate(expression: str) -> tuple[Decimal, bool]:
@@ -144,7 +148,13 @@ def _round(value: Decimal, digits: Decimal = Decimal(0)) -> Decimal:
 
 
 def _log(value: Decimal, base: Decimal = Decimal(10)) -> Decimal:
-    return value.log10() / base.log10()
+    return _positive(value).log10() / _positive(base).log10()
+
+
+def _positive(value: Decimal) -> Decimal:
+    if value <= 0:
+        raise CannotCalculate(f"A logarithm takes numbers above 0, not {value}.")
+    return value
 
 
 _OPERATORS: dict[type[ast.AST], Callable[..., Decimal]] = {
@@ -166,7 +176,7 @@ _FUNCTIONS: dict[str, Callable[..., Decimal]] = {
     "ceil": lambda a: -_floor(-a),
     "min": lambda *values: min(values),
     "max": lambda *values: max(values),
-    "ln": lambda a: a.ln(),
+    "ln": lambda a: _positive(a).ln(),
     "log": _log,
     "exp": lambda a: a.exp(),
     "factorial": _factorial,
@@ -193,16 +203,38 @@ def _english_number(found: re.Match[str]) -> str:
     return f"{(Decimal(found[1]) * _ENGLISH[found[2]]).normalize():f}"
 
 
+def _fraction(found: re.Match[str]) -> str:
+    """«½» → (1/2), «2½» and «2 1/2» → (2+1/2)."""
+    whole, part, *parts = found.groups()
+    if parts and int(parts[0]) >= int(parts[1]):
+        return found[0]
+    return f"({whole}+{part})" if whole else f"({part})"
+
+
 def _percent(text: str) -> str:
-    """Percentages: «A ± B%» at the end is relative to A; elsewhere B% is B/100; «of» and «의» multiply."""
-    relative = re.fullmatch(r"([\d.()+\-*/\s]*[\d)])\s*([+-])\s*(\d+(?:\.\d+)?)\s*%", text)
-    if relative:
-        base = relative[1].strip()
-        base = base if re.fullmatch(r"[\d.]+|\([^()]*\)", base) else f"({base})"
-        return f"{base}*(1{relative[2]}{relative[3]}/100)"
+    """Percentages: the B% of «A ± B%» is of all that stands before it in its brackets, from left to right; elsewhere it
+    is B/100; «of» and «의» multiply."""
+    at = 0
+    while found := _RELATIVE.search(text, at):
+        start, at = _opened(text, found.start()), found.end()
+        base = text[start : found.start()].strip()
+        if base[-1:].isdigit() or base.endswith(")"):
+            base = base if re.fullmatch(r"[\d.]+|\([^()]*\)", base) else f"({base})"
+            changed = f"{base}*(1{found[1]}{found[2]}/100)"
+            text, at = f"{text[:start]}{changed}{text[at:]}", start + len(changed)
     text = re.sub(r"^\s*(\d\d?)\s*%\s*(?=\d{3,}(?:\.\d+)?\s*$)", r"(\1/100)*", text)
     text = re.sub(r"(\d+(?:\.\d+)?)\s*%(?!\s*[\d(])", r"(\1/100)", text)
     return re.sub(r"(?<=[\d)])\s*(?:\bof\b|의)\s*(?=[\d(])", "*", text)
+
+
+def _opened(text: str, at: int) -> int:
+    """Where the brackets, or the argument of a function, begin that ``at`` stands in."""
+    depth = 0
+    for place in range(at - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[place], 0)
+        if depth < 0 or (depth == 0 and re.match(r",(?!\d{3})", text[place:])):
+            return place + 1
+    return 0
 
 
 def _show(value: Decimal) -> tuple[str, bool]:
