@@ -12,26 +12,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.stated import Statement, agree, clauses, labels, others, statement, subject, words
+from memory.factual import doubtful
+from memory.stated import Statement, agree, clauses, statement
+from memory.subject import labels, others, subject, words
 from memory.topic import parts, rejoined
-from memory.value import CUE, Value, comparable, is_old, lacks_unit, same, tells, values, whole
+from memory.value import CUE, Value, comparable, is_old, is_past, lacks_unit, same, tells, values, whole
 from text import fact
 from text.assertion import assertions
 
-_VETO = re.compile(
-    r"지 (?:않|못|말)|(?<![가-힣])(?:안|못) [가-힣]|아직|고민|생각 ?중|생각이|할까|을까|릴까|꿀까"
-    r"|면 (?:좋|어떨|어때|안)|싶|려고"
-    r"|\b(?:has|have|had|did|do|does|was|were|is|are|will|would|could|should|can)(?:n['’]t| not)\b"
-    r"|\b(?:never|thinking|consider\w*|maybe|perhaps|might|could|would|if|unless|want(?:s|ed)? to|plan(?:s|ning)? to"
-    r"|hop(?:e|ing)|wish)\b",
-    re.IGNORECASE,
-)
-"""Negations, plans and wishes: nothing has changed yet."""
-_NOT_BUT = re.compile(
-    r"\b(?:is|are|was|were)(?:n['’]t|\snot)\b(?=[^.!?]{1,60}?(?:\sbut\s|,\s(?:but\s)?it(?:['’]s|\sis)\s))",
-    re.IGNORECASE,
-)
-"""«Is not A but B» says what it is."""
 _WENT = re.compile(
     r"([가-힣A-Za-z]+)에서 ([가-힣A-Za-z]+?)(?:으로|로) (?:바뀌|바뀐|바꿨|바꾸|변경|교체|옮[겼겨기])"
     r"|\b(?:changed|moved|switched|went|passed)\s(?:over\s)?from ([A-Z][\w’'-]*(?:\s[A-Z][\w’'-]*)*) to"
@@ -55,7 +43,7 @@ def said(before: Sequence[str], statements: Sequence[str]) -> list[Change]:
     found: dict[Change, None] = {}
     earlier = [part for line in before for part in parts(line)]
     for each in statements:
-        for part in clauses(each) if not _VETO.search(_NOT_BUT.sub("", each)) else ():
+        for part in clauses(each) if not doubtful(each) else ():
             named = [*_named(part, earlier), *_went(part)]
             found |= dict.fromkeys(named or _restated(part, earlier))
         earlier.append(each)
@@ -95,7 +83,7 @@ def _fits(change: Change, text: str) -> bool:
 
 def news(text: str) -> list[fact.Fact]:
     """Values that are told as new ones: of the sentences that say that something changed, all but what was before."""
-    told = [each for each in assertions(text) if CUE.search(each) and not _VETO.search(each)]
+    told = [each for each in assertions(text) if CUE.search(each) and not doubtful(each)]
     return [each for line in told for value in values(line) if not is_old(line, value) for each in value.facts]
 
 
@@ -147,7 +135,7 @@ def _restated(said: str, earlier: Sequence[str]) -> list[Change]:
     new = statement(said)
     if new is None or not subject(new.subject):
         return []
-    told = CUE.search(said) is not None
+    told = CUE.search(said) is not None and not (new.known and is_past(said, new.known))
     return [change for part in new.parts for change in _replacing(part, earlier, told)]
 
 
@@ -173,7 +161,7 @@ def _rivals(line: str, new: Statement, told: bool) -> list[_Rival]:
     """Values of a sentence that the new one replaces."""
     old, about = statement(line), subject(new.subject)
     own = subject(old.subject) if old else frozenset[str]()
-    same_subject = old is not None and agree(old, new, told) and (told or (old.direct and new.direct))
+    same_subject = old is not None and (told or (old.alone and new.alone)) and agree(old, new, told)
     if new.known is None or new.known.is_name:
         plain = same_subject and old is not None and (old.known is None or old.known.is_name)
         return [_Rival(old.value, about & own, about == own)] if plain and old and not tells(line, new.value) else []
@@ -181,7 +169,7 @@ def _rivals(line: str, new: Statement, told: bool) -> list[_Rival]:
     found = []
     for each in rivals:
         stated = old is not None and each == old.known
-        if same_subject and (stated or len(rivals) == 1):
+        if same_subject and (stated or (told and len(rivals) == 1)):
             found.append(_Rival(each.text, about & own, about == own))
         elif told and not stated and others(line) == others(new.subject):
             near = subject(" ".join(line[: each.start].split()[-2:]))

@@ -17,15 +17,14 @@ from textwrap import wrap
 from typing import Any
 
 import prompt
-from memory import change
+from memory import change, entities
 from memory.ask import Talk, bare, notes_shape, pairs_shape, read_notes, read_pairs
-from memory.change import Change
 from memory.line import alike, choose, holds_all, plain, repeats, shorten
 from memory.source import LABEL, Source, opening
-from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
-from memory.stated import LABELS, contradicted, stated, statement
-from memory.topic import TOPIC, is_topic, parts, rejoined, shortened, without
-from memory.value import lacks_unit, tells
+from memory.state import Entity
+from memory.stated import contradicted
+from memory.topic import is_topic, parts, rejoined, shortened, without
+from memory.value import tells
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
@@ -43,8 +42,6 @@ NOTE = {"ko": 60, "en": 120}
 NOTES, PAIRS = 6, 6
 LINE_CHARS = 160
 """Room for an earlier topic."""
-_SENTENCE = re.compile(r"[^.]{12}(?:[.!?]|다|요|까)$")
-"""A value that is a whole sentence is none."""
 _OWN = re.compile(
     r"좋아|싫어|선호|알레르기|못 먹|즐겨|관심|원해|하고 싶|할 거|하기로|정했|결정"
     r"|\b(?:i|we)(?:'m| am|'ve| have)? (?:like|love|hate|prefer|want|plan|decided|always|never|allergic|vegetarian)"
@@ -107,7 +104,7 @@ def word_for_word(source: Source, models: ModelSet, room: int, spent: dict[str, 
 
     For turns that no fold is accepted for. ``spent``: what the last try took (``cost``).
     """
-    written = _Written([*source.lines, *_chosen(source, [])], stated(source.said))
+    written = _Written([*source.lines, *_chosen(source, [])], entities.stated_in(source))
     return replace(_finished(source, written, source.pins, models, room), **spent)
 
 
@@ -116,15 +113,15 @@ def _finished(source: Source, written: _Written, pins: Sequence[str], models: Mo
 
     ``pins``: statements that come back where the new values have taken their place.
     """
-    entities, left = _sorted(source, written.pairs)
-    changes = [*source.changes, *_entity_changes(source, entities)]
+    named, left = entities.renewed(source, written.pairs)
+    changes = [*source.changes, *entities.changes(source, named)]
     lines = [line if _is_pinned(source, line) else change.apply(line, changes) for line in written.lines]
-    lines = _with_values(lines, [each for each in left if not source.is_forgotten(each.line)])
-    text = _settled(source, [*_lacking(lines, pins), *lines], entities, models, room)
-    whole = _whole(text, entities)
+    lines = entities.listed(lines, [each for each in left if not source.is_forgotten(each.line)])
+    text = _settled(source, [*_lacking(lines, pins), *lines], named, models, room)
+    whole = _whole(text, named)
     return Folded(
         text=text,
-        entities=entities,
+        entities=named,
         kept=tuple(each.text for each in source.wanted if fact.holds(whole, each)),
         lost=tuple(each.text for each in source.wanted if not fact.holds(whole, each)),
     )
@@ -178,7 +175,7 @@ def _read_text(answer: str) -> _Written:
 
 def _lost(source: Source, written: _Written) -> list[str]:
     """What to ask for again: pinned statements, what the user said or asked for, and too much of the memory so far."""
-    held = _whole(_text(written), _entities(source, written.pairs))
+    held = _whole(_text(written), entities.renewed(source, written.pairs)[0])
     pins = [each for each in source.pins if not _has(held, each)]
     new = [each.text for each in (*source.wanted, *source.asked) if not fact.holds(held, each)]
     return list(dict.fromkeys([*pins, *new, *_old_lost(source, held)]))
@@ -203,7 +200,7 @@ def _notes(source: Source, talk: Talk, step: Callable[[str], None]) -> _Written:
     keys = ", ".join(each.key for each in source.entities[-12:]) or "–"
     pairs = read_pairs(talk.ask(prompt.render("memory_entities", source.language, keys=keys), **pairs_shape(PAIRS)))
     step("named")
-    own = stated(source.said)
+    own = entities.stated_in(source)
     pairs = [*(pair for pair in pairs if not any(value in pair[1] for _, value in own)), *own]
     notes += _repair(source, talk, notes, pairs, step)
     fresh = _chosen(source, notes)
@@ -224,7 +221,7 @@ def _repair(
     source: Source, talk: Talk, notes: Sequence[str], pairs: list[tuple[str, str]], step: Callable[[str], None]
 ) -> list[str]:
     """One more request when much is missing; what is still missing is copied from what the user said."""
-    held = _whole("\n".join([*source.lines, *notes]), _entities(source, pairs))
+    held = _whole("\n".join([*source.lines, *notes]), entities.renewed(source, pairs)[0])
     lost = [each.text for each in source.wanted if not fact.holds(held, each)]
     if len(lost) <= (1 - ENOUGH) * len(source.wanted):
         return []
@@ -280,72 +277,11 @@ def _one_line(source: Source, lines: Sequence[str]) -> list[str]:
 # --- what holds for both -------------------------------------------------------------------------
 
 
-def _entities(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[Entity, ...]:
-    """The entities with the new ones."""
-    return _sorted(source, pairs)[0]
-
-
-def _sorted(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Entity, ...], list[Entity]]:
-    """The entities with the new ones, and those that had to leave: only values that somebody said, in the turn where
-    they were said last."""
-    entities = source.entities
-    seen = {same_key(each.key): each for each in entities}
-    for key, value in pairs:
-        number = source.turn_of(value)
-        key, value = " ".join(key.split())[:KEY_CHARS], " ".join(value.split())
-        if not key or not value or len(value) > VALUE_CHARS or number is None or _SENTENCE.search(value):
-            continue
-        if source.is_forgotten(key) or source.is_outdated(value, f"{key}: {value}") or _unchanged(entities, key, value):
-            continue
-        known = seen.get(same_key(key))
-        if key.casefold() in LABELS or (known and lacks_unit(value, known.value)):
-            continue
-        entities = put(entities, Entity(key, value, number))
-        seen[same_key(key)] = entities[-1]
-    kept = {same_key(each.key) for each in entities}
-    left = [source.updated(each) for key, each in seen.items() if key not in kept]
-    return tuple(source.updated(each) for each in entities), left
-
-
-def _with_values(lines: Sequence[str], left: Sequence[Entity]) -> list[str]:
-    """The lines with the entities that had no room any more, where no line tells their values: all in one line, behind
-    those of earlier topics."""
-    told = "\n".join(lines)
-    values = [each.line for each in left if not tells(told, each.value)]
-    if not values:
-        return list(lines)
-    known = [line for line in lines if _is_listed(line)]
-    others = [line for line in lines if line not in known]
-    place = next((at for at, line in enumerate(others) if not is_topic(line)), len(others))
-    return [*others[:place], TOPIC.join([*known, *values]), *others[place:]]
-
-
-def _is_listed(line: str) -> bool:
-    """Whether a line tells names with their values only."""
-    return all((said := statement(part)) is not None and said.listed for part in parts(line))
-
-
-def _unchanged(entities: Sequence[Entity], key: str, value: str) -> bool:
-    """Said again as it was: it keeps its place and its turn."""
-    return any(same_key(each.key) == same_key(key) and each.value == value for each in entities)
-
-
-def _entity_changes(source: Source, entities: Sequence[Entity]) -> list[Change]:
-    """Changes that show in entities with a new value."""
-    listed = [each for line in source.lines if _is_listed(line) for each in map(statement, parts(line)) if each]
-    before = {same_key(each.subject): each.value for each in listed}
-    before |= {same_key(each.key): each.value for each in source.entities}
-    pairs = ((before.get(same_key(each.key)), each) for each in entities)
-    return [
-        change.replaced(old, each.value, source.said) for old, each in pairs if old is not None and old != each.value
-    ]
-
-
-def _settled(source: Source, lines: Sequence[str], entities: Sequence[Entity], models: ModelSet, room: int) -> str:
+def _settled(source: Source, lines: Sequence[str], named: Sequence[Entity], models: ModelSet, room: int) -> str:
     """At most 20 sentences and ``room`` tokens, pinned ones always: the oldest go first, before them those of the older
     half that the entities tell; of an earlier topic sentence by sentence."""
     kept = [line for line in dict.fromkeys(without(each, source.is_forgotten) for each in lines) if line]
-    known = _whole("", entities)
+    known = _whole("", named)
     while (crowded := len(kept) > MOST_SENTENCES) or models.count("\n".join(kept)) > room:
         loose = [(line, part) for line in kept if not _is_pinned(source, line) for part in parts(line)]
         single = [(line, part) for line, part in loose if crowded and not is_topic(line)]
@@ -402,8 +338,8 @@ def _has(text: str, pin: str) -> bool:
     return bool(facts) and all(fact.holds(text, each) for each in facts)
 
 
-def _whole(text: str, entities: Sequence[Entity]) -> str:
-    return "\n".join([text, *(each.line for each in entities)])
+def _whole(text: str, named: Sequence[Entity]) -> str:
+    return "\n".join([text, *(each.line for each in named)])
 
 
 def _text(written: _Written) -> str:

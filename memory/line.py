@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from memory.stated import agree, labels, others, statement, subject, words
+from memory.stated import agree, statement
+from memory.subject import labels, others, subject, words
 from memory.value import same
 from text import fact
 

@@ -14,7 +14,7 @@ from typing import Literal
 from memory import topic
 from memory.line import about, pairs
 from memory.state import State, Turn, Version, same_key
-from memory.stated import words
+from memory.subject import words
 from text import sentence
 
 MOST_FORGOTTEN = 50

@@ -13,10 +13,11 @@ from errors import FoldRejected
 from memory import change
 from memory.ask import fenced
 from memory.change import Change
+from memory.factual import doubtful
 from memory.line import about, pairs, plain
 from memory.state import Entity, Replaced, Turn
-from memory.stated import subject, words
-from memory.value import tells
+from memory.subject import subject, words
+from memory.value import exchangeable, tells
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.assertion import assertions
@@ -77,7 +78,7 @@ class Source:
     def changes(self) -> list[Change]:
         """Changes of values that were set under a key, and that the user said."""
         known = [each.line for each in self.entities]
-        by_key = [self._by_key(each) for each in self.replaced]
+        by_key = [self._by_key(each) for each in self.replaced if exchangeable(each.old, each.new)]
         return [*by_key, *change.said([*known, *self.lines], self.said)]
 
     def _by_key(self, each: Replaced) -> Change:
@@ -121,6 +122,11 @@ class Source:
         return change.outdated(value, where, self.changes) or (
             bool(telling) and all(change.outdated(value, line, self.changes) for line in telling)
         )
+
+    def is_doubtful(self, value: str) -> bool:
+        """Whether the user tells a value in plans, wishes and the like only."""
+        telling = [line for line in self.said if tells(line, value)]
+        return bool(telling) and all(map(doubtful, telling))
 
     @cached_property
     def everything(self) -> str:

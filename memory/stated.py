@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memory.factual import alone, doubtful
+from memory.subject import MARK, SHORT, head, others, subject
 from memory.value import CUE, Value, current, values
 from text import fact, number
 from text.name import TITLE
@@ -63,6 +65,7 @@ _STOPS = re.compile(
 _CLAUSE = re.compile(
     r"(?<=,)\s+|;\s+|(?<=이고|이며|인데|는데|지만)\s+|(?<=[았었였]고)\s+|\sand\s(?=(?:the|my|our)\s)", re.IGNORECASE
 )
+_ARTICLE = re.compile(r"\b(?:a|an|the)\s", re.IGNORECASE)
 _MODIFIES = re.compile(r".(?:는|한|할|된|던)$")
 _PLACE = re.compile(r"(?:에|에서|에게|으로|까지|부터)$")
 _NO_KEY_WORDS = """
@@ -79,54 +82,27 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 """What stands before the noun in English: «oh wait the meeting»."""
-_MARK = re.compile(
-    r"\d+(?:차|월|년|분기|호|팀|번|학년|반|층|주차|일차|단계|회차)?(?![\d.,])|(?<![A-Za-z])[A-Z](?=[가-힣])|(?<=[A-Za-z]\s)[A-HJ-Z](?![A-Za-z])"
-    r"|(?<![가-힣])[첫두세네큰새](?=\s)"
-)
-"""What tells one of several things of a name from the others: 1월, 2차, A팀, room B."""
 _WORDS, _LETTERS, _NOUNS = 3, 28, 16
+_NIEUN = 4
+"""The place of ㄴ among the letters that a Korean syllable may end in."""
 _LISTED = re.compile(r"(?P<key>[^:\n]{2,28}):\s(?P<value>.+)")
 LABELS = frozenset(("사용자", "user", "ai"))
 """Who speaks: never the name of a value."""
-_SHORT = frozenset("집차방약돈옷책개밥물술땅키몸눈팀꿈표짐빵꽃폰앱딸배빚상값")
-"""Nouns of one letter that people have and keep."""
-_LONGER = "차이 차도 차로 방과 방도 방의 약도 물가 물의 술의 배로 배가 표의 상도 상의 상이 눈가 개의 키로 몸의"
-_NOT_SHORT = frozenset(_LONGER.split())
-"""Words that only look like one of them with a particle."""
-_WORD = re.compile(rf"[가-힣]{{2,}}|(?<![가-힣])[{''.join(_SHORT)}](?![가-힣])|[A-Za-z]{{3,}}")
-_ENDING = re.compile(
-    r"(?:이었습니다|였습니다|이었어요|였어요|이었어|였어|입니다|이에요|예요|이야|으로|에서|까지|부터|에게|한테|이다|라고|은|는|이|가|을|를|의|에|로|도|만"
-    r"|과|와|야|요)$"
-)
-_NOISE_WORDS = """
-사용자 우리 저희 이번 그거 지금 다시 오늘 내일 어제 이제 원래 그리고 그런데 하지만 것으로
-user assistant the and our that this was has have had from with for its are will now new said says
-"""
-_NOISE = frozenset(_NOISE_WORDS.split())
-_MEASURES_WORDS = """
-값 가격 금액 비용 요금 날짜 시간 시각 용량 견적 번호 price cost costs amount date time dose quote fee value number
-"""
-_MEASURES = frozenset(_MEASURES_WORDS.split())
-"""Words that say what of a thing is told: «the dose of the pill» is about the pill."""
-_OTHERS = re.compile(
-    r"\w+['’]s\b|\b(?:his|her|their)\b|친구|동생|형|오빠|누나|언니|엄마|아빠|어머니|아버지|아내|남편|아들|딸|부모|동료|팀장"
-)
-"""Another person's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """``subject``: what it is about; ``value``: as written; ``known``: the same by its facts, where it has any.
 
-    ``listed``: a name with its value, as entities are; ``direct``: nothing but the verb stands between the two;
-    ``also``: the time of day where ``known`` is the day, or the other way round.
+    ``listed``: a name with its value, as entities are; ``alone``: nothing else is said; ``also``: the time of day where
+    ``known`` is the day, or the other way round.
     """
 
     subject: str
     value: str
     known: Value | None = None
     listed: bool = False
-    direct: bool = True
+    alone: bool = True
     also: Value | None = None
 
     @property
@@ -144,14 +120,10 @@ def clauses(sentence: str) -> list[str]:
 
 
 def stated(sentences: Iterable[str]) -> list[tuple[str, str]]:
-    """Subjects and values, in the order of the sentences; of one subject the last."""
-    found: dict[str, str] = {}
-    for each in (part for sentence in sentences for part in clauses(sentence)):
-        said = statement(each)
-        if said is not None:
-            found.pop(said.subject, None)
-            found[said.subject] = said.value
-    return list(found.items())
+    """Subjects and the values that the sentences say they have now, in their order."""
+    told = (part for sentence in sentences if not doubtful(sentence) for part in clauses(sentence))
+    found = (each for each in map(statement, told) if each and each.alone)
+    return [(each.subject, each.value) for each in found]
 
 
 @lru_cache(maxsize=2048)
@@ -170,30 +142,6 @@ def contradicted(said: str, sentences: Iterable[str]) -> bool:
     return bool(told) and not any(all(fact.holds(old.value, each) for each in new.known.facts) for old in told)
 
 
-@lru_cache(maxsize=2048)
-def words(text: str) -> frozenset[str]:
-    """The content words of a text, Korean ones without their particles."""
-    return frozenset(_content(text))
-
-
-@lru_cache(maxsize=2048)
-def labels(text: str) -> frozenset[str]:
-    """The numbers and letters of a text that tell one of several things of a name from the others."""
-    return frozenset(_MARK.findall(text))
-
-
-@lru_cache(maxsize=2048)
-def subject(key: str) -> frozenset[str]:
-    """The words of a subject and its labels, without words that only say what of it is told."""
-    found = words(key)
-    return (found - _MEASURES or found) | labels(key)
-
-
-def others(text: str) -> frozenset[str]:
-    """Whose it is, where it is not the user's own."""
-    return frozenset(each.casefold() for each in _OTHERS.findall(text))
-
-
 def agree(old: Statement, new: Statement, told: bool = False) -> bool:
     """Whether two statements have the same subject.
 
@@ -207,25 +155,7 @@ def agree(old: Statement, new: Statement, told: bool = False) -> bool:
         return True
     named = not any(each.known and not each.known.is_name for each in (old, new))
     fewer = after < before or (named and old.listed and before < after)
-    return told and fewer and _head(old.subject) == _head(new.subject)
-
-
-def _content(text: str) -> list[str]:
-    found = (_stem(word.casefold()) for word in _WORD.findall(text))
-    return [word for word in found if (len(word) > 1 or word in _SHORT) and word not in _NOISE]
-
-
-def _head(key: str) -> str:
-    """The last word that is no measure."""
-    plain = _content(key)
-    return next((word for word in reversed(plain) if word not in _MEASURES), plain[-1] if plain else "")
-
-
-def _stem(word: str) -> str:
-    """Without particle and ending, and without what makes a date of a thing: 출발일을, 출발은."""
-    short = _ENDING.sub("", word)
-    short = short if len(short) > 1 or (short in _SHORT and word not in _NOT_SHORT) else word
-    return re.sub(r"(?<=[가-힣]{2})(?:일|날)$", "", short)
+    return told and fewer and head(old.subject) == head(new.subject)
 
 
 def _entity(said: str) -> Statement | None:
@@ -264,7 +194,9 @@ def _korean(said: str) -> Statement | None:
         if named:
             return named
         if plain and _usable(key) and plain["value"] not in _NO_VALUES:
-            return Statement(key, plain["value"])
+            gap = rest[: plain.start("value")].split()
+            free = alone(_before(said, match, key), "", rest[plain.end("value") :])
+            return Statement(key, plain["value"], alone=free and (not gap or _adnominal(gap[-1])))
     return _bare(said, told)
 
 
@@ -294,8 +226,22 @@ def _named(said: str, match: re.Match[str], told: Sequence[Value], key: str) -> 
         other = [each for each, num in numbers if isinstance(num, number.Number) and num.unit != first.value.unit]
         found = other[-1] if other else found
     also = next((each for each in told if each.start > found.start and _moment(said, found, each)), None)
-    value = said[found.start : also.end].strip() if also else found.text
-    return Statement(key, value, found, direct=found.is_name or len(gap.split()) <= 1, also=also)
+    end = also.end if also else found.end
+    value = said[found.start : end].strip() if also else found.text
+    direct = found.is_name or len(_ARTICLE.sub(" ", gap).split()) <= 1
+    free = alone(_before(said, match, key), said[match.end("key") : found.start], said[end:])
+    return Statement(key, value, found, alone=direct and free, also=also)
+
+
+def _before(said: str, match: re.Match[str], key: str) -> str:
+    """What stands before a subject, without whom that other person is: «Sarah said her salary»."""
+    before = said[: match.end("key") - len(key)]
+    return re.sub(r"\b\w{1,40} said\s$", "", before) if others(key) else before
+
+
+def _adnominal(word: str) -> bool:
+    """Whether a Korean word goes with the noun after it: 있는, 좋은, 산."""
+    return "가" <= word[-1] <= "힣" and (ord(word[-1]) - ord("가")) % 28 == _NIEUN
 
 
 def _moment(said: str, one: Value, other: Value) -> bool:
@@ -317,9 +263,9 @@ def _last_words(text: str) -> str:
 def _apart(word: str, following: str) -> bool:
     if word in _NO_KEY or _PRONOUN.fullmatch(word):
         return True
-    is_value = word[0].isdigit() and not _MARK.fullmatch(word)
+    is_value = word[0].isdigit() and not MARK.fullmatch(word)
     return is_value or (_STOPS.search(word) is not None and not _MODIFIES.search(following))
 
 
 def _usable(key: str) -> bool:
-    return (1 < len(key) <= _LETTERS or key in _SHORT) and key.casefold() not in _NO_KEY and not _PLACE.search(key)
+    return (1 < len(key) <= _LETTERS or key in SHORT) and key.casefold() not in _NO_KEY and not _PLACE.search(key)

@@ -93,8 +93,13 @@ def current(said: str, told: Sequence[Value]) -> Value | None:
     new = [each for each in told if not is_old(said, each)]
     if new:
         return next((each for each in new if not is_step(said, each)), None)
-    past = [each for each in told if _WAS.search(said[: each.start]) or re.match("이었|였", said[each.end :])]
+    past = [each for each in told if is_past(said, each)]
     return past[0] if past else None
+
+
+def is_past(said: str, each: Value) -> bool:
+    """Told as what was."""
+    return bool(_WAS.search(said[: each.start]) or re.match("이었|였", said[each.end :]))
 
 
 def is_old(said: str, each: Value) -> bool:
@@ -120,6 +125,14 @@ def _alike(one: fact.Fact, other: fact.Fact) -> bool:
     if isinstance(one.value, number.Number) and isinstance(other.value, number.Number):
         return one.value.unit == other.value.unit or not one.value.unit or not other.value.unit
     return True
+
+
+def exchangeable(one: str, other: str) -> bool:
+    """Whether one text may stand in another's place: for each value one of its kind, or words and names for words."""
+    ones, others = values(one), values(other)
+    if all(each.is_name for each in (*ones, *others)):
+        return True
+    return bool(ones) and all(any(comparable(each, its) for its in others) for each in ones)
 
 
 def same(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from memory import change
 from memory.source import Source
 from memory.state import MOST_PINS, Entity, Rejection, Replaced, State, Turn, instead, put
-from memory.stated import subject
+from memory.subject import subject
 from memory.value import same, tells
 from text import sentence
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
@@ -12,7 +13,7 @@ from errors import FoldRejected
 from memory.fold import MOST_SENTENCES, Folded, make, word_for_word
 from memory.line import repeats
 from memory.source import Source
-from memory.state import MOST_ENTITIES, Entity, Turn
+from memory.state import MOST_ENTITIES, Entity, Replaced, Turn
 from memory.topic import is_topic, shortened
 from model import scripted
 from model.modelset import ModelSet
@@ -307,6 +308,52 @@ def test_a_value_that_changed_within_the_new_turns_is_given_as_changed() -> None
     assert "The budget is 100 million won" not in made.text
     assert "150 million won" in made.text
     assert made.entities == (Entity("name", "Sarah Kim", 2), Entity("budget", "150 million won", 3))
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("The meeting is in room 301.", "The meeting is at 3 pm."),
+        ("The car costs $20,000.", "The car is 3 years old."),
+        ("The wedding is on June 14.", "The wedding is for 120 guests."),
+        ("My flight is at 9 am.", "My flight is KE123."),
+        ("The rent is $900.", "The rent is paid until March 31."),
+        ("My son is 5 years old.", "My son is 110 cm tall."),
+        ("여행은 5월 3일에 출발해.", "여행은 2박 3일이야."),
+        ("우리 딸은 7살이야.", "우리 딸은 5월 3일에 태어났어."),
+        ("약은 하루 2번 먹어.", "약은 5mg이야."),
+        ("My budget is $500.", "We didn't raise the budget to $700."),
+        ("My budget is $500.", "I wish my budget was $700."),
+        ("예산은 100만 원이야.", "예산이 150만 원으로 오르지 않았어."),
+        ("예산은 100만 원이야.", "예산을 150만 원으로 올리고 싶어."),
+        ("예산은 100만 원이야.", "예산은 150만 원까지는 안 돼."),
+        ("엄마가 준 용돈 10만 원이야.", "엄마가 준 선물 5만 원이야."),
+    ],
+)
+def test_what_else_is_said_of_a_thing_takes_the_place_of_no_value(known: str, said: str) -> None:
+    first = fold(constrained(notes(known), pairs()), (Turn(1, known, "OK."),))
+    models = constrained(notes(said), pairs())
+    held: dict[str, Any] = {"text": first.text, "entities": first.entities}
+    for made in (fold(models, (Turn(2, said, "OK."),), **held), word_for_word(source(said, **held), models, 500, {})):
+        assert made.text.splitlines()[0] == known
+        assert first.entities == made.entities[: len(first.entities)]
+
+
+def source(said: str, **values: Any) -> Source:
+    return Source(turns=(Turn(2, said, "OK."),), default="en", **values)
+
+
+def test_a_value_of_another_kind_under_a_key_is_not_put_into_the_text() -> None:
+    replaced = (Replaced("meeting", "301", "3 pm", 2),)
+    assert source("Thanks.", text="The meeting is in room 301.", entities=(), replaced=replaced).changes == []
+
+
+def test_a_wish_that_the_model_takes_for_a_value_replaces_none() -> None:
+    said, known = "I might change the budget to $700.", (Entity("budget", "$500", 1),)
+    models = constrained(notes(said), pairs(budget="$700"))
+    made = fold(models, (Turn(2, said, "OK."),), text="My budget is $500.", entities=known)
+    assert made.text.splitlines() == ["My budget is $500.", said]
+    assert made.entities == known
 
 
 def test_an_earlier_topic_becomes_one_line() -> None:

@@ -29,6 +29,18 @@ from memory.stated import stated, statement
         ("My son is allergic to Ibuprofen.", []),
         ("My manager is on holiday in Paris.", []),
         ("인원이 2명 늘었어.", []),
+        # something of the thing, not its value
+        ("The meeting is in room 301.", []),
+        ("The rent is paid until March 31.", []),
+        ("엄마가 준 용돈 10만 원이야.", []),
+        ("철수가 빌려간 돈 5만 원이야.", []),
+        ("민수가 산 노트북 그램으로 바꿨어.", []),
+        # not, or not now
+        ("My budget isn't going up to $700.", []),
+        ("We didn't raise the budget to $700.", []),
+        ("예산을 150만 원으로 올릴까 고민 중이야.", []),
+        ("Last year the budget was $400.", []),
+        ("옛날에 월세는 30만 원이었어.", []),
     ],
 )
 def test_a_subject_with_its_value(said: str, told: list[tuple[str, str]]) -> None:
