@@ -188,7 +188,7 @@ class ModelPaused(ModelOverloaded):
 
 class NoCredit(UpstreamError):
     code = "no_credit"
-    message = "The account at {url} has no credit left (HTTP 402)."
+    message = "The account at {url} has no credit left."
     hint = "Top it up or choose another model, then retry."
 
 
@@ -207,7 +207,7 @@ class KeyRejected(UpstreamError):
 
 class ModelUnknown(UpstreamError):
     code = "model_unknown"
-    message = "The server at {url} has no model {model!r} (HTTP 404)."
+    message = "The server at {url} has no model {model!r}."
     hint = "Check CHAT_MODEL and OPENAI_BASE_URL."
     retryable = False
 

@@ -19,6 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2
 
 from errors import BadSetting, ModelTimeout, ModelUnreachable
+from model.fault import NO_CREDIT
 
 
 class Cut(Exception):
@@ -70,7 +71,7 @@ current: ContextVar[Call | None] = ContextVar("model_call", default=None)
 
 
 class Transport(httpx2.BaseTransport):
-    """Ties every request to its ``Call``, and gives up on time-outs at once instead of repeating them.
+    """Ties every request to its ``Call``, and gives up on time-outs and an empty account instead of trying again.
 
     Raises ``ModelTimeout``, ``ModelUnreachable`` (no connection in time) and ``Cut``: none of them is httpx's, so the
     OpenAI client does not retry them. To be made with a proxy that cannot be one raises ``BadSetting``.
@@ -91,7 +92,10 @@ class Transport(httpx2.BaseTransport):
             call.check()
             request.extensions = {**request.extensions, "trace": _tracer(call)}
         try:
-            return self._inner.handle_request(request)
+            response = self._inner.handle_request(request)
+            if response.status_code == 429 and any(each.encode() in response.read() for each in NO_CREDIT):
+                response.headers["x-should-retry"] = "false"  # which the OpenAI client heeds
+            return response
         except httpx2.ConnectTimeout as error:
             raise ModelUnreachable(url=self._url) from error
         except httpx2.TimeoutException as error:

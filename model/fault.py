@@ -39,6 +39,8 @@ _OVER = re.compile(r"maximum context length is (?P<limit>\d+) tokens.*?(?:result
 _NO_TOOLS = re.compile(
     r"does not support tool|tools? (?:use |calling )?(?:is|are) not supported|requires --jinja", re.I
 )
+NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+"""What OpenAI names an empty account, with the status of a rate limit."""
 _PASSING = (408, 409, 425)
 """HTTP statuses below 500 that the same request may not meet again."""
 _NAME = re.compile(r"[\w.\[\]-]{1,80}")
@@ -74,12 +76,13 @@ def translate(error: Exception, *, url: str, model: str, seconds: float) -> Gieo
 
 
 def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str, wait: int) -> GieokError:
-    if status in (401, 403):
-        return KeyRejected(url=url, status=status)
-    if status == 404:
-        return ModelUnknown(url=url, model=model)
-    if status == 402:
+    said = (body.get("code"), body.get("type"))  # they tell more than the status
+    if status == 402 or any(each in said for each in NO_CREDIT):
         return NoCredit(url=url)
+    if status == 404 or "model_not_found" in said:
+        return ModelUnknown(url=url, model=model)
+    if status in (401, 403) and "unsupported_country_region_territory" not in said:
+        return KeyRejected(url=url, status=status)
     if status == 429:
         return ModelPaused(url=url, seconds=wait) if wait else ModelOverloaded(url=url)
     if status == 413 or _too_long(body, text):

@@ -156,6 +156,10 @@ OUTCOMES = [
     (reply.failed(429, "rate_limit_exceeded", message=SECRET), errors.ModelOverloaded),
     (reply.failed(429, "rate_limit_exceeded", retry_after="300"), errors.ModelPaused),
     (reply.failed(402, "insufficient_balance", message=SECRET), errors.NoCredit),
+    (reply.failed(429, "insufficient_quota", kind="insufficient_quota", message=SECRET), errors.NoCredit),
+    (reply.failed(403, "model_not_found", message=SECRET), errors.ModelUnknown),
+    (reply.failed(400, "model_not_found", message=SECRET, param="model"), errors.ModelUnknown),
+    (reply.failed(403, "unsupported_country_region_territory", kind="request_forbidden"), errors.RequestRejected),
     (reply.failed(408, message=SECRET), errors.ModelServerError),
     (reply.failed(413, message=SECRET), errors.ContextOverflow),
     (reply.failed(400, "invalid_value", message=SECRET, param="temperature"), errors.RequestRejected),
@@ -233,6 +237,13 @@ def test_a_failure_that_stays_is_given_up_after_the_retries(upstream: Upstream, 
     with pytest.raises(errors.ModelServerError):
         stream.complete(connect(model_retries=2), QUESTION)
     assert len(upstream.requests) == 3
+
+
+def test_an_empty_account_is_not_asked_again(upstream: Upstream, connect: Connect) -> None:
+    upstream.always = reply.failed(429, "insufficient_quota", kind="insufficient_quota", retry_after_ms="10")
+    with pytest.raises(errors.NoCredit):
+        stream.complete(connect(model_retries=2), QUESTION)
+    assert len(upstream.requests) == 1
 
 
 @pytest.mark.parametrize(
