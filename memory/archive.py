@@ -102,6 +102,14 @@ class Archive:
             for tenant, session, user, revision, waiting, updated in rows
         ]
 
+    def waiting(self, tenant: str, user: str, most: int) -> list[State]:
+        """What a user's sessions hold that owe something (``State.owed``), of the newest ones, the last one last."""
+        row = table.session.c
+        wanted = select(row.state).where(row.tenant == tenant, row.user == user, row.waiting > 0, row.session != "")
+        with self._transaction() as connection:
+            found = connection.execute(wanted.order_by(row.updated.desc()).limit(most)).scalars()
+            return [read(each) for each in reversed([*found])]
+
     def left(self, tenant: str, user: str, before: float) -> list[str]:
         """Sessions of a user that owe something (``State.owed``), last changed before this moment (Unix seconds)."""
         with self._transaction() as connection:

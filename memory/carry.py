@@ -10,19 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
-from memory import recollect
+from memory import fold, recollect
 from memory.address import Client
 from memory.archive import Archive
+from memory.fold import Folded
 from memory.key import Scope
 from memory.line import equal
-from memory.state import Entity, State, Turn, Version, put, same_key
+from memory.source import Source
+from memory.state import Entity, State, Turn, Version, instead, put, same_key
 from memory.store import TRIES, Conflict, RedisStore
+from memory.view import said_last
+from model.token import estimate
 from text import sentence
 
 Step = tuple[int, str]
 """A session's version and text after an undo."""
+WAITING_CHARS = 1000
+"""Of what waits in another session, how much is looked through for the first prompts of a new one."""
 MOST_CARRIED = 200
 """Sessions that a user's memory knows the version of; older ones know it themselves (``State.taken``)."""
 
@@ -74,6 +80,26 @@ def with_values(entities: tuple[Entity, ...], session: State, turns: Sequence[Tu
         if each.turn in numbers and not any(each.value == other.value for other in entities):
             entities = put(entities, each)
     return entities
+
+
+def with_waiting(owner: State, session: State, versions: Sequence[Version], tag: str, room: int) -> State:
+    """The user's memory, within ``room`` tokens, with what it has not taken over of a session yet: by code alone, for a
+    new session that does not wait for a fold."""
+    seen = taken(owner, session, tag)
+    told = [turn for each in versions if seen < each.number <= session.version for turn in each.turns]
+    turns = said_last([*told, *session.waiting], WAITING_CHARS)
+    if not turns:
+        return owner
+    values = with_values((), session, turns)
+    replaced = (*instead(owner.entities, values), *session.replaced)
+    source = Source(owner.text, owner.entities, turns, owner.pins, session.forgotten, replaced=replaced)
+    made = _by_code(source, room)
+    return replace(owner, text=made.text, entities=with_values(made.entities, session, turns))
+
+
+@lru_cache(maxsize=64)
+def _by_code(source: Source, room: int) -> Folded:
+    return fold.word_for_word(source, estimate, room, {})
 
 
 def chain(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> tuple[State, list[Version]]:

@@ -25,6 +25,7 @@ from memory.state import Entity
 from memory.stated import contradicted
 from memory.topic import is_topic, parts, rejoined, shortened, without
 from memory.value import tells
+from memory.view import Count
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
@@ -85,7 +86,7 @@ def make(
     begun, talk = time.monotonic(), Talk(models, stop, opening(source, models))
     written = _notes(source, talk, step) if models.constrained else _prose(source, talk, room, step)
     held = [pin for pin in source.pins if models.constrained or _has(_text(written), pin)]
-    made = _finished(source, written, held, models, room)
+    made = _finished(source, written, held, models.count, room)
     made = replace(
         made,
         seconds=time.monotonic() - begun,
@@ -99,16 +100,16 @@ def make(
     return made
 
 
-def word_for_word(source: Source, models: ModelSet, room: int, spent: dict[str, Any]) -> Folded:
+def word_for_word(source: Source, count: Count, room: int, spent: dict[str, Any]) -> Folded:
     """The next memory without a model: the old sentences, and those of the user that hold facts, as they are.
 
     For turns that no fold is accepted for. ``spent``: what the last try took (``cost``).
     """
     written = _Written([*source.lines, *_chosen(source, [])], entities.stated_in(source))
-    return replace(_finished(source, written, source.pins, models, room), **spent)
+    return replace(_finished(source, written, source.pins, count, room), **spent)
 
 
-def _finished(source: Source, written: _Written, pins: Sequence[str], models: ModelSet, room: int) -> Folded:
+def _finished(source: Source, written: _Written, pins: Sequence[str], count: Count, room: int) -> Folded:
     """Text and entities of what was written, with the values of now, within 20 sentences and ``room`` tokens.
 
     ``pins``: statements that come back where the new values have taken their place.
@@ -117,7 +118,7 @@ def _finished(source: Source, written: _Written, pins: Sequence[str], models: Mo
     changes = [*source.changes, *entities.changes(source, named)]
     lines = [line if _is_pinned(source, line) else change.apply(line, changes) for line in written.lines]
     lines = entities.listed(lines, [each for each in left if not source.is_forgotten(each.line)])
-    text = _settled(source, [*_lacking(lines, pins), *lines], named, models, room)
+    text = _settled(source, [*_lacking(lines, pins), *lines], named, count, room)
     whole = _whole(text, named)
     return Folded(
         text=text,
@@ -277,12 +278,12 @@ def _one_line(source: Source, lines: Sequence[str]) -> list[str]:
 # --- what holds for both -------------------------------------------------------------------------
 
 
-def _settled(source: Source, lines: Sequence[str], named: Sequence[Entity], models: ModelSet, room: int) -> str:
+def _settled(source: Source, lines: Sequence[str], named: Sequence[Entity], count: Count, room: int) -> str:
     """At most 20 sentences and ``room`` tokens, pinned ones always: the oldest go first, before them those of the older
     half that the entities tell; of an earlier topic sentence by sentence."""
     kept = [line for line in dict.fromkeys(without(each, source.is_forgotten) for each in lines) if line]
     known = _whole("", named)
-    while (crowded := len(kept) > MOST_SENTENCES) or models.count("\n".join(kept)) > room:
+    while (crowded := len(kept) > MOST_SENTENCES) or count("\n".join(kept)) > room:
         loose = [(line, part) for line in kept if not _is_pinned(source, line) for part in parts(line)]
         single = [(line, part) for line, part in loose if crowded and not is_topic(line)]
         loose = single or loose

@@ -105,7 +105,7 @@ class Folding:
         except FoldRejected as error:
             if not word_for_word:
                 raise
-            return fold.word_for_word(source, self._models, room, error.values["cost"])
+            return fold.word_for_word(source, self._models.count, room, error.values["cost"])
 
     def _base(self, state: State, scope: Scope, user: str) -> State:
         """What the fold starts from: the session's memory, or the user's where it has none yet."""

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from redis.exceptions import ResponseError
+
 from errors import CallerError, MemoryAway, NothingToUndo
 from memory import carry, folding, path, portable, recollect, write
 from memory.address import Client
@@ -52,7 +54,10 @@ ABSENT_SECONDS = 30.0
 NEAR_TURNS = 20
 """Turns at the end of a path that are looked at first: where they are as the memory has them, so are the others."""
 REST_SECONDS = 600.0
-"""A session that was left for so long is folded to its last turn once another one goes on."""
+"""A session that was left for so long is folded to its last turn once another one goes on; once a new one begins, and
+with the app, any that was left."""
+MOST_LEFT = 3
+"""Sessions whose waiting turns a new one is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,7 @@ class Memory:
     ) -> MemoryView:
         """What the context gets: memory and entities within ``rooms``, in tokens by ``count``; None: as the settings.
 
-        A session that has no memory yet gets what the user's earlier sessions left. Never raises.
+        A session that has no memory yet gets what the user's other sessions left, also what waits there. Never raises.
         """
         scope = Scope(tenant, session)
         try:
@@ -277,19 +282,19 @@ class Memory:
 
     def due(self, tenant: str, session: str, *, user: str = USER) -> list[Due]:
         """The folds that should run after this session's turn; nothing while Redis is away."""
-        scope = Scope(tenant, session)
-        try:
-            own, carries = self._link.run(lambda client: self._is_due(client, scope, user))
-        except MemoryAway:
-            return []
-        return ([Due(tenant, session)] if own else []) + (self._left_over(tenant, session, user) if carries else [])
+        state, own, carries = self._owed(Scope(tenant, session), user)
+        rested = time.time() - (REST_SECONDS if state.newest > 1 else 0.0)
+        left = self._archive.left(tenant, user, rested) if carries else []
+        others = [Due(tenant, each, rest=True) for each in left if each not in ("", session)]
+        return ([Due(tenant, session)] if own else []) + others
 
     def due_all(self, tenant: str) -> list[Due]:
         """Everything of a tenant that should be folded or carried to its users, for a start of the app."""
-        found = []
+        found = list[Due]()
         for scope, user, _, owed, _ in self._archive.scopes(tenant):
             if scope.session and owed:
-                found += [each for each in self.due(scope.tenant, scope.session, user=user) if each not in found]
+                _, own, carries = self._owed(scope, user)
+                found += [Due(tenant, scope.session, rest=carries)] if own or carries else []
         return found
 
     def fold(
@@ -546,7 +551,19 @@ class Memory:
         if state.user not in ("", user):
             owner, base = Scope(scope.tenant, "", state.user), State()
         base = base if base.revision else self._state(client, owner)
-        return state, None if base.apart else base
+        return state, None if base.apart else self._with_waiting(client, base, scope, owner.user)
+
+    def _with_waiting(self, client: Client, base: State, scope: Scope, user: str) -> State:
+        """The user's memory with what waits in other sessions; by code, so that nobody waits for it."""
+        for kept in self._archive.waiting(scope.tenant, user, MOST_LEFT + 1):
+            other = Scope(scope.tenant, kept.session)
+            if other == scope:
+                continue
+            with suppress(ResponseError, ValueError, TypeError, LookupError):  # one that is broken says so itself
+                state, versions = self._redis.look(client, other)
+                state = portable.caught_up(self._archive, other, state if state.revision else kept)
+                base = carry.with_waiting(base, state, versions, other.tag, self._settings.budget_memory)
+        return base
 
     def _write(
         self, scope: Scope, user: str, kind: str, data: dict[str, Any], patience: Patience | None = None
@@ -608,18 +625,21 @@ class Memory:
         self._upkeep.changed(owner)
         return before.mark, after.mark
 
-    def _is_due(self, client: Client, scope: Scope, user: str) -> tuple[bool, bool]:
-        """Whether the session is to be folded, and whether the user's memory takes over what sessions say."""
-        state = self._state(client, scope)
-        carries = self._settings.user_memory
-        carries = carries and not self._redis.read(client, Scope(scope.tenant, "", state.user or user)).apart
-        due = state.due or bool(self._archive.queued(scope, limit=1))
-        return due or (carries and state.version != state.taken), carries
+    def _owed(self, scope: Scope, user: str) -> tuple[State, bool, bool]:
+        """The session's state, whether it is to be folded, and whether the user's memory takes over what sessions say;
+        no while Redis is away."""
 
-    def _left_over(self, tenant: str, session: str, user: str) -> list[Due]:
-        """Earlier sessions of the user with turns that are not in any memory."""
-        found = self._archive.left(tenant, user, time.time() - REST_SECONDS)
-        return [Due(tenant, each, rest=True) for each in found if each not in ("", session)]
+        def work(client: Client) -> tuple[State, bool, bool]:
+            state = self._state(client, scope)
+            owner = Scope(scope.tenant, "", state.user or user)
+            carries = self._settings.user_memory and not self._redis.read(client, owner).apart
+            due = state.due or bool(self._archive.queued(scope, limit=1))
+            return state, due or (carries and state.version != state.taken), carries
+
+        try:
+            return self._link.run(work)
+        except MemoryAway:
+            return State(), False, False
 
     def _drain(self, scope: Scope) -> None:
         for each in self._archive.queued(scope):

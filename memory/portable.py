@@ -44,10 +44,12 @@ def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope) -> None
     except MemoryAway:
         now = State()
     user = now.user or (kept[0].user if kept else "")
-    left = _left_by(states)
-    if not (user and scope.session and any(left.values())):
+    if not (user and scope.session):
         return
-    archive.erase_given(scope.tenant, user)
+    archive.erase_given(scope.tenant, user)  # also what only waited was given to new sessions
+    left = _left_by(states)
+    if not any(left.values()):
+        return
     try:
         link.run(lambda client: withdraw(client, redis, archive, scope, user, left))
     except MemoryAway:
@@ -105,14 +107,18 @@ def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, use
 
 def told(archive: Archive, scope: Scope) -> tuple[State, tuple[Version, ...]] | None:
     """A memory as the archive has it, with what waits for Redis; None where there is neither."""
-    waiting = [each for each in archive.queued(scope, limit=MOST_WAITING) if each.kind != "withdraw"]
     kept = archive.load(scope)
-    if kept is None and not waiting:
+    if kept is None and all(each.kind == "withdraw" for each in archive.queued(scope, limit=MOST_WAITING)):
         return None
     state, versions = kept or (State(tenant=scope.tenant, session=scope.session), ())
-    for each in waiting:
-        state = write.written(state, each.kind, each.user, each.data)
-    return state, versions
+    return caught_up(archive, scope, state), versions
+
+
+def caught_up(archive: Archive, scope: Scope, state: State) -> State:
+    """The state with what waits for Redis."""
+    for each in archive.queued(scope, limit=MOST_WAITING):
+        state = state if each.kind == "withdraw" else write.written(state, each.kind, each.user, each.data)
+    return state
 
 
 def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _of_now(
 
     So the context never tells an old value beside the turn that replaces it; what is pinned stays word for word.
     """
-    source = Source("\n".join(lines), entities, _said_last(waiting), replaced=replaced)
+    source = Source("\n".join(lines), entities, said_last(waiting, SAID_CHARS), replaced=replaced)
     if not source.changes:
         return lines, entities
     held = [any(pin in line for pin in pins) for line in lines]
@@ -102,9 +102,9 @@ def _of_now(
     return now, tuple(source.updated(each) for each in entities)
 
 
-def _said_last(waiting: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The questions of the newest turns, ``SAID_CHARS`` characters of them: this is done before every answer."""
-    kept, left = list[Turn](), SAID_CHARS
+def said_last(waiting: Sequence[Turn], most: int) -> tuple[Turn, ...]:
+    """The questions of the newest turns, ``most`` characters of them: what is done before an answer is soon done."""
+    kept, left = list[Turn](), most
     for turn in reversed(waiting[-MOST_WAITING:]):
         kept.append(replace(turn, question=turn.question[:left], answer=""))
         left -= len(kept[-1].question)

@@ -108,7 +108,7 @@ def test_in_english_it_speaks_english() -> None:
 
 def test_a_chat_without_memory_says_when_there_will_be_one() -> None:
     memory()  # it is reached by now
-    assert "다섯 턴이 넘으면" in said(page())
+    assert "다섯 턴이 넘거나" in said(page())
     assert "1-2턴은 아직 기억에 없고" in said(page(remembered(2)))
 
 

@@ -144,6 +144,14 @@ def test_a_new_conversation_starts_from_what_earlier_ones_left_unless_that_is_of
     assert EN not in asked(prompts(apart)[-1])[-1]
 
 
+def test_the_first_prompt_of_a_conversation_has_what_a_short_one_before_was_told(bot: Agent) -> None:
+    tell(bot, new(bot), [1, 2])
+    assert bot.memory is not None
+    assert bot.memory.settle(10)
+    tell(bot, new(bot), [8])
+    assert "item 2 costs $200" in asked(prompts(bot)[-1])[-1]
+
+
 def test_tools_reach_the_memory_of_their_own_session_tenant_and_user(agent: OpenAgent) -> None:
     script = [
         calling("remember", key="wifi code", value="hunter2"),

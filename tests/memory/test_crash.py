@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory import Memory
+from memory.key import Scope
 from tests.memory import process
 from tests.memory.conftest import Opened
 from tests.memory.models import good
@@ -24,7 +25,8 @@ def whole(memory: Memory, turns: int) -> None:
     assert sorted([*folded, *view.waiting]) == list(range(1, turns + 1))
     for number in folded:
         assert view.whole.count(f"item {number} costs ${number}00.") == 1
-    assert memory.context("acme", "another", "en", count=lambda text: 0).whole == view.whole
+    user = memory._link.run(lambda client: memory._redis.read(client, Scope("acme", "", "me")))
+    assert user.text == view.whole
 
 
 def kill(step: str, url: str, folder: Path, session: str, *how: object) -> None:

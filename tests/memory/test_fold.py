@@ -129,7 +129,7 @@ def test_of_more_facts_than_a_memory_can_hold_some_may_go() -> None:
 
 def test_turns_that_no_fold_is_accepted_for_are_kept_word_for_word() -> None:
     source = Source("Sarah likes tea.", (), BUDGET, ("I am allergic to peanuts",), default="en")
-    made = word_for_word(source, saying(), 500, {"calls": 2})
+    made = word_for_word(source, count, 500, {"calls": 2})
     assert made.text.splitlines() == [
         "I am allergic to peanuts",
         "Sarah likes tea.",
@@ -334,7 +334,7 @@ def test_what_else_is_said_of_a_thing_takes_the_place_of_no_value(known: str, sa
     first = fold(constrained(notes(known), pairs()), (Turn(1, known, "OK."),))
     models = constrained(notes(said), pairs())
     held: dict[str, Any] = {"text": first.text, "entities": first.entities}
-    for made in (fold(models, (Turn(2, said, "OK."),), **held), word_for_word(source(said, **held), models, 500, {})):
+    for made in (fold(models, (Turn(2, said, "OK."),), **held), word_for_word(source(said, **held), count, 500, {})):
         assert made.text.splitlines()[0] == known
         assert first.entities == made.entities[: len(first.entities)]
 

@@ -698,4 +698,4 @@ def test_going_back_over_several_versions_takes_all_of_them_out_of_the_users_mem
     assert "$1500" not in view.whole + view.entity_text
     memory.settle(10)
     assert memory.follow("acme", "s1", lambda first: path(2, changed=2)[first - 1 :], 2)
-    assert memory.context("acme", "new", "en").text == ""
+    assert memory.context("acme", "new", "en").text == "User: My item 1 costs $100.\nUser: My item 2 costs $2000."
