@@ -43,7 +43,7 @@ _METADATA: dict[str, Any] = {
 }
 
 
-class SearchArguments(BaseModel):
+class SearchArguments(BaseModel, extra="forbid"):
     """Arguments of ``search_documents``."""
 
     query: str = Field(max_length=QUERY_CHARS, description="What to look for, in the words of the user's question")

@@ -22,5 +22,5 @@ def test_a_virtual_environment_without_pip_is_made_anew(tmp_path: Path) -> None:
 def install(folder: Path) -> subprocess.CompletedProcess[str]:
     """The script, with this Python, in a folder of its own."""
     environment = {**os.environ, "PYTHON": sys.executable}
-    command = ["sh", INSTALL, "requirements.txt"]
+    command = ["sh", str(INSTALL), "requirements.txt"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

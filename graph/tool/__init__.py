@@ -28,16 +28,16 @@ from graph.tool.remember import remember
 from graph.tool.time import current_time
 
 
-def _refused(error: ValidationError | OldValidationError) -> str:
-    first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"]) or "arguments"
-    return f"The call was refused: {name}: {first['msg']}."
-
-
 def _as_text(tool: BaseTool) -> BaseTool:
     """The tool with its errors turned into results, so that the model can correct itself."""
+
+    def refused(error: ValidationError | OldValidationError) -> str:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "arguments"
+        return f"The call was refused: {name}: {first['msg']}. {tool.name} takes: {', '.join(tool.args)}."
+
     tool.handle_tool_error = True
-    tool.handle_validation_error = _refused
+    tool.handle_validation_error = refused
     return tool
 
 

@@ -15,7 +15,7 @@ NEAR = 600
 """Characters at either end of a long message that its numbers are looked for in: more than the decision is shown."""
 
 
-class CalculateArguments(BaseModel):
+class CalculateArguments(BaseModel, extra="forbid"):
     """Arguments of ``calculate``."""
 
     expression: str = Field(max_length=MAX_LENGTH, description='An expression such as "(1200+350)*3" or "15% of 2400"')

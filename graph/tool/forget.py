@@ -12,7 +12,7 @@ from graph.tool.reach import Reach, cue, plain
 from memory.state import PIN_CHARS
 
 
-class ForgetArguments(BaseModel):
+class ForgetArguments(BaseModel, extra="forbid"):
     """Arguments of ``forget``."""
 
     what: str = Field(

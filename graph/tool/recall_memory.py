@@ -13,7 +13,7 @@ from prompt import render
 QUERY_CHARS = 300
 
 
-class RecallArguments(BaseModel):
+class RecallArguments(BaseModel, extra="forbid"):
     """Arguments of ``recall_memory``."""
 
     query: str = Field(max_length=QUERY_CHARS, description='What to look for, such as "budget of the Busan trip"')

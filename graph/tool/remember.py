@@ -12,7 +12,7 @@ from graph.tool.reach import Reach, cue, plain
 from memory.state import KEY_CHARS, VALUE_CHARS
 
 
-class RememberArguments(BaseModel):
+class RememberArguments(BaseModel, extra="forbid"):
     """Arguments of ``remember``."""
 
     key: str = Field(min_length=1, max_length=KEY_CHARS, description='What it is, such as "travel budget"')

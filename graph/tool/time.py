@@ -21,7 +21,7 @@ _TIME = re.compile(
 _WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일")
 
 
-class TimeArguments(BaseModel):
+class TimeArguments(BaseModel, extra="forbid"):
     """Arguments of ``current_time``."""
 
     zone: str = Field(

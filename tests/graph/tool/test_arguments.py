@@ -1,0 +1,34 @@
+"""A call with an argument that its tool does not take is refused, and told what it takes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, ValidationError
+
+from graph.tool import TOOLS, memory_tools
+from graph.tool.reach import Reach
+from retrieval.tool import tool as search
+
+OWN = [*TOOLS, *memory_tools(cast(Reach, None))]
+SEARCH = search(lambda _: pytest.fail("it must not run"))
+
+
+@pytest.mark.parametrize("tool", OWN, ids=lambda tool: tool.name)
+def test_an_argument_that_it_does_not_take_is_refused(tool: BaseTool) -> None:
+    right = (tool.metadata or {})["examples"]["en"][0][1]
+    call = {"type": "tool_call", "name": tool.name, "args": {**right, "timezone": "Asia/Tokyo"}, "id": "1"}
+    message = tool.invoke(call)
+    assert isinstance(message, ToolMessage)
+    assert message.status == "error"
+    assert "timezone" in message.text
+    assert f"{tool.name} takes: {', '.join(right)}" in message.text
+
+
+def test_the_search_refuses_it_too() -> None:
+    assert issubclass(cast(type, SEARCH.args_schema), BaseModel)
+    with pytest.raises(ValidationError, match="limit"):
+        SEARCH.invoke({"query": "refunds", "limit": 3})
