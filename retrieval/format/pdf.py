@@ -1,0 +1,44 @@
+"""PDFs: the text of each page, as paragraphs."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from typing import Any
+
+from errors import DocumentEncrypted
+from retrieval.format.loaded import Loaded
+from text.clean import clean
+
+
+def read(name: str, data: bytes, _limit: int) -> Loaded:
+    import pypdf
+
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+    reader = pypdf.PdfReader(io.BytesIO(data))
+    if reader.is_encrypted and not _opens(reader):
+        raise DocumentEncrypted(name=name)
+    pages = [_unwrapped(clean(page.extract_text())) for page in reader.pages]
+    about = reader.metadata.title if reader.metadata else None
+    text = "\n\n".join(f"## p. {number}\n\n{page}" for number, page in enumerate(pages, 1) if page)
+    return Loaded(name, clean(about or ""), text, True, {})
+
+
+def _opens(reader: Any) -> bool:
+    """Whether the empty password opens it; its cipher may need a package that is not there."""
+    try:
+        return bool(reader.decrypt(""))
+    except Exception:  # pypdf has no common class for this
+        return False
+
+
+def _unwrapped(page: str) -> str:
+    """A page's lines as paragraphs: a line that ends like a sentence or is short ends one. Marks are escaped."""
+    lines = [line.strip() for line in page.splitlines()]
+    longest = max(map(len, lines), default=0)
+    text = ""
+    for line in lines:
+        ends = not line or re.search(r"[.!?:。…][\"'”’)]*$", line) or len(line) < longest * 0.6
+        text += re.sub(r"^([#>|`~-])", r"\\\1", line) + ("\n\n" if ends else " ")
+    return re.sub(r"\n\n+", "\n\n", text).strip()
