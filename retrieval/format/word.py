@@ -15,11 +15,10 @@ UNPACKED = 20
 
 def read(name: str, data: bytes, limit: int) -> Loaded:
     import mammoth
-    from bs4 import BeautifulSoup
 
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(part.file_size for part in archive.infolist())
         if size > limit * UNPACKED:
             raise DocumentTooLarge(name=name, size=size, limit=limit * UNPACKED)
     made = mammoth.convert_to_html(io.BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {"src": ""}))
-    return from_html(name, BeautifulSoup(made.value, "html.parser"))
+    return from_html(name, made.value)

@@ -1,4 +1,4 @@
-"""Small files of every kind, made by hand."""
+"""Small files of every kind, made by hand, and what the library makes of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import zipfile
 
 import pypdf
 
+from retrieval.load import load
+from retrieval.split import split
+
+LIMIT = 1_000_000
+CIPHERS = ("RC4-128", "AES-128", "AES-256-R5", "AES-256")
 _CONTENT = (
     '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
     '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
@@ -16,6 +21,13 @@ _CONTENT = (
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def pieces(name: str, data: bytes) -> list[tuple[tuple[str, ...], str]]:
+    """The passages of a file, each below its path."""
+    loaded = load(name, data, LIMIT)
+    found = split(loaded.text, markdown=loaded.markdown, title=loaded.title)
+    return [(piece.path, piece.text) for piece in found]
 
 
 def pdf(*pages: str, password: str | None = None, cipher: str = "RC4-128") -> bytes:

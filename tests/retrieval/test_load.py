@@ -12,18 +12,10 @@ from hypothesis import strategies as st
 from errors import DocumentError
 from retrieval.change import Source, stage
 from retrieval.load import NAME_CHARS, SUFFIXES, label, load
-from retrieval.split import HEADING_CHARS, Piece, split
-from tests.retrieval.file import pdf, word, zipped
+from retrieval.split import HEADING_CHARS, Piece
+from tests.retrieval.file import CIPHERS, LIMIT, pdf, pieces, word, zipped
 
-LIMIT = 1_000_000
-CIPHERS = ("RC4-128", "AES-128", "AES-256-R5", "AES-256")
 NOT_HTML = (".pdf", ".docx", ".csv", ".txt", ".md")
-
-
-def pieces(name: str, data: bytes) -> list[tuple[tuple[str, ...], str]]:
-    loaded = load(name, data, LIMIT)
-    found = split(loaded.text, markdown=loaded.markdown, title=loaded.title)
-    return [(piece.path, piece.text) for piece in found]
 
 
 def refused(name: str, data: bytes, limit: int = LIMIT) -> str:
@@ -76,70 +68,6 @@ def test_a_comment_in_code_is_no_title(fence: str) -> None:
     assert load("a.md", f"{fence}\n# not closed".encode(), LIMIT).title == "a"
 
 
-def test_html_loses_its_frame_and_keeps_headings_lists_and_tables() -> None:
-    page = (
-        "<html><head><title>Shop</title><script>steal()</script></head><body><nav>Menu</nav><main><h1>Shop</h1>"
-        "<h2>Pay</h2><ol><li>Card</li><li>Bank</li></ol><table><tr><th>a</th></tr><tr><td>1</td></tr></table></main></body>"
-    )
-    ((path, text),) = pieces("a.html", page.encode())
-    assert path == ("Pay",)
-    assert "1. Card\n2. Bank" in text
-    assert "| 1 |" in text
-    assert "Menu" not in text
-    assert "steal" not in text
-
-
-def test_a_pdf_is_split_by_its_pages() -> None:
-    assert pieces("a.pdf", pdf("First page here.", "", "Third one.")) == [
-        (("p. 1",), "First page here."),
-        (("p. 3",), "Third one."),
-    ]
-
-
-@pytest.mark.parametrize("cipher", CIPHERS)
-def test_a_pdf_that_is_only_protected_from_changes_is_read(cipher: str) -> None:
-    assert pieces("a.pdf", pdf("Open to all.", password="", cipher=cipher)) == [(("p. 1",), "Open to all.")]
-
-
-def test_word_keeps_its_headings() -> None:
-    data = word(("Heading 1", "Manual"), ("", "Intro."), ("Heading 2", "Start"), ("", "Press the button."))
-    assert pieces("a.docx", data) == [((), "Intro."), (("Start",), "Press the button.")]
-
-
-def test_a_table_of_questions_becomes_one_section_per_question() -> None:
-    assert pieces("faq.csv", "질문,답변\n환불은?,14일 안에 됩니다.\n배송은?,이틀 걸립니다.\n".encode()) == [
-        (("환불은?",), "14일 안에 됩니다."),
-        (("배송은?",), "이틀 걸립니다."),
-    ]
-
-
-def test_columns_beside_question_and_answer_are_kept_below_the_answer() -> None:
-    assert pieces("faq.csv", "질문,답변,담당부서\n환불은?,14일 안에 됩니다.,고객지원\n".encode()) == [
-        (("환불은?",), "14일 안에 됩니다.\n\n담당부서: 고객지원"),
-    ]
-    assert pieces("shop.csv", b"title,content,price\nBolt,Of steel.,3\nNut,,2\n") == [
-        (("Bolt",), "Of steel.\n\nprice: 3"),
-        (("Nut",), "price: 2"),
-    ]
-    assert pieces("faq.csv", b"title,question,answer\nPay,How?,By card.,really\n") == [
-        (("How?",), "By card.\n\ntitle: Pay  \nreally"),
-    ]
-
-
-def test_a_tables_quoting_is_the_usual_one_whatever_its_first_rows_show() -> None:
-    plain = "".join(f'"How do I do thing {at}?","Open the settings, then press {at}."\n' for at in range(200))
-    table = f'question,answer\n{plain}"What does it say?","It says ""hello"", and that is all."\n'
-    assert pieces("faq.csv", table.encode())[-1] == (("What does it say?",), 'It says "hello", and that is all.')
-    quotes = "question;answer\n'When'?;It's \"soon\", isn't it\n"
-    assert pieces("faq.csv", quotes.encode()) == [(("'When'?",), "It's \"soon\", isn't it")]
-
-
-def test_columns_of_one_name_are_all_kept() -> None:
-    assert pieces("a.csv", "질문,답변,비고,비고,\n하나?,네.,첫째,둘째,셋째\n".encode()) == [
-        (("하나?",), "네.\n\n비고: 첫째  \n비고: 둘째  \n셋째"),
-    ]
-
-
 @pytest.mark.parametrize("line", ["# " * 100_000 + "x", "#" * 200_000 + "x", "# x" + " " * 200_000 + "x"])
 def test_a_long_first_line_is_read_at_once(line: str) -> None:
     started = time.thread_time()
@@ -149,10 +77,6 @@ def test_a_long_first_line_is_read_at_once(line: str) -> None:
 
 def test_a_title_loses_its_closing_marks() -> None:
     assert load("a.md", b"# The guide ##\n\nText.", 10**7).title == "The guide"
-
-
-def test_another_table_gives_a_section_per_row_with_its_columns() -> None:
-    assert pieces("parts.tsv", b"part\tprice\nbolt\t3\n") == [(("bolt",), "part: bolt  \nprice: 3")]
 
 
 def test_plain_text_has_no_headings() -> None:

@@ -1,0 +1,76 @@
+"""HTML keeps its text and its structure, however it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from errors import DocumentBroken
+from retrieval.load import load
+from tests.retrieval.file import LIMIT, pieces
+
+
+def test_html_loses_its_frame_and_keeps_headings_lists_and_tables() -> None:
+    page = (
+        "<html><head><title>Shop</title><script>steal()</script></head><body><nav>Menu</nav><main><h1>Shop</h1>"
+        "<h2>Pay</h2><ol><li>Card</li><li>Bank</li></ol><table><tr><th>a</th></tr><tr><td>1</td></tr></table></main></body>"
+    )
+    ((path, text),) = pieces("a.html", page.encode())
+    assert path == ("Pay",)
+    assert "1. Card\n2. Bank" in text
+    assert "| 1 |" in text
+    assert "Menu" not in text
+    assert "steal" not in text
+
+
+def page(body: str) -> bytes:
+    return f"<html><head><meta charset=utf-8><title>Guide</title></head><body>{body}</body></html>".encode()
+
+
+def test_tags_that_are_not_closed_end_where_they_must() -> None:
+    found = pieces(
+        "a.html",
+        b"<html><head><title>Guide</title><body><h1>Refunds</h1><p>Seven days.<p>Or ten.<ul><li>one<li>two</ul>"
+        b"<h2>Table</h2><table><tr><td>a<td>b<tr><td>c<td>d</table></html>",
+    )
+    assert [path for path, _ in found] == [("Refunds",), ("Refunds", "Table")]
+    assert found[0][1] == "Seven days.\n\nOr ten.\n\n- one\n- two"
+    assert found[1][1].endswith("| a | b |\n| c | d |")
+    paragraphs = "".join(f"<p>para {number}" for number in range(400))
+    assert "para 399" in pieces("a.html", page(paragraphs))[-1][1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<article><p>One</p></article><article><p>Two</p></article>",
+        "<main><p>One</p></main><section><p>Two</p></section>",
+        "<main></main><div><p>One</p><p>Two</p></div>",
+        "<form><p>One</p><select><option>no</select><button>no</button><p>Two</p></form>",
+        "<p>One</p></body></html><p>Two</p>",
+    ],
+    ids=["articles", "beside main", "empty main", "form", "after the end"],
+)
+def test_no_part_of_the_text_is_left_out(body: str) -> None:
+    assert pieces("a.html", page(body)) == [((), "One\n\nTwo")]
+
+
+def test_what_stands_beside_the_main_part_is_left_out() -> None:
+    for name in ("main", "article"):
+        assert pieces("a.html", page(f"<div>Log in</div><{name}><p>The text.</p></{name}>")) == [((), "The text.")]
+
+
+def test_one_bad_byte_spoils_only_itself() -> None:
+    text = "환불은 7일 걸립니다. " * 10
+    for encoding in ("utf-8", "euc-kr"):
+        data = f"<meta charset={encoding}><p>{text}</p><p>끝".encode(encoding) + b"\xff</p>"
+        assert pieces("a.html", data) == [((), f"{text.strip()}\n\n끝\ufffd")]
+
+
+def test_an_encoding_that_is_declared_is_read_when_it_is_one() -> None:
+    assert pieces("a.html", "<meta charset=shift_jis><p>日本語の文書です。</p>".encode("shift_jis")) == [
+        ((), "日本語の文書です。")
+    ]
+    for wrong in ("utf-8", "punycode", "zlib", "none"):
+        assert pieces("a.html", f"<meta charset={wrong}><p>똠방각하</p>".encode("cp949")) == [((), "똠방각하")]
+    with pytest.raises(DocumentBroken):
+        load("a.html", b"<meta charset=utf-8><p>" + b"\xff" * 99, LIMIT)

@@ -1,0 +1,19 @@
+"""PDFs become paragraphs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.retrieval.file import CIPHERS, pdf, pieces
+
+
+def test_a_pdf_is_split_by_its_pages() -> None:
+    assert pieces("a.pdf", pdf("First page here.", "", "Third one.")) == [
+        (("p. 1",), "First page here."),
+        (("p. 3",), "Third one."),
+    ]
+
+
+@pytest.mark.parametrize("cipher", CIPHERS)
+def test_a_pdf_that_is_only_protected_from_changes_is_read(cipher: str) -> None:
+    assert pieces("a.pdf", pdf("Open to all.", password="", cipher=cipher)) == [(("p. 1",), "Open to all.")]

@@ -1,0 +1,43 @@
+"""Every row of a CSV becomes a section."""
+
+from __future__ import annotations
+
+from tests.retrieval.file import pieces
+
+
+def test_a_table_of_questions_becomes_one_section_per_question() -> None:
+    assert pieces("faq.csv", "질문,답변\n환불은?,14일 안에 됩니다.\n배송은?,이틀 걸립니다.\n".encode()) == [
+        (("환불은?",), "14일 안에 됩니다."),
+        (("배송은?",), "이틀 걸립니다."),
+    ]
+
+
+def test_columns_beside_question_and_answer_are_kept_below_the_answer() -> None:
+    assert pieces("faq.csv", "질문,답변,담당부서\n환불은?,14일 안에 됩니다.,고객지원\n".encode()) == [
+        (("환불은?",), "14일 안에 됩니다.\n\n담당부서: 고객지원"),
+    ]
+    assert pieces("shop.csv", b"title,content,price\nBolt,Of steel.,3\nNut,,2\n") == [
+        (("Bolt",), "Of steel.\n\nprice: 3"),
+        (("Nut",), "price: 2"),
+    ]
+    assert pieces("faq.csv", b"title,question,answer\nPay,How?,By card.,really\n") == [
+        (("How?",), "By card.\n\ntitle: Pay  \nreally"),
+    ]
+
+
+def test_a_tables_quoting_is_the_usual_one_whatever_its_first_rows_show() -> None:
+    plain = "".join(f'"How do I do thing {at}?","Open the settings, then press {at}."\n' for at in range(200))
+    table = f'question,answer\n{plain}"What does it say?","It says ""hello"", and that is all."\n'
+    assert pieces("faq.csv", table.encode())[-1] == (("What does it say?",), 'It says "hello", and that is all.')
+    quotes = "question;answer\n'When'?;It's \"soon\", isn't it\n"
+    assert pieces("faq.csv", quotes.encode()) == [(("'When'?",), "It's \"soon\", isn't it")]
+
+
+def test_columns_of_one_name_are_all_kept() -> None:
+    assert pieces("a.csv", "질문,답변,비고,비고,\n하나?,네.,첫째,둘째,셋째\n".encode()) == [
+        (("하나?",), "네.\n\n비고: 첫째  \n비고: 둘째  \n셋째"),
+    ]
+
+
+def test_another_table_gives_a_section_per_row_with_its_columns() -> None:
+    assert pieces("parts.tsv", b"part\tprice\nbolt\t3\n") == [(("bolt",), "part: bolt  \nprice: 3")]
