@@ -104,7 +104,8 @@ def _whole(source: Source, text: str) -> str:
 def notes(source: Source, talk: Talk) -> str:
     """Short notes in a constrained shape, packed to the length, for models that cannot count."""
     written = _first_notes(source, talk)
-    lost = _worth_asking(source, pack.pack(written, source.wanted, source.room))
+    held = [*written, *source.sentences] if source.room.short else written
+    lost = _worth_asking(source, pack.pack(held, source.wanted, source.room))
     if lost:
         written += _repair_notes(source, talk, lost[:MOST_REPAIRED])
     if not any(_read(each.text) for each in talk.messages if isinstance(each, AIMessage)):

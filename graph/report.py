@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 PartName = Literal[
-    "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "current", "question"
+    "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "hint", "current", "question"
 ]
 Reason = Literal[
     "summarised",

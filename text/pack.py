@@ -13,6 +13,8 @@ from text.note import MODEL, SOURCE, Note, alike, join, polite, shared
 
 _SENTENCES, _SWAPPED = 300, 40
 """Bounds that keep packing quick for very long originals: sentences looked at, notes up to which some are swapped."""
+_SHORT, _LINE = 250, 80
+"""Characters of three turns of a line each, and what their facts may take in a summary."""
 _ROUNDS = 3
 _WRITTEN = 1.5
 """How much more a note of the model is worth than a sentence of the original with the same facts."""
@@ -28,11 +30,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Lengths in characters: what is aimed at, what must not be passed, and what facts that are still lost may take."""
+    """Lengths in characters: what is aimed at, what must not be passed, and what facts that are still lost may take.
+    ``short``: the original is, so that its own sentences say a fact in fewer words than a note about them."""
 
     target: int
     most: int
     full: int
+    short: bool = False
 
     @property
     def least(self) -> int:
@@ -41,22 +45,28 @@ class Room:
 
 
 def room(original: int, rate: float) -> Room:
-    """The room of a summary: 1.1 × target (1.25 × for facts), a clause for tiny ones, at most the original."""
-    target = int(original * rate)
+    """The room of a summary: 1.1 × target (1.25 × for facts), a clause for tiny ones, at most the original. Short turns
+    have little to leave out: there facts may take 2.5 × the target, up to ``_LINE`` characters."""
+    target, short = int(original * rate), original <= _SHORT
     tiny = target + 12 if target <= 60 else 0
-    most, full = (min(original, max(int(target * share), tiny)) for share in (1.1, 1.25))
-    return Room(target, most, full)
+    facts = max(tiny, min(_LINE, int(target * 2.5))) if short else tiny
+    return Room(
+        target, min(original, max(int(target * 1.1), tiny)), min(original, max(int(target * 1.25), facts)), short
+    )
 
 
 def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
     """The notes that together hold the most of the wanted facts within the room, in the order of the original.
 
-    Notes of the model come first; sentences of the original fill in for missing facts, then for missing length.
+    Notes of the model come first, of a short original its sentences; others fill in for missing facts, then for length.
     ``''`` when not even one note fits.
     """
     choice = _Choice(wanted, space)
-    choice.begin(note for note in notes if note.origin == MODEL)
     candidates = _salient(notes)
+    if space.short:
+        choice.fill([note for note in candidates if note.origin == SOURCE], space.full)
+    else:
+        choice.begin(note for note in candidates if note.origin == MODEL)
     choice.fill(candidates, space.most)
     if len(choice.notes) <= _SWAPPED:
         choice.swap(candidates)

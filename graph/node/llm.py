@@ -18,6 +18,7 @@ from graph.node.summary import within
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
 from graph.system import system_prompt
+from graph.telling import hint
 from graph.turns import covered, current, split, tool_rounds, turn_number
 from model import decide
 from model.stream import Model, Stopped, cut_off, stream, usage
@@ -70,7 +71,7 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
         count=turn.models.count,
         exact=turn.models.exact,
         limits=turn.limits(),
-        changing=[*turn.changing, *found],
+        changing=[*turn.changing, *(found or hint(turn.models, state))],
         history_tokens=turn.history_tokens,
         beside=decide.form_tokens(turn.models, turn.tools),
         inline=turn.models.decide is not None,

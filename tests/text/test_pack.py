@@ -69,5 +69,19 @@ def test_facts_that_are_still_lost_may_take_more_room_than_the_rest() -> None:
 
 def test_room_is_the_specified_target_with_a_tenth_more() -> None:
     assert pack.room(1500, 0.3) == pack.Room(450, 495, 562)
-    assert pack.room(100, 0.3) == pack.Room(30, 42, 42)
-    assert pack.room(10, 0.5) == pack.Room(5, 10, 10)
+    assert pack.room(400, 0.1) == pack.Room(40, 52, 52)
+    assert pack.room(10, 0.5) == pack.Room(5, 10, 10, short=True)
+
+
+def test_facts_of_three_short_turns_have_room_for_a_line_as_far_as_the_rate_lets_them() -> None:
+    assert pack.room(100, 0.3) == pack.Room(30, 42, 75, short=True)
+    assert pack.room(100, 0.1) == pack.Room(10, 22, 25, short=True)
+    assert pack.room(240, 0.4) == pack.Room(96, 105, 120, short=True)
+
+
+def test_a_short_original_speaks_for_itself_where_notes_about_it_say_less() -> None:
+    said = ["나는 김민수야.", "이번 가을에 제주로 3박 4일 여행을 가려고 해.", "예산은 90만 원이야."]
+    wanted = [pack.Wanted(each) for each in fact.facts("\n".join(said))]
+    noted = ["제주에서 여행을 가려고.", "3박을 여행할 예정입니다.", "4일을 여행할 예정입니다."]
+    notes = [*(Note(text, 1) for text in noted), *(Note(text, at, SOURCE) for at, text in enumerate(said))]
+    assert pack.pack(notes, wanted, pack.room(100, 0.3)) == " ".join(said)
