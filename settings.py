@@ -49,6 +49,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="GIEOK_",
         env_file=".env",
+        env_file_encoding="utf-8-sig",  # some editors put a mark at its start
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
@@ -276,6 +277,9 @@ def load(**overrides: object) -> Settings:
         name = variable(field) if field in Settings.model_fields else field.upper()
         value = "…" if name == variable("openai_api_key") else str(first.get("input"))
         raise BadSetting(name=name, value=value, **why(first)) from error
+    except UnicodeDecodeError as error:
+        path = str(Path(".env").absolute())
+        raise BadSetting(name=".env", value=path, reason="it is not UTF-8", reason_code="no_utf8") from error
 
 
 @cache

@@ -203,11 +203,10 @@ def _weights(look: Look) -> Finding:
 
 
 def _store(look: Look) -> Finding:
-    from sqlalchemy.engine import make_url
-
     from store import Store
+    from store.database import parse
 
-    address = make_url(look.settings.database)
+    address = parse(look.settings.database)
     file = Path(address.database or "") if address.get_backend_name() == "sqlite" else None
     where = str(file) if file else address.render_as_string(hide_password=True)
     data: dict[str, object] = {"where": where}
@@ -222,14 +221,19 @@ def _store(look: Look) -> Finding:
     return Finding("store", "ok", said, "", data | {"sessions": sessions, "bytes": size})
 
 
+def _is_new(chosen: Settings) -> bool:
+    """Whether the database is a file that does not exist yet."""
+    from store.database import parse
+
+    address = parse(chosen.database)
+    return address.get_backend_name() == "sqlite" and not Path(address.database or "").exists()
+
+
 def _documents(look: Look) -> Finding:
     """The library, when there is one; it is not opened where nothing was kept yet."""
-    from sqlalchemy.engine import make_url
-
     if not look.settings.retrieval:
         return Finding("documents", "info", look("documents.off"), "", {"on": False})
-    address = make_url(look.settings.database)
-    if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
+    if _is_new(look.settings):
         return Finding("documents", "ok", look("documents.new"), "", {"on": True, "documents": 0})
     return _library(look)
 
@@ -277,13 +281,10 @@ def _remembering(look: Look) -> Finding:
 
 def _memories(chosen: Settings) -> dict[str, object]:
     """How many memories are kept, and what waits for Redis; a database that does not exist yet is not made."""
-    from sqlalchemy.engine import make_url
-
     from memory.archive import Archive
     from store import Store
 
-    address = make_url(chosen.database)
-    if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
+    if _is_new(chosen):
         return {"memories": 0, "queued": 0}
     store = Store(chosen.database)
     counts = Archive(store).counts()

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, text
-from sqlalchemy.engine import make_url
+from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -44,22 +43,34 @@ def connect(url: str) -> tuple[Engine, bool]:
     PostgreSQL is reached by psycopg, whatever driver the address names. Raises ``MissingExtra`` without it,
     ``BadSetting``, ``StoreUnavailable``.
     """
+    address = parse(url)
+    shown = address.render_as_string(hide_password=True)
+    _make_folder(address.database if address.get_backend_name() == "sqlite" else None)
     try:
-        address = make_url(re.sub(r"^postgres(ql)?(\+\w+)?(?=://)", "postgresql+psycopg", url))
-        _make_folder(address.database if address.get_backend_name() == "sqlite" else None)
         engine = create_engine(address, **_options(address.get_backend_name()))
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         if isinstance(error, ModuleNotFoundError) and url.startswith("postgres"):
             raise MissingExtra(feature="PostgreSQL", package=POSTGRES) from error
-        raise BadSetting(
-            name="DATABASE_URL", value=_without_password(url), reason=str(error), reason_code="no_address"
-        ) from error
+        raise _unusable(shown) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
-    with translated(_without_password(url)), alone(engine):
+    with translated(shown), alone(engine):
         metadata.create_all(engine)
         indexed = open_index(engine)
     return engine, indexed
+
+
+def parse(url: str) -> URL:
+    """The address, with the driver that is used. Raises ``BadSetting``."""
+    try:
+        return make_url(re.sub(r"^postgres(ql)?(\+\w+)?(?=://)", "postgresql+psycopg", url))
+    except (ArgumentError, ValueError) as error:  # a port that is no number is no ArgumentError
+        raise _unusable("(unreadable address)") from error
+
+
+def _unusable(shown: str) -> BadSetting:
+    reason = "it is no address of a database that can be used"
+    return BadSetting(name="DATABASE_URL", value=shown, reason=reason, reason_code="no_address")
 
 
 @contextmanager
@@ -124,10 +135,3 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous=FULL")  # the record survives a power cut; a checkpoint need not
     connection.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, not only given up
     connection.create_function("folded", 1, folded, deterministic=True)
-
-
-def _without_password(url: str) -> str:
-    try:
-        return make_url(url).render_as_string(hide_password=True)
-    except ArgumentError:
-        return "(unreadable address)"

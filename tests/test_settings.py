@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from errors import BadSetting
-from settings import load
+from settings import Settings, load
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,27 @@ def test_a_key_of_the_environment_is_not_told_either(monkeypatch: pytest.MonkeyP
     with pytest.raises(BadSetting, match="OPENAI_API_KEY") as raised:
         load()
     assert "sk-secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("encoding", ["cp949", "utf-16"])
+def test_a_file_of_settings_that_is_not_utf8_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(Settings.model_config, "env_file", ".env")
+    Path(".env").write_text("# 설명\nGIEOK_PORT=9000\n", encoding)
+    with pytest.raises(BadSetting) as raised:
+        load()
+    assert (raised.value.values["name"], raised.value.values["reason_code"]) == (".env", "no_utf8")
+
+
+def test_the_mark_that_some_editors_put_at_the_start_of_a_file_hides_no_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(Settings.model_config, "env_file", ".env")
+    Path(".env").write_text("GIEOK_PORT=9000\n", "utf-8-sig")
+    assert load().port == 9000
 
 
 def test_white_space_around_a_key_and_an_address_is_no_part_of_it() -> None:

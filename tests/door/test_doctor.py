@@ -48,6 +48,13 @@ def test_looking_leaves_nothing_behind(look: Callable[..., Found], tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("address", ["garbage", "postgresql://u:p@127.0.0.1:port/x"])
+def test_an_address_of_a_database_that_cannot_be_read_is_named(look: Callable[..., Found], address: str) -> None:
+    found = look(database_url=address, memory=True, retrieval=True)
+    for name in ("store", "documents", "remembering"):
+        assert found[name].found.startswith("bad_setting: The setting DATABASE_URL")
+
+
 def test_a_hosted_model_is_named_and_its_key_is_not(look: Callable[..., Found]) -> None:
     with Upstream() as upstream:
         address = upstream.url.replace("http://", "http://user:sk-secret@")

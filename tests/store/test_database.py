@@ -18,6 +18,8 @@ def test_postgresql_without_its_driver_says_what_to_install(scheme: str, monkeyp
     assert "pip install langgraph-checkpoint-postgres psycopg[binary]" in raised.value.text()
 
 
-def test_an_address_that_cannot_be_read_is_a_bad_setting() -> None:
-    with pytest.raises(BadSetting, match="DATABASE_URL"):
-        connect("nonsense://there")
+@pytest.mark.parametrize("address", ["nonsense://there", "garbage", "postgresql://u:secret@127.0.0.1:port/x"])
+def test_an_address_that_cannot_be_read_is_a_bad_setting(address: str) -> None:
+    with pytest.raises(BadSetting, match="DATABASE_URL") as raised:
+        connect(address)
+    assert "secret" not in str(raised.value)
