@@ -136,10 +136,13 @@ class Source:
         return "\n".join([self.text, *self.pins, *known, *spoken])
 
     def turn_of(self, value: str) -> int | None:
-        """The newest turn that holds this value word for word."""
-        wanted = plain(value)
-        found = (turn.number for turn in reversed(self.told) if wanted in plain(turn.question + "\n" + turn.answer))
-        return next(found, None)
+        """The newest turn that tells this value, else the newest that holds it however spaced."""
+        wanted, spoken = (
+            plain(value),
+            [(turn.number, f"{turn.question}\n{turn.answer}") for turn in reversed(self.told)],
+        )
+        holding = [(number, said) for number, said in spoken if wanted in plain(said)]
+        return next((number for number, said in holding if tells(said, value)), holding[0][0] if holding else None)
 
     def updated(self, entity: Entity) -> Entity:
         """An entity whose value the user said has changed, with the new one."""

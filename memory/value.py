@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 
 from text import fact, number
 from text.name import TITLE
@@ -40,6 +41,10 @@ _STEP_AFTER = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s?(?:[~–-]|부터)\s?|\s(?:to|until|through)\s", re.IGNORECASE)
+_HEAD = 8
+_HOUSE = re.compile(r"(?<![\w.,:/-])\d{1,5}[A-Za-z]?\s$")
+_LOWER = re.compile(r"(?<![\w.,:/-])\d{1,4}\s?[~–-]\s?$")
+"""What belongs to a value though it is no fact: the number of 4 Elm Road, the 2 of 2–3 people."""
 _FROM = re.compile(r"\bfrom\s(?:the\s)?$", re.IGNORECASE)
 _TOGETHER = tuple(
     frozenset(units.split())
@@ -49,7 +54,7 @@ _TOGETHER = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value as written at ``start`` … ``end``: a fact, or several that are one («2박 3일», «May 3 to May 7»)."""
+    """One value as written at ``start`` … ``end``: a fact, or several that are one («2박 3일», «12 Baker Street»)."""
 
     text: str
     start: int
@@ -74,16 +79,23 @@ def values(text: str) -> tuple[Value, ...]:
             groups[-1].append(each)
         else:
             groups.append([each])
-    return tuple(
-        Value(text[group[0].start : group[-1].end].strip(), group[0].start, group[-1].end, tuple(group))
-        for group in groups
-    )
+    found = [_value(text, group) for group in groups]
+    return tuple(one for one, other in zip_longest(found, found[1:]) if other is None or one.end <= other.start)
+
+
+def _value(text: str, group: Sequence[fact.Fact]) -> Value:
+    start, end = group[0].start, group[-1].end
+    head = (_HOUSE if group[0].kind == "name" else _LOWER).search(text[max(0, start - _HEAD) : start])
+    start -= len(head.group()) if head else 0
+    return Value(text[start:end].strip(), start, end, tuple(sorted(group, key=lambda each: each.kind != "name")))
 
 
 def _joined(text: str, one: fact.Fact, other: fact.Fact) -> bool:
     between = text[one.end : other.start]
     if _RANGE.fullmatch(between):
         return _alike(one, other) and not _FROM.search(text[: one.start])
+    if between == " " and other.kind == "name" and len(one.text) < _HEAD:
+        return _bare(one) is not None
     units = {each.value.unit for each in (one, other) if isinstance(each.value, number.Number)}
     return between in ("", " ") and len(units) == 2 and any(units <= family for family in _TOGETHER)
 
@@ -119,7 +131,14 @@ def comparable(one: Value, other: Value) -> bool:
     return _alike(one.first, other.first)
 
 
+def _bare(one: fact.Fact) -> re.Match[str] | None:
+    """A number without a unit, in parts or with a letter: 12, 12A, 12-34."""
+    return re.fullmatch(r"\d+(?:-\d+)*[A-Za-z]?", one.text)
+
+
 def _alike(one: fact.Fact, other: fact.Fact) -> bool:
+    if {one.kind, other.kind} == {"number", "identifier"}:
+        return _bare(one) is not None and _bare(other) is not None
     if one.kind != other.kind or one.kind in ("url", "email"):
         return False
     if isinstance(one.value, number.Number) and isinstance(other.value, number.Number):
@@ -152,8 +171,8 @@ def lacks_unit(new: str, old: str) -> bool:
 
 def whole(value: str) -> re.Pattern[str]:
     """The value where it stands as a whole: no digits or letters around it; a Korean one may have a particle after."""
-    after = r"(?![A-Za-z0-9])" if re.search(r"[A-Za-z]$", value) else r"(?![\d]|[,.]\d)"
-    return re.compile(rf"(?<![가-힣A-Za-z0-9])(?<!\d[,.]){re.escape(value)}{after}")
+    after = r"(?![A-Za-z0-9])" if re.search(r"[A-Za-z]$", value) else r"(?![A-Za-z\d]|[,.-]\d)"
+    return re.compile(rf"(?<![가-힣A-Za-z0-9])(?<!\d[,.-]){re.escape(value)}{after}")
 
 
 def tells(text: str, value: str) -> bool:

@@ -21,6 +21,8 @@ _Value = when.Day | when.Clock | number.Number | str
 
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`)\]}」』》가-힣]+[^\s<>\"'`)\]}」』》가-힣.,;:!?]")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_PLATE = "가나다라마거너더러머버서어저고노로모보소오누두루무수우아바사자하허육해공국합"
+"""Letters of Korean licence plates that are no units."""
 _IDENTIFIER = re.compile(
     r"(?<![\w.\x1f-])(?:"
     r"(?=[\w-]*\d{2})(?=[\w-]*[A-Z])[A-Z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)+"  # ORD-2024-17
@@ -31,8 +33,14 @@ _IDENTIFIER = re.compile(
     r"|\d{2,}(?:-\d{2,}){2,4}|1\d{3}-\d{4}"  # telephone, account
     r"|\+\d{1,3}(?:[ -]\d{1,4}){2,4}|\(\d{2,4}\)\s?\d{3,4}-\d{4}"
     r"|\d{4}(?: \d{4}){3}"  # card
-    r")(?![A-Za-z0-9]|-\d)"
+    r"|(?<![:,/$€£¥₩])(?:"
+    rf"(?!\d+(?:{number.UNIT}|[KMB]\b))(?:\d{{2,5}}[A-Z]{{1,2}}|\d[A-CEFHJ]|\d{{2,3}}[a-cef])"  # seat 12A
+    rf"|(?!(?:19|20)\d\d-(?:19|20)?\d\d\b)\d{{2,}}-\d+(?![:.,/]?\d|\s?{number.UNIT})"  # 555-1234, not 10-15 people
+    r"|\d(?:-\d{2,}){2,4}"  # 1-800-555-1234
+    rf"|\d{{2,3}}[{_PLATE}]\s?\d{{4}}|\d{{1,4}}동\s?\d{{1,5}}호"
+    r"))(?![A-Za-z0-9]|-\d)"
 )
+_ENDS = re.compile(r"(\d{1,4})-(\d{1,4})")
 SHORT_FORM = 6
 """Words of the longest short form of a name that is looked for in longer ones."""
 _LETTERS = frozenset(string.ascii_lowercase + string.digits)
@@ -79,7 +87,7 @@ def kept(original: str, summary: str) -> tuple[str, ...]:
 def holds(text: str, fact: Fact) -> bool:
     """Whether a text holds a fact's value."""
     if isinstance(fact.value, str):
-        return _folded_holds(fact.kind, fact.value, text)
+        return _folded_holds(fact.kind, fact.value, text) or _holds_ends(fact.value, text)
     return any(_same(fact.value, other) for other in _loose(text).get(_bucket(fact), ()))
 
 
@@ -126,6 +134,12 @@ def _folded_holds(kind: Kind, value: str, text: str) -> bool:
         bool(re.search(rf"\b{re.escape(part)}", plain, re.IGNORECASE)) and part.title() in plain for part in parts
     )
     return len(parts) > 1 and 2 * found >= len(parts)
+
+
+def _holds_ends(value: str, text: str) -> bool:
+    """Of what may be a range, or a month and a day: whether a text holds both numbers (20-30, «20 to 30»)."""
+    ends = _ENDS.fullmatch(value)
+    return ends is not None and all(Decimal(each).normalize() in _loose(text) for each in ends.groups())
 
 
 def _word_in(value: str, folded: str) -> bool:

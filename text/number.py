@@ -82,9 +82,13 @@ _UNIT = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 _WORDS = "|".join(re.escape(word) for word in sorted(_UNIT, key=len, reverse=True))
 _WORDS = re.sub(r"\|세\b", r"|(?<!\\s)세", _WORDS).replace("|인|", "|인(?![데가지])|")  # "35 세 분", "3.11인데"
 
+_COUNTED = _WORDS.replace("|번|", "|").replace("|호|", "|")
+UNIT = rf"(?:[억만천백]|(?i:{_COUNTED}|thousand|million|k|시|월|년|[ap]m)(?![A-Za-z]))"
+"""What stands after a number that says how much or how many; 번 and 호 also stand after what is no number."""
+
 _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _PATTERN = re.compile(
-    rf"(?<![\w.,*/^+-])(?P<currency>[$₩€£¥])?\s?"
+    rf"(?:(?<![\w.,*/^+-])|(?<=\d-))(?P<currency>[$₩€£¥])?\s?"
     rf"(?P<body>(?:(?:{_DIGITS})(?:조(?=\s?[원달\d])|[억만천백십]{{1,2}})?(?:\s(?=[\d,]+[억만천백]))?)+)"
     rf"(?:\s?(?P<scale>thousand|million|billion|trillion|bn|[kKMB])\b)?"
     rf"(?:[ -]?(?P<unit>(?i:{_WORDS}))(?![A-Za-z]))?(?!/?\d|[*^+])"

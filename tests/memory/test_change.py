@@ -36,6 +36,18 @@ from text.assertion import assertions
         ("The budget is $500.", "The budget dropped to $50.", "The budget is $50."),
         ("예산은 15만 원이야.", "예산이 15만 원에서 5만 원으로 줄었어.", "예산은 5만 원이야."),
         ("출발은 13일이야.", "출발이 3일로 바뀌었어.", "출발은 3일이야."),
+        # digits with letters or dashes, and what belongs to them
+        ("My seat is 12A.", "My seat changed to 14C.", "My seat is 14C."),
+        ("My seat is 12B.", "My seat changed to 14c.", "My seat is 14c."),
+        ("내 좌석은 12A야.", "좌석이 14C로 바뀌었어.", "내 좌석은 14C야."),
+        ("My phone number is 555-1234.", "My phone number changed to 555-9876.", "My phone number is 555-9876."),
+        ("My zip code is 94110-1234.", "My zip code is 94016.", "My zip code is 94016."),
+        ("차량번호는 123가4567이야.", "차량번호가 12나 3456으로 바뀌었어.", "차량번호는 12나 3456이야."),
+        ("아파트는 101동 1203호야.", "아파트가 102동 304호로 바뀌었어.", "아파트는 102동 304호야."),
+        ("My address is 12 Baker Street.", "My address is now 4 Elm Road.", "My address is 4 Elm Road."),
+        ("My address is 4 Elm Road.", "My address is now 12 Baker Street.", "My address is 12 Baker Street."),
+        ("인원은 2-3명이야.", "인원이 5명으로 늘었어.", "인원은 5명이야."),
+        ("The team is 10-15 people.", "The team is now 20 people.", "The team is 20 people."),
         # the same subject, in fewer or other words
         ("여행 예산은 120만 원이야.", "예산이 150만 원으로 늘었어.", "여행 예산은 150만 원이야."),
         ("혈압약은 아모디핀 5mg을 먹고 있어.", "혈압약 용량이 10mg으로 올랐어.", "혈압약은 아모디핀 10mg을 먹고 있어."),

@@ -348,6 +348,12 @@ def test_a_value_of_another_kind_under_a_key_is_not_put_into_the_text() -> None:
     assert source("Thanks.", text="The meeting is in room 301.", entities=(), replaced=replaced).changes == []
 
 
+def test_a_value_was_said_in_the_turn_that_tells_it_as_a_whole() -> None:
+    said = ("The gate is 12.", "My locker code is 12-34.", "The train has 120 seats.")
+    made = fold(constrained(notes(*said), pairs()), tuple(Turn(at, each, "OK.") for at, each in enumerate(said, 1)))
+    assert made.entities == (Entity("gate", "12", 1), Entity("locker code", "12-34", 2))
+
+
 def test_a_wish_that_the_model_takes_for_a_value_replaces_none() -> None:
     said, known = "I might change the budget to $700.", (Entity("budget", "$500", 1),)
     models = constrained(notes(said), pairs(budget="$700"))

@@ -60,6 +60,15 @@ def found(text: str) -> dict[str, str]:
         ("빵집을 준비하는 한소영이라고 해요. 한소영 님, 반가워요.", {"한소영": "name"}),
         ("회의는 화요일로 옮겼다.", {"화요일": "date"}),
         ("전화는 010-1234-5678", {"010-1234-5678": "identifier"}),
+        # digits with letters or dashes are one
+        ("My seat is 12A, the gate 22c.", {"12A": "identifier", "22c": "identifier"}),
+        ("Call 555-1234, zip 94110-1234.", {"555-1234": "identifier", "94110-1234": "identifier"}),
+        ("차는 123가4567, 집은 101동 1203호.", {"123가4567": "identifier", "101동 1203호": "identifier"}),
+        (
+            "10-15 people for $40-60, 50GB, 12km",
+            dict.fromkeys(("10", "15 people", "$40", "60", "50GB", "12km"), "number"),
+        ),
+        ("30만5000원, 2024-2025", {"30만5000원": "number", "2024": "number", "2025": "number"}),
     ],
 )
 def test_facts_are_found_with_their_kind(text: str, expected: dict[str, str]) -> None:
@@ -107,6 +116,8 @@ def test_what_is_no_fact_is_not_taken_for_one(text: str) -> None:
         ("https://www.example.com/a/", "example.com/a"),
         ("금요일", "Friday"),
         ("KE701편", "ke701"),
+        ("aged 20-30", "20 to 30"),
+        ("12-25", "12월 25일"),
         ("3시간", "3 hours"),
     ],
 )
@@ -128,6 +139,8 @@ def test_one_value_in_two_forms_is_kept(original: str, summary: str) -> None:
         ("ORD-2024-17", "ORD-2024-18", ("ORD-2024-17",)),
         ("2026년 3월 5일", "2025년 3월 5일", ("2026년 3월 5일",)),
         ("a.b@c.com", "", ("a.b@c.com",)),
+        ("seat 12A", "seat 12C", ("12A",)),
+        ("call 555-1234", "call 555", ("555-1234",)),
     ],
 )
 def test_another_value_is_lost(original: str, summary: str, missing: tuple[str, ...]) -> None:
