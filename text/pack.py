@@ -49,7 +49,7 @@ def room(original: int, rate: float) -> Room:
     have little to leave out: there facts may take 2.5 × the target, up to ``_LINE`` characters."""
     target, short = int(original * rate), original <= _SHORT
     tiny = target + 12 if target <= 60 else 0
-    facts = max(tiny, min(_LINE, int(target * 2.5))) if short else tiny
+    facts = max(tiny, min(_LINE, int(target * 2.5))) if short and tiny else tiny
     return Room(
         target, min(original, max(int(target * 1.1), tiny)), min(original, max(int(target * 1.25), facts)), short
     )

@@ -76,7 +76,7 @@ def test_room_is_the_specified_target_with_a_tenth_more() -> None:
 def test_facts_of_three_short_turns_have_room_for_a_line_as_far_as_the_rate_lets_them() -> None:
     assert pack.room(100, 0.3) == pack.Room(30, 42, 75, short=True)
     assert pack.room(100, 0.1) == pack.Room(10, 22, 25, short=True)
-    assert pack.room(240, 0.4) == pack.Room(96, 105, 120, short=True)
+    assert pack.room(204, 0.3) == pack.Room(61, 67, 76, short=True)
 
 
 def test_a_short_original_speaks_for_itself_where_notes_about_it_say_less() -> None:
