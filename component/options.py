@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import streamlit as st
 
 from component import window
 from component.budget import draw_budgets
-from component.catalogue import LANGUAGES
+from component.catalogue import LANGUAGES, Words
 from component.picker import draw_picker
+from component.tabs import draw_tabs
 from component.theme import draw_theme
-from component.view import LANGUAGE, View
+from component.view import LANGUAGE, View, language
 
 NAME = "options"
 
@@ -26,25 +30,31 @@ def draw_options(view: View, about: object = None) -> None:
 
 def _draw(view: View) -> None:
     words = view.words
-    models, look, context = st.tabs([words(f"options.tab.{name}") for name in ("models", "look", "context")])
+    models, look, context = draw_tabs(words, "options", "options.tab", ("models", "look", "context"))
     with models:
         draw_picker(view)
     with look:
-        _draw_language(view)
+        draw_language(words, "options-language")
+        if language() != words.language:
+            st.rerun()
         draw_theme(words)
     with context:
         draw_budgets(view)
 
 
-def _draw_language(view: View) -> None:
-    chosen = st.segmented_control(
-        view.words("language.label"),
+def draw_language(words: Words, key: str, **form: Any) -> None:
+    """The switch of the page's language, which stands in the address from then on."""
+    st.session_state[key] = words.language
+    st.segmented_control(
+        words("language.label"),
         LANGUAGES,
-        default=view.words.language,
         format_func=lambda name: {"ko": "한국어", "en": "English"}[name],
-        key=f"options-language-{view.words.language}",
+        key=key,
         required=True,
+        on_change=partial(_set_language, key),
+        **form,
     )
-    if chosen != view.words.language:
-        st.query_params[LANGUAGE] = chosen
-        st.rerun()
+
+
+def _set_language(key: str) -> None:
+    st.query_params[LANGUAGE] = st.session_state[key]

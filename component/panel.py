@@ -21,6 +21,7 @@ from component.prompt_bar import draw_prompt
 from component.revision import ask_revision
 from component.stage import stage
 from component.summary import Way, draw_summaries
+from component.tabs import draw_tabs
 from component.total import draw_due, draw_totals, totals
 from component.trace import draw_trace
 from component.view import View
@@ -83,8 +84,8 @@ def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
 def _draw(view: View, prefix: str = "") -> Panel:
     """The tabs; only the open one is drawn."""
     words = view.words
-    names = [words(f"panel.tab.{name}") for name in ("summaries", "memory", "context", "trace")]
-    tabs = st.tabs(names, key=f"{prefix}tabs-{words.language}", on_change=_keep_typed, args=(prefix,))
+    names = ("summaries", "memory", "context", "trace")
+    tabs = draw_tabs(words, f"{prefix}tabs", "panel.tab", names, _keep_typed, (prefix,))
     summaries, memory, context, trace = tabs
     folding = bool(memory.open) and folds(view)
     if memory.open:

@@ -7,15 +7,14 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from component.catalogue import LANGUAGES
 from component.finder import draw_finder
 from component.help import ask_help
 from component.markdown import plain, short
 from component.model_status import draw_model
-from component.options import ask_options
+from component.options import ask_options, draw_language
 from component.session import age, ask_import, draw_imported, draw_session_menu, moment
 from component.trash import draw_entry, draw_undo
-from component.view import LANGUAGE, RATE_NEW, View, show, show_documents, trying
+from component.view import RATE_NEW, View, show, show_documents, trying
 
 PAGE = 30
 TITLE_CHARS = 34
@@ -51,7 +50,7 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             with st.container(key="rate"), st.expander(words("settings.title"), expanded=True):
                 _draw_rate(view)
             place = _draw_model(view)
-            _draw_language(view)
+            draw_language(words, "language", label_visibility="collapsed", width="stretch")
             _draw_foot(view)
     return place
 
@@ -135,21 +134,3 @@ def _draw_foot(view: View) -> None:
             st.button(label, key=f"open-{name}-window", type="tertiary", icon=icon, on_click=action)
         label = words("session.import")
         st.button(label, key="import", type="tertiary", icon=":material/upload:", on_click=ask_import)
-
-
-def _draw_language(view: View) -> None:
-    st.segmented_control(
-        view.words("language.label"),
-        LANGUAGES,
-        default=view.words.language,
-        format_func=lambda name: {"ko": "한국어", "en": "English"}[name],
-        key=f"language-{view.words.language}",
-        required=True,
-        label_visibility="collapsed",
-        width="stretch",
-        on_change=partial(_set_language, f"language-{view.words.language}"),
-    )
-
-
-def _set_language(key: str) -> None:
-    st.query_params[LANGUAGE] = st.session_state[key]

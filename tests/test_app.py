@@ -106,7 +106,7 @@ def test_the_language_is_the_browsers_until_it_is_chosen(serve: Serve) -> None:
     serve()
     at = page("en-US")
     assert at.slider(key="rate-new").label == "Summary compression"
-    at.segmented_control(key="language-en").set_value("ko").run()
+    at.segmented_control(key="language").set_value("ko").run()
     assert at.slider(key="rate-new").label == "요약 압축률"
     assert at.query_params["lang"] in ("ko", ["ko"])
 

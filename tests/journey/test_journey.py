@@ -227,15 +227,32 @@ def test_on_a_phone_the_sidebar_closes_after_a_choice_and_no_sooner(visit: Visit
     expect(person.page.locator(".st-key-new-chat button")).not_to_be_in_viewport()
 
 
-def test_the_language_changes_without_losing_the_conversation(visit: Visit) -> None:
+def test_the_language_changes_in_mid_answer_without_losing_the_conversation_or_ones_place(visit: Visit) -> None:
     person = visit(locale="en-US")
+    page, tab = person.page, person.panel.get_by_role("tab", name="컨텍스트", selected=True)
     person.ask("A question in English, please answer", 1)
-    assert person.page.evaluate("document.documentElement.lang") == "en"
-    person.page.get_by_text("한국어").click()
-    expect(person.panel).to_contain_text("대화 요약 히스토리")
+    assert page.evaluate("document.documentElement.lang") == "en"
+    person.panel.get_by_role("tab", name="Context").click()
+    expect(person.panel.get_by_role("tab", name="Context", selected=True)).to_be_visible()
+    person.say("아주 천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    page.get_by_role("radio", name="한국어").click()
+    expect(tab).to_be_visible()
+    expect(person.live).to_have_count(1)
+    expect(page.get_by_role("radio", name="한국어")).to_have_count(1)
+    page.keyboard.press("Escape")
+    person.see(2)
     expect(person.answer(1)).to_contain_text("A question in English")
     expect(person.page.locator("html")).to_have_attribute("lang", "ko")
-    assert "lang=ko" in person.page.url
+    assert "lang=ko" in page.url
+    page.get_by_role("button", name="문서").click()
+    expect(person.panel).to_have_count(0)
+    page.go_back()
+    expect(tab).to_be_visible()
+    page.get_by_role("button", name="설정", exact=True).click()
+    page.get_by_role("tab", name="화면").click()
+    page.get_by_role("dialog").get_by_role("radio", name="English").click()
+    expect(page.get_by_role("tab", name="Appearance", selected=True)).to_be_visible()
 
 
 def test_a_screen_reader_hears_the_start_and_the_end(visit: Visit) -> None:
