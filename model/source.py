@@ -90,6 +90,8 @@ def huggingface(fetch: Fetch) -> None:
             if failures >= _ATTEMPTS:
                 raise SourceFailed(f"{type(error).__name__}: {error}") from error
             fetch.cancel.wait(PAUSE * 2 ** (failures - 1))
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:  # redirects in a circle, a proxy that is none
+            raise SourceFailed(f"{type(error).__name__}: {error}") from error
 
 
 def _download(url: str, fetch: Fetch) -> None:
@@ -98,7 +100,11 @@ def _download(url: str, fetch: Fetch) -> None:
     with httpx2.stream("GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=True) as answer:
         if answer.status_code >= 400:
             raise SourceFailed(f"HTTP {answer.status_code}")
+        if "text/html" in answer.headers.get("Content-Type", ""):  # a network that wants a log-in first
+            raise SourceFailed("it sent a page instead of the file")
         done = start if answer.status_code == 206 else 0
+        if start > done and "Content-Length" not in answer.headers:  # not sure enough to give up what has arrived
+            raise SourceFailed("it sent something of unknown length instead of the rest")
         length = int(answer.headers.get("Content-Length", fetch.weights.size - done))
         if length != fetch.weights.size - done:
             raise SourceFailed(f"its file has {done + length} bytes instead of {fetch.weights.size}")

