@@ -17,6 +17,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from retrieval.literal import MARK
 from text import sentence
 
 PASSAGE, WHOLE = 220, 900
@@ -61,10 +62,10 @@ def split(text: str, *, markdown: bool, title: str = "") -> list[Piece]:
     sections = _sections(text) if markdown else [((), [_prose(part) for part in re.split(r"\n\s*\n", text)])]
     filled = [(path, [block for block in blocks if block.text.strip()]) for path, blocks in sections]
     for section, (path, blocks) in enumerate((path, blocks) for path, blocks in filled if blocks):
-        steps = len(_STEPS.findall("\n".join(block.text for block in blocks))) >= 2
+        steps = len(_STEPS.findall("\n".join(block.text for block in blocks).replace(MARK, ""))) >= 2
         below = path[1:] if path[:1] == (title,) else path
         packed = enumerate(_packed(blocks))
-        made += [Piece(section, number, below, text, steps) for number, text in packed]
+        made += [Piece(section, number, below, text.replace(MARK, ""), steps) for number, text in packed]
     return made
 
 

@@ -13,10 +13,12 @@ from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
 from retrieval.format.loaded import Loaded, decoded
+from retrieval.literal import escaped, literal
 from text.clean import clean
 
 _LEFT_OUT = ("head", "script", "style", "noscript", "template", "nav", "footer", "iframe")
 _FIELDS = ("input", "select", "textarea", "button")
+_HEADINGS = {f"h{level}" for level in range(1, 7)}
 _CHARSETS = {*aliases, *aliases.values()}
 
 
@@ -42,7 +44,7 @@ def from_html(name: str, html: str) -> Loaded:
         part.decompose()
     for form in page("form"):
         form.unwrap()
-    text = MarkdownConverter(heading_style="ATX", bullets="-", strip=["img", "a"]).convert_soup(_main(page))
+    text = _Markdown().convert_soup(_main(page))
     return Loaded(name, clean(title), re.sub(r"\n{3,}", "\n\n", clean(text)).strip(), True, {})
 
 
@@ -54,3 +56,36 @@ def _main(page: Any) -> Any:
         if len(found) == 1 and 2 * len(found[0].get_text(strip=True)) > size:
             return found[0]
     return page
+
+
+class _Markdown(MarkdownConverter):  # type: ignore[misc]
+    """Text stays as it is written, pictures are their description, and links lead somewhere outside the page."""
+
+    class Options:
+        heading_style = "ATX"
+        bullets = "-"
+        escape_asterisks = False
+        escape_underscores = False
+        table_infer_header = True
+
+    def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
+        return _plain(super().process_text(el, parent_tags), parent_tags or set())
+
+    def convert_a(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        target = str(el.get("href", "")).strip()
+        outside = re.match(r"https?:|mailto:", target) and text.strip() not in ("", target)
+        return f"[{text}]({target})" if outside and "_noformat" not in parent_tags else text
+
+    def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        return _plain(" ".join(str(el.get("alt", "")).split()), parent_tags)
+
+    def convert_td(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        return str(super().convert_td(el, text.replace("|", r"\|"), parent_tags))
+
+    convert_th = convert_td
+
+
+def _plain(text: str, inside: set[str]) -> str:
+    if not inside & _HEADINGS:
+        return literal(text)
+    return text if "_noformat" in inside else escaped(text)

@@ -9,6 +9,7 @@ from typing import Any
 
 from errors import DocumentEncrypted
 from retrieval.format.loaded import Loaded
+from retrieval.literal import literal
 from text.clean import clean
 
 
@@ -34,11 +35,11 @@ def _opens(reader: Any) -> bool:
 
 
 def _unwrapped(page: str) -> str:
-    """A page's lines as paragraphs: a line that ends like a sentence or is short ends one. Marks are escaped."""
+    """A page's lines as paragraphs: a line that ends like a sentence or is short ends one."""
     lines = [line.strip() for line in page.splitlines()]
     longest = max(map(len, lines), default=0)
     text = ""
     for line in lines:
         ends = not line or re.search(r"[.!?:。…][\"'”’)]*$", line) or len(line) < longest * 0.6
-        text += re.sub(r"^([#>|`~-])", r"\\\1", line) + ("\n\n" if ends else " ")
+        text += literal(line) + ("\n\n" if ends else " ")
     return re.sub(r"\n\n+", "\n\n", text).strip()

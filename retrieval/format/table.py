@@ -6,6 +6,7 @@ import csv
 import io
 
 from retrieval.format.loaded import Loaded, decoded
+from retrieval.literal import escaped, literal
 
 _QUESTION = ("question", "q", "질문", "문의", "제목", "title")
 _ANSWER = ("answer", "a", "답변", "답", "내용", "content")
@@ -38,11 +39,19 @@ def _column(columns: list[str], names: tuple[str, ...]) -> int | None:
 def _row(cells: list[str], columns: list[str], asked: int | None, answered: int | None) -> str:
     """A row as a section: its question, or its first cell, is the heading. Columns beside the answer stand below it."""
     told = dict(enumerate(cells))
-    heading = " ".join(told.get(asked or 0, "").split()).lstrip("# ")
+    heading = escaped(" ".join(told.get(asked or 0, "").split()))
     answer = ""
     if asked is not None and answered is not None:
-        answer, _ = told.pop(answered, ""), told.pop(asked, "")
+        answer, _ = _text(told.pop(answered, "")), told.pop(asked, "")
     named = [f"{columns[at]}: " if at < len(columns) and columns[at] else "" for at in range(len(cells))]
-    rest = "  \n".join(named[at] + cell for at, cell in told.items() if cell)
+    rest = "  \n".join(named[at] + _text(cell) for at, cell in told.items() if cell)
     body = "\n\n".join(part for part in (answer, rest) if part)
     return f"## {heading or '–'}\n\n{body}" if body else ""
+
+
+def _text(cell: str) -> str:
+    """A cell as text; only code that is fenced and closed is code."""
+    lines = cell.split("\n")
+    fences = [line for line in lines if line.startswith("```")]
+    closed = len(fences) % 2 == 0 and set(fences[1::2]) <= {"```"} and not any("`" in each[3:] for each in fences)
+    return "\n".join(line if closed and line.startswith("```") else literal(line) for line in lines)

@@ -34,7 +34,7 @@ def test_tags_that_are_not_closed_end_where_they_must() -> None:
     )
     assert [path for path, _ in found] == [("Refunds",), ("Refunds", "Table")]
     assert found[0][1] == "Seven days.\n\nOr ten.\n\n- one\n- two"
-    assert found[1][1].endswith("| a | b |\n| c | d |")
+    assert found[1][1].endswith("| a | b |\n| --- | --- |\n| c | d |")
     paragraphs = "".join(f"<p>para {number}" for number in range(400))
     assert "para 399" in pieces("a.html", page(paragraphs))[-1][1]
 
@@ -74,3 +74,38 @@ def test_an_encoding_that_is_declared_is_read_when_it_is_one() -> None:
         assert pieces("a.html", f"<meta charset={wrong}><p>똠방각하</p>".encode("cp949")) == [((), "똠방각하")]
     with pytest.raises(DocumentBroken):
         load("a.html", b"<meta charset=utf-8><p>" + b"\xff" * 99, LIMIT)
+
+
+def test_text_is_no_markup_however_it_begins() -> None:
+    starts = ("# pip install it", "&lt;script> starts", "&lt;!-- x", "~~~", "```", "[1]: there", "Name<br>---<br>rest")
+    for said in starts:
+        found = pieces("a.html", page(f"<h2>A</h2><p>{said}</p><p>more</p><h2>B</h2><p>text b</p>"))
+        plain = said.replace("&lt;", "<").replace("<br>", "  \n")
+        assert found == [(("A",), f"{plain}\n\nmore"), (("B",), "text b")]
+    code = "look:\n```\n# x\n```\nend"
+    assert pieces("a.html", page(f"<pre>{code}</pre><h2>B</h2><p>b</p>")) == [
+        ((), f"```\n{code}\n```"),
+        (("B",), "b"),
+    ]
+
+
+def test_nothing_of_the_text_is_escaped() -> None:
+    assert pieces("a.html", page("<h2>The <code>&lt;b></code> of _a_ &lt;*[x](y)</h2><p>GIEOK_DATA_DIR * 2</p>")) == [
+        (("The <b> of _a_ <*[x](y)",), "GIEOK_DATA_DIR * 2")
+    ]
+
+
+def test_links_keep_their_target_and_pictures_their_description() -> None:
+    body = (
+        '<h2><a href="#x">Pay</a> <img alt="_now_" src=p></h2><p>See <a href="https://x.y/z">here</a>, '
+        '<a href="mailto:a@b.c">write</a>, <a href="https://x.y">https://x.y</a>, <a href="/local">this</a> '
+        '<a href="javascript:x">that</a> <img alt="The diagram" src=p><img src=q></p>'
+    )
+    assert pieces("a.html", page(body)) == [
+        (("Pay _now_",), "See [here](https://x.y/z), [write](mailto:a@b.c), https://x.y, this that The diagram")
+    ]
+
+
+def test_the_first_row_of_a_table_is_its_head_and_a_bar_in_a_cell_is_no_border() -> None:
+    body = "<table><tr><td>a</td><td>b</td></tr><tr><td>1 | 2</td><td>3</td></tr></table>"
+    assert pieces("a.html", page(body)) == [((), "| a | b |\n| --- | --- |\n| 1 \\| 2 | 3 |")]

@@ -17,3 +17,8 @@ def test_a_pdf_is_split_by_its_pages() -> None:
 @pytest.mark.parametrize("cipher", CIPHERS)
 def test_a_pdf_that_is_only_protected_from_changes_is_read(cipher: str) -> None:
     assert pieces("a.pdf", pdf("Open to all.", password="", cipher=cipher)) == [(("p. 1",), "Open to all.")]
+
+
+def test_a_line_is_text_however_it_begins() -> None:
+    for line in ("# here", "<script> x", "~~~", "- item"):
+        assert pieces("a.pdf", pdf(line, "text")) == [(("p. 1",), line), (("p. 2",), "text")]

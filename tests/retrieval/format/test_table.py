@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.retrieval.file import pieces
 
 
@@ -41,3 +43,31 @@ def test_columns_of_one_name_are_all_kept() -> None:
 
 def test_another_table_gives_a_section_per_row_with_its_columns() -> None:
     assert pieces("parts.tsv", b"part\tprice\nbolt\t3\n") == [(("bolt",), "part: bolt  \nprice: 3")]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "Run this:\n# pip install x\nthen",
+        "Use\n```\ncode",
+        "<script> is no tag",
+        "<!-- open",
+        "Price\n---\n5",
+        "[1]: x",
+    ],
+)
+def test_a_cell_spoils_no_other(cell: str) -> None:
+    assert pieces("a.csv", f'question,answer\nq1,"{cell}"\nq2,a2\n'.encode()) == [(("q1",), cell), (("q2",), "a2")]
+    assert pieces("a.csv", f'price,\np1,"{cell}"\np2,a2\n'.encode())[1] == (("p2",), "price: p2  \na2")
+
+
+def test_code_that_is_closed_stays_whole_and_is_code() -> None:
+    code = "```sh\n" + "# comment.\n\n" * 100 + "```"
+    assert pieces("a.csv", f'question,answer\nq1,"Run:\n\n{code}"\n'.encode())[-1] == (("q1",), code)
+    for fences in ("```a\n```b\n```", "```a```\n```", "```\nx\n```\n```"):
+        assert pieces("a.csv", f'question,answer\nq1,"{fences}\nx"\nq2,a2\n'.encode())[1] == (("q2",), "a2")
+
+
+def test_a_question_is_a_heading_as_it_is_written() -> None:
+    asked = "#1: what are <div>, *args and [x](y)?"
+    assert pieces("a.csv", f'question,answer\n"{asked}",a\n'.encode()) == [((asked,), "a")]
