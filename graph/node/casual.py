@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from errors import EmptyMessage
 from graph.casual import is_casual
 from graph.context import digest, mark, message_tokens
 from graph.event import ContextBuilt
@@ -47,13 +48,15 @@ def casual_prompt(system: str, question: str) -> list[AnyMessage]:
 
 
 def wants_casual(state: ChatState) -> bool:
-    """Whether the turn is only a greeting, thanks or the like."""
+    """Whether the turn is only a greeting, thanks or the like. Raises ``EmptyMessage`` without a user's message."""
     return is_casual(_question(state))
 
 
 def _question(state: ChatState) -> str:
-    question, *_ = current(state["messages"])
-    return str(question.text)
+    asked = current(state["messages"])
+    if not asked or not isinstance(asked[0], HumanMessage):
+        raise EmptyMessage
+    return str(asked[0].text)
 
 
 def _report(prompt: list[AnyMessage], state: ChatState, turn: TurnContext) -> ContextReport:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import HumanMessage
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
+from errors import EmptyMessage
 from graph.runtime import TurnContext
-from graph.wiring import graph
+from graph.wiring import build, graph
 from model import scripted
 from settings import load
 from tests.graph.talk import answer, answering, calling, question, raw, summarised, summarising, topic
@@ -58,3 +61,19 @@ def test_it_counts_turns_by_itself_when_nobody_does() -> None:
     assert state["messages"][-1].text == answer(5)  # type: ignore[index]
     assert summarised(context.models.chat.calls[-1]) == [(1, 3)]  # type: ignore[attr-defined]
     assert raw(context.models.chat.calls[-1]) == [topic(4), topic(5)]  # type: ignore[attr-defined]
+
+
+def test_its_records_name_the_thread_when_nobody_names_the_session() -> None:
+    context = TurnContext(scripted.models(answering, summarising), load())
+    kept = build(InMemorySaver())
+    for number in range(1, 5):
+        end = kept.invoke(
+            {"messages": [HumanMessage(question(number))]}, {"configurable": {"thread_id": "t1"}}, context=context
+        )
+    assert [(each["thread_id"], each["turns"]) for each in end["summary_history"]] == [("t1", [1, 2, 3])]
+
+
+@pytest.mark.parametrize("messages", [[], [AIMessage("hello")]])
+def test_without_a_message_of_the_user_it_says_so(messages: list[AIMessage]) -> None:
+    with pytest.raises(EmptyMessage):
+        graph.invoke({"messages": messages}, context=TurnContext(scripted.models(answering), load()))
