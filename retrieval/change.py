@@ -15,7 +15,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from errors import DocumentBroken, DocumentError, DocumentNotEmbedded, DocumentTooLarge, EmbeddingFailed, GieokError
+from errors import (
+    DocumentBroken,
+    DocumentEmpty,
+    DocumentError,
+    DocumentNotEmbedded,
+    DocumentTooLarge,
+    EmbeddingFailed,
+    GieokError,
+)
 from model.stream import Stopped
 from retrieval.document import DocType
 from retrieval.embed import Embedder, Vectors
@@ -209,6 +217,8 @@ def stage(source: Source, data: bytes, asked: DocType | None, limit: int) -> Sta
     front = (loaded.front.get("doc_type") or loaded.front.get("type") or "").lower()
     said: DocType | None = "faq" if front == "faq" else "guide" if front == "guide" else None
     pieces = tuple(split(loaded.text, markdown=loaded.markdown, title=loaded.title))
+    if not pieces:
+        raise DocumentEmpty(name=source.name)
     language = detect(f"{loaded.title}\n{loaded.text}")
     doc_type = asked or said or by_path(source.source)
     return Staged(source, asked, doc_type, loaded.title, language, _hash(data), len(data), pieces)

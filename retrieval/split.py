@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,13 @@ PASSAGE, WHOLE = 220, 900
 512 at once and averages over more."""
 HEADING_CHARS = 200
 """Of a heading or title; it is embedded with every passage below it. A longer heading is text as well."""
-_STEPS = re.compile(r"^\s*(?:\d{1,2}[.)]\s+\S|(?:step|단계)\s*\d|\d+\s*단계)", re.IGNORECASE | re.MULTILINE)
+_STEP = (
+    r"[ \t>*+-]*(?:(?:step|단계)\s*\d|\d+\s*단계|[①-⑳]|(?:first|second|third)(?:ly)?,"
+    r"|(?:첫|두|둘|세|셋|네|넷)\s?(?:번\s?)?째(?:로|[,.:]))"
+)
+STEPS = re.compile(rf"^(?:{_STEP}|[ \t>*+-]*\(?\d{{1,2}}[.)]\**\s+\S)", re.IGNORECASE | re.MULTILINE)
+"""How a line that is one of several steps begins. A heading may have a number for another reason."""
+_STEP_HEADING = re.compile(_STEP, re.IGNORECASE)
 _KEPT_WHOLE = ("table_open", "fence", "code_block", "html_block")
 _QUOTED = re.compile(r"^ {0,3}> ?")
 _HANGUL = re.compile(r"[^\x00-\u02af]")
@@ -60,9 +67,13 @@ def split(text: str, *, markdown: bool, title: str = "") -> list[Piece]:
     """The passages of a text in reading order. ``title``: left out of the path when the first heading repeats it."""
     made: list[Piece] = []
     sections = _sections(text) if markdown else [((), [_prose(part) for part in re.split(r"\n\s*\n", text)])]
-    filled = [(path, [block for block in blocks if block.text.strip()]) for path, blocks in sections]
-    for section, (path, blocks) in enumerate((path, blocks) for path, blocks in filled if blocks):
-        steps = len(_STEPS.findall("\n".join(block.text for block in blocks).replace(MARK, ""))) >= 2
+    kept = [(path, [block for block in blocks if block.text.strip()]) for path, blocks in sections]
+    filled = [(path, blocks) for path, blocks in kept if blocks]
+    stepped = Counter(path[:-1] for path, _ in filled if path and _STEP_HEADING.match(path[-1]))
+    for section, (path, blocks) in enumerate(filled):
+        own = len(STEPS.findall("\n".join(block.text for block in blocks).replace(MARK, "")))
+        beside = stepped[path[:-1]] if path and _STEP_HEADING.match(path[-1]) else 0
+        steps = max(own, beside) >= 2
         below = path[1:] if path[:1] == (title,) else path
         packed = enumerate(_packed(blocks))
         made += [Piece(section, number, below, text.replace(MARK, ""), steps) for number, text in packed]
@@ -90,11 +101,19 @@ def _sections(text: str) -> Iterator[tuple[tuple[str, ...], list[_Block]]]:
         if token.type != "heading_open":
             blocks.append(_block(token, own, inside))
             continue
-        yield tuple(name for _, name in headings), blocks
         depth, words = int(token.tag[1]), _words(inside[0])
+        yield _section(headings, blocks, depth)
         headings = [each for each in headings if each[0] < depth] + [(depth, words[:HEADING_CHARS])]
         blocks = [_prose(words)] if len(words) > HEADING_CHARS else []
-    yield tuple(name for _, name in headings), blocks
+    yield _section(headings, blocks, 0)
+
+
+def _section(
+    headings: Sequence[tuple[int, str]], blocks: list[_Block], following: int
+) -> tuple[tuple[str, ...], list[_Block]]:
+    """Path and blocks; a heading with nothing below it, before the next one of level ``following``, says it all."""
+    alone = headings and not blocks and following <= headings[-1][0]
+    return tuple(name for _, name in headings), [_prose(headings[-1][1])] if alone else blocks
 
 
 def _siblings(

@@ -10,7 +10,10 @@ from typing import Any
 from errors import DocumentEncrypted
 from retrieval.format.loaded import Loaded
 from retrieval.literal import literal
+from retrieval.split import STEPS
 from text.clean import clean
+
+_BULLET = re.compile(r"[-*+•·◦‣▪●○■□–]\s")
 
 
 def read(name: str, data: bytes, _limit: int) -> Loaded:
@@ -35,11 +38,12 @@ def _opens(reader: Any) -> bool:
 
 
 def _unwrapped(page: str) -> str:
-    """A page's lines as paragraphs: a line that ends like a sentence or is short ends one."""
+    """A page's lines as paragraphs: a line that ends like a sentence or is short ends one, an item begins one."""
     lines = [line.strip() for line in page.splitlines()]
     longest = max(map(len, lines), default=0)
     text = ""
     for line in lines:
+        begins = STEPS.match(line) or _BULLET.match(line)
         ends = not line or re.search(r"[.!?:。…][\"'”’)]*$", line) or len(line) < longest * 0.6
-        text += literal(line) + ("\n\n" if ends else " ")
-    return re.sub(r"\n\n+", "\n\n", text).strip()
+        text += ("\n\n" if begins else "") + literal(line) + ("\n\n" if ends else " ")
+    return re.sub(r" ?\n\n+", "\n\n", text).strip()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errors import DocumentError
+from errors import DocumentEmpty, DocumentError
 from retrieval.change import Source, stage
 from retrieval.load import NAME_CHARS, SUFFIXES, label, load
 from retrieval.split import HEADING_CHARS, Piece
@@ -161,6 +161,12 @@ def test_the_type_comes_from_the_form_the_front_matter_or_the_path(
 ) -> None:
     staged = stage(Source("start.md", path, lambda: data), data, asked, LIMIT)  # type: ignore[arg-type]
     assert staged.doc_type == doc_type
+
+
+def test_a_document_without_a_passage_is_empty() -> None:
+    data = b"[apples]: https://example.com"
+    with pytest.raises(DocumentEmpty):
+        stage(Source("a.md", "/a.md", lambda: data), data, None, LIMIT)
 
 
 def test_a_document_says_its_language_and_where_its_steps_are() -> None:

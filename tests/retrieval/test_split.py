@@ -155,3 +155,46 @@ def test_no_word_of_the_text_is_lost(lines: list[str]) -> None:
     body = [line for line in lines if not line.startswith("#")]
     assert set(re.findall(r"\w+", "\n".join(body))) <= set(kept)
     assert all(piece.text.strip() for piece in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Open.\n2. Save.",
+        "(1) Open.\n(2) Save.",
+        "**1.** Open.\n\n**2.** Save.",
+        "> 1. Open.\n> 2. Save.",
+        "**Step 1.** Open.\n\n**Step 2.** Save.",
+        "- 1단계: 열기\n- 2단계: 저장",
+        "① 열기\n② 저장",
+        "첫째, 엽니다.\n둘째, 저장합니다.",
+        "첫 번째로 엽니다.\n두 번째로 저장합니다.",
+        "First, open it.\n\nSecond, save it.",
+        "### Step 1: Open\n\nx\n\n### Step 2: Save\n\ny",
+        "### 1단계\n\nx\n\n### 2단계\n\ny",
+    ],
+)
+def test_steps_are_told_in_all_their_forms(text: str) -> None:
+    assert all(piece.has_steps for piece in split(f"# T\n\n{text}", markdown=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Open.\n\nSave.",
+        "2024. 1. 5. start\n10. 3",
+        "1.5 GB\n2.5 GB",
+        "- Open.\n- Save.",
+        "첫 번째 메뉴입니다.\n두 번째 메뉴입니다.",
+        "### 1. Introduction\n\nx\n\n### 2. Prices\n\ny",
+        "### Step 1\n\nx\n\n## Other\n\n### Step 1\n\ny",
+    ],
+)
+def test_what_only_has_numbers_is_no_steps(text: str) -> None:
+    assert not any(piece.has_steps for piece in split(f"# T\n\n{text}", markdown=True))
+
+
+def test_a_heading_with_nothing_below_it_is_found_by_its_words() -> None:
+    found = split("# A\n\n## B\n\n## C\n\ntext\n\n### D", markdown=True, title="A")
+    assert [(piece.path, piece.text) for piece in found] == [(("B",), "B"), (("C",), "text"), (("C", "D"), "D")]
+    assert [piece.text for piece in split("# Only", markdown=True, title="Only")] == ["Only"]
