@@ -64,11 +64,13 @@ class _Block:
 
 
 def split(text: str, *, markdown: bool, title: str = "") -> list[Piece]:
-    """The passages of a text in reading order. ``title``: left out of the path when the first heading repeats it."""
+    """The passages of a text in reading order. ``title``: no passage by itself, and left out of the path when
+    the first heading repeats it."""
     made: list[Piece] = []
     sections = _sections(text) if markdown else [((), [_prose(part) for part in re.split(r"\n\s*\n", text)])]
     kept = [(path, [block for block in blocks if block.text.strip()]) for path, blocks in sections]
     filled = [(path, blocks) for path, blocks in kept if blocks]
+    filled = [(path, blocks) for path, blocks in filled if [block.text for block in blocks] != [title]] or filled
     stepped = Counter(path[:-1] for path, _ in filled if path and _STEP_HEADING.match(path[-1]))
     for section, (path, blocks) in enumerate(filled):
         own = len(STEPS.findall("\n".join(block.text for block in blocks).replace(MARK, "")))

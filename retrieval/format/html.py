@@ -37,7 +37,7 @@ def from_html(name: str, html: str) -> Loaded:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about files that look like an address or XML
         page = BeautifulSoup(html, "lxml")  # which knows where a tag ends that is not closed
-    heading = page.find("h1")
+    heading = page.find("h1", "title") or page.find("h1")
     title = page.title.get_text(" ", strip=True) if page.title else ""
     title = title or (heading.get_text(" ", strip=True) if heading else "")
     for part in page([*_LEFT_OUT, *_FIELDS]):

@@ -11,6 +11,7 @@ from retrieval.format.loaded import Loaded
 
 UNPACKED = 20
 """How many times its own limit an archive may unpack to."""
+_TITLE = "p[style-name='Title'] => h1.title:fresh"
 
 
 def read(name: str, data: bytes, limit: int) -> Loaded:
@@ -20,5 +21,6 @@ def read(name: str, data: bytes, limit: int) -> Loaded:
         size = sum(part.file_size for part in archive.infolist())
         if size > limit * UNPACKED:
             raise DocumentTooLarge(name=name, size=size, limit=limit * UNPACKED)
-    made = mammoth.convert_to_html(io.BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {"src": ""}))
+    no_pictures = mammoth.images.img_element(lambda _: {"src": ""})
+    made = mammoth.convert_to_html(io.BytesIO(data), style_map=_TITLE, convert_image=no_pictures)
     return from_html(name, made.value)

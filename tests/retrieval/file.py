@@ -61,10 +61,11 @@ def _locked(data: bytes, password: str, cipher: str) -> bytes:
 
 
 def word(*paragraphs: tuple[str, str]) -> bytes:
-    """A Word file from (style, text); style «Heading 1» or «»."""
+    """A Word file from (style, text); style «Title», «Heading 1» or «»."""
     body = "".join(f"<w:p>{_style(style)}<w:r><w:t>{text}</w:t></w:r></w:p>" for style, text in paragraphs)
     styles = "".join(
-        f'<w:style w:type="paragraph" w:styleId="Heading{n}"><w:name w:val="heading {n}"/></w:style>' for n in (1, 2)
+        f'<w:style w:type="paragraph" w:styleId="{"".join(name.split())}"><w:name w:val="{name}"/></w:style>'
+        for name in ("Title", "Heading 1", "Heading 2")
     )
     relation = f'<Relationship Id="r1" Type="{_OFFICE}/officeDocument" Target="word/document.xml"/>'
     inner = f'<Relationship Id="r1" Type="{_OFFICE}/styles" Target="styles.xml"/>'

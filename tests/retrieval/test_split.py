@@ -198,3 +198,4 @@ def test_a_heading_with_nothing_below_it_is_found_by_its_words() -> None:
     found = split("# A\n\n## B\n\n## C\n\ntext\n\n### D", markdown=True, title="A")
     assert [(piece.path, piece.text) for piece in found] == [(("B",), "B"), (("C",), "text"), (("C", "D"), "D")]
     assert [piece.text for piece in split("# Only", markdown=True, title="Only")] == ["Only"]
+    assert [piece.text for piece in split("# T\n\n# A\n\ntext", markdown=True, title="T")] == ["text"]
