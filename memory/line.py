@@ -21,10 +21,30 @@ _POINTING = re.compile(
     r"(?:it|this|that|them|these|those|the|everything|그거|그것|이거|이것|저거|저것|그걸|이걸)[.!]?", re.IGNORECASE
 )
 """Names nothing."""
+_NAMING = re.compile(
+    r"(?:(?:what|everything|anything|all)\s(?:(?:that\s)?i\s(?:said|told\syou|mentioned)\s)?)?about\s(?P<thing>.+)"
+    r"|(?:that|where|what|how)\s(?P<clause>i\s.+)"
+    r"|(?P<topic>.+?)(?:에\s?(?:대한|관한))?\s(?:거|것|걸|얘기|이야기|내용|사실)[가-힣]{0,2}",
+    re.IGNORECASE,
+)
+"""A thing named with words around it: «what I said about Tom», «where I live», «커피 좋아하는 거»."""
+_MODIFYING = re.compile(r"(?P<rest>.+)\s(?P<verb>[가-힣]+?)(?:다는|라는|는|던)")
+_GOES_ON = re.compile(r"(?<=[살먹사하])고 (?:있|계시)[가-힣]*")
+_HERE = re.compile(r"(?<![가-힣])(?:나|저|사용자)는|내가|제가|\bi\b|\b(?:the )?user\b", re.IGNORECASE)
+"""Who speaks says it of themselves."""
+_AGE = re.compile(r"\d\s?(?:살|세)|\byears? old\b", re.IGNORECASE)
+_KINDS = {
+    "date": {"날짜", "일자", "date", "day"},
+    "time": {"시간", "시각", "time"},
+    "number": {"값", "가격", "금액", "비용", "요금", "price", "cost", "costs", "amount", "fee"},
+    "name": {"이름", "name"},
+}
+"""What of a thing is named, by the kind of its value."""
 _NOT = re.compile(r"(?<![가-힣])(?:안|못)\s|지 (?:않|못|말)|\b(?:not|never|no longer)\b|n['’]t\b", re.IGNORECASE)
 _SPEAKER = re.compile(r"나는|저는|내가|제가")
 _VERB = re.compile(
     r"(?<=[가-힣])(?:합니다|습니다|한다|하다|했다|했어|해요|어요|아요|해|다|어|아|요)$|(?<=[a-z]{3})(?:s|ed|ing)$"
+    r"|(?<=allerg)(?:y|ies|ic)$"
 )
 _NEVER = re.compile(r"(?!)")
 _LATIN, _HANGUL = re.compile(r"[A-Za-zÀ-ɏ0-9]"), re.compile(r"[가-힣]")
@@ -69,9 +89,11 @@ def equal(one: str, other: str) -> bool:
 def about(what: str, text: str) -> bool:
     """Whether a text says what somebody wants forgotten or found: the same words of one owner, and no other values."""
     owner = _OWNER.match(what)
-    what = what[owner.end() :] if owner else what
-    if _POINTING.fullmatch(what.strip()):
+    what = (what[owner.end() :] if owner else what).strip(" .!")
+    if _POINTING.fullmatch(what):
         return False
+    if named := _NAMING.fullmatch(what):
+        what = next(part for part in named.groups() if part)
     found = [_near(text, match.start()) for match in _wording(what).finditer(text)]
     if any(owner is None or others(near) <= others(what) for near in found):
         return True
@@ -80,10 +102,45 @@ def about(what: str, text: str) -> bool:
     first, second = statement(what), statement(text)
     if first and second and subject(first.subject) == subject(second.subject) and same(first.value, second.value):
         return True
+    aged = owner is not None and what.casefold() in ("나이", "age") and _HERE.search(text) and _AGE.search(text)
+    if aged or _measured(what, text) or _told(what, text):
+        return True
     own = _stems(what)
-    if len(own) < 2 or not own <= _stems(text) or not labels(what) <= labels(text):
+    few = len(own) < 2 and (labels(what) or not _LATIN.search("".join(own)))  # of one word only an English plural
+    if few or not own <= _stems(text) or not labels(what) <= labels(text):
         return False
     return holds_all(text, fact.facts(what)) or holds_all(what, fact.facts(text))
+
+
+def _measured(what: str, text: str) -> bool:
+    """Whether the text gives what of a thing is named: «회의 날짜» and «회의는 5월 3일이야»."""
+    kinds = {kind for kind, names in _KINDS.items() if words(what) & names}
+    said = statement(text)
+    if len(kinds) != 1 or said is None:
+        return False
+    thing = words(what).difference(*_KINDS.values()) | labels(what)
+    told = {each.known.first.kind if each.known else "name" for each in said.parts}
+    return bool(thing) and thing == subject(said.subject) and kinds <= told
+
+
+def _told(what: str, text: str) -> bool:
+    """Whether the text says of the user what a clause names: «부산에 사는» and «나는 부산에 살아», «I live»."""
+    if bool(_NOT.search(what)) != bool(_NOT.search(text)) or not _HERE.search(text):
+        return False
+    if what.casefold().startswith("i "):
+        return bool(_stems(what)) and _stems(what) <= _stems(text)
+    clause, last = _MODIFYING.fullmatch(what), re.search(r"[가-힣]+(?=[.!…]*$)", _GOES_ON.sub("", text))
+    if clause is None or last is None:
+        return False
+    verb = clause["verb"].removesuffix("하") or clause["verb"]
+    rest = _stems(clause["rest"])
+    return bool(rest) and rest <= _stems(text) and _open(last.group()[: len(verb)]) == _open(verb)
+
+
+def _open(verb: str) -> str:
+    """A Korean stem without the ㄴ, ㄹ or ㅂ that comes and goes at its end: 사는, 산다, 살아."""
+    end = ord(verb[-1]) - ord("가")
+    return verb[:-1] + chr(ord(verb[-1]) - end % 28) if 0 <= end < 11172 and end % 28 in (4, 8, 17) else verb
 
 
 def _near(text: str, at: int) -> str:

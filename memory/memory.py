@@ -206,19 +206,23 @@ class Memory:
 
     def forget(
         self, tenant: str, session: str, what: str, *, turn: int, user: str = USER, patience: Patience | None = None
-    ) -> bool:
+    ) -> list[str] | None:
         """Drop an entity by its key, and statements that say this; turns so far do not bring it back.
 
         It leaves the user's memory, too, at once: no new session is told it. What other sessions were told and have
-        not folded yet does not bring it back either. False when it waits for Redis. Raises ``MemoryTooLarge``.
+        not folded yet does not bring it back either. Returns what was dropped, None when it waits for Redis. Raises
+        ``MemoryTooLarge``.
         """
         data = {"what": checked("statement", what, PIN_CHARS), "turn": turn, "at": time.time()}
+        scope, told = Scope(tenant, session), list[str]()
+        with suppress(MemoryAway):
+            told = self._link.quick(lambda client: self._told(client, scope, user, what), patience)
         self._drop_given(Scope(tenant, session))
         if self._settings.user_memory:
             for other in self._archive.left(tenant, user, time.time()):
                 if other not in ("", session):
                     self._archive.queue(Scope(tenant, other), user, "forget", {**data, "turn": 0, "here": True})
-        return self._write(Scope(tenant, session), user, "forget", data, patience)
+        return told if self._write(scope, user, "forget", data, patience) else None
 
     def follow(
         self,
@@ -552,6 +556,15 @@ class Memory:
             owner, base = Scope(scope.tenant, "", state.user), State()
         base = base if base.revision else self._state(client, owner)
         return state, None if base.apart else self._with_waiting(client, base, scope, owner.user)
+
+    def _told(self, client: Client, scope: Scope, user: str, what: str) -> list[str]:
+        """What the session and the user's memory, with what waits for it, say of something."""
+        state = self._state(client, scope)
+        owner = Scope(scope.tenant, "", state.user or user)
+        users = State()
+        if self._settings.user_memory:
+            users = self._with_waiting(client, self._state(client, owner), scope, owner.user)
+        return recollect.told(what, state, users, self._archive.versions(scope))
 
     def _with_waiting(self, client: Client, base: State, scope: Scope, user: str) -> State:
         """The user's memory with what waits in other sessions; by code, so that nobody waits for it."""

@@ -16,6 +16,7 @@ from memory.line import about, pairs
 from memory.state import State, Turn, Version, same_key
 from memory.subject import words
 from text import sentence
+from text.assertion import assertions
 
 MOST_FORGOTTEN = 50
 Difference = tuple[Literal["same", "gone", "new"], str]
@@ -26,8 +27,7 @@ def search(query: str, state: State, base: State | None, versions: Sequence[Vers
 
     Each says where it is from. An empty query gives the memory of now. What was forgotten is not found again.
     """
-    now = [*state.pins, *(base.pins if base else ()), *sentence.split(base.text if base else state.text)]
-    now += [each.line for each in (*(base.entities if base else ()), *state.entities)]
+    now = _now(base, state) if base else _now(state)
     found = [(line, 2.0, "") for line in now]
     for turn in state.short:
         found += [(line, 1.5, f" (turn {turn.number})") for line in _said(turn, state)]
@@ -39,6 +39,18 @@ def search(query: str, state: State, base: State | None, versions: Sequence[Vers
     if not query.strip():
         return list(dict.fromkeys(now))[:limit]
     return _best(query, found, limit)
+
+
+def told(what: str, state: State, users: State, versions: Sequence[Version]) -> list[str]:
+    """What a session's memory and its user's say of something that is named, now and in earlier versions, and what was
+    said of it in turns that are kept; without what was forgotten already."""
+    turns = [*state.short, *(turn for each in versions for turn in each.turns)]
+    said = [(line, turn.number) for turn in turns for line in assertions(turn.question)]
+    said += [(line, 0) for each in versions for line in sentence.split(each.text)]
+    lines = [part for line in (*_now(state), *_now(users)) for part in topic.parts(line)]
+    lines += [line for line, number in said if not _gone(line, number, state)]
+    named = [each.line for each in (*state.entities, *users.entities) if _names(what, each.key, each.value)]
+    return list(dict.fromkeys([*named, *(line for line in lines if about(what, line))]))
 
 
 def difference(old: str, new: str) -> list[Difference]:
@@ -68,6 +80,12 @@ def rid(state: State, gone: Sequence[str]) -> State:
     replaced = (each for each in state.replaced if not any(_names(what, each.key, each.old) for what in gone))
     text = "\n".join(kept) if left != lines else state.text
     return replace(state, text=text, entities=tuple(entities), replaced=tuple(replaced))
+
+
+def _now(*states: State) -> list[str]:
+    """What memories hold now; of several, the first one's text."""
+    lines = [*(pin for each in states for pin in each.pins), *sentence.split(states[0].text)]
+    return [*lines, *(each.line for state in states for each in state.entities)]
 
 
 def _names(what: str, key: str, value: str) -> bool:

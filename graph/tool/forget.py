@@ -32,7 +32,11 @@ def forget(reach: Reach) -> BaseTool:
             )
         except MemoryTooLarge as error:
             raise ToolException(str(error)) from error
-        return f"Forgotten: {what}." if gone else f"{what} will be forgotten as soon as the memory is back."
+        if gone is None:
+            return f"{what} will be forgotten as soon as the memory is back."
+        if not gone:
+            return f"Nothing about {what!r} is in memory. If memory says it in other words, call forget with those."
+        return f"Forgotten: {what}."
 
     made.metadata = METADATA
     return made
@@ -45,7 +49,11 @@ def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
 
 
 METADATA: dict[str, Any] = {
-    "cue": cue(r"잊어|지워|삭제해|기억에서 (빼|없애)", r"(?<!n't )(?<!not )\bforget\b|\b(erase|delete|remove)\b"),
+    "cue": cue(
+        r"잊어(?!\s?먹|[서선]|\s?버(렸|릴|리|린|려[서선]))|지워|삭제해|기억에서 (빼|없애)",
+        r"(?<!n['’]t )(?<!not )(?<!ever )(?<!always )(?<!often )(?<!keep )(?<!\bi )(?<!['’]ll )\bforget\b",
+        r"\b(erase|delete|remove)\b",
+    ),
     "ground": ground,
     "refused": (
         "Nothing was forgotten: passages of documents are in this conversation, and only the user may have something "
@@ -55,11 +63,11 @@ METADATA: dict[str, Any] = {
     "about": {"ko": "사용자가 잊어 달라고 한 것 지우기", "en": "forget what the user wants forgotten"},
     "examples": {
         "ko": [
-            ("내 여권 번호는 잊어 줘", {"what": "여권 번호"}),
+            ("내 여권 번호는 잊어 줘", {"what": "내 여권 번호"}),
             ("기억에서 회의 날짜 지워 줘", {"what": "회의 날짜"}),
         ],
         "en": [
-            ("Forget my passport number", {"what": "passport number"}),
+            ("Forget my passport number", {"what": "my passport number"}),
             ("Please erase the meeting date from your memory", {"what": "meeting date"}),
         ],
     },

@@ -41,7 +41,9 @@ def ground(arguments: dict[str, Any], question: str) -> dict[str, Any]:
 
 METADATA: dict[str, Any] = {
     "cue": cue(
-        r"기억\s?(나|하니|하고 있|하지|에\s?있)",
+        r"기억(이)?\s?(안\s?)?(나|하니|하고 있|하지|에\s?있)",
+        r"잊어\s?(버렸|버린|먹었|먹은)|잊었|까먹었",
+        r"\bi(['’]ve)? ((always|often|keep|just) )?(forget|forgot|forgotten)\b",
         r"지난\s?번|예전에|전에 (말|얘기|이야기)|처음에 (말|얘기|이야기)",
         r"(였|했|었|렸|갔|샀)(지|더라|나)\b",
         r"\b(do|can|did) you (still )?(remember|recall)\b",

@@ -45,8 +45,10 @@ def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
 
 METADATA: dict[str, Any] = {
     "cue": cue(
-        r"기억해|기억하고 있어|외워|적어\s?(둬|놔|두|줘)|메모해|잊지\s?(마|말)",
-        r"\b(remember|memori[sz]e|note down|make a note|keep in mind|do(n't| not) forget)\b",
+        r"기억해|기억하고 있어|외워|적어\s?(둬|놔|두|줘)|메모해",
+        r"(잊|잊어\s?버리|잊어\s?먹|까먹)지\s?(마|말)|(잊으|잊어\s?버리|잊어\s?먹으|까먹으)면 안|잊어(버려)?서?선? 안",
+        r"\b(remember|memori[sz]e|note down|make a note|keep in mind|do(n['’]t| not)( ever)? forget)\b",
+        r"(?<!\bi )\bnever forget\b",
     ),
     "ground": ground,
     "refused": (
