@@ -17,7 +17,7 @@ from memory.stated import Statement, agree, clauses, statement
 from memory.subject import labels, others, subject, words
 from memory.topic import parts, rejoined
 from memory.value import CUE, Value, comparable, is_old, is_past, lacks_unit, same, tells, values, whole
-from text import fact
+from text import fact, hangul
 from text.assertion import assertions
 
 _WENT = re.compile(
@@ -193,8 +193,8 @@ def _applied(part: str, change: Change) -> str:
 def _agreeing(value: str, rest: str) -> str:
     """What follows a Korean value, with the copula as its last letter wants it: 김민수야, 이지은이야."""
     copula = re.match(r"(?:이야|야|이에요|예요)(?![가-힣])", rest)
-    if not copula or not "가" <= value[-1] <= "힣":
+    closed = hangul.ending(value[-1])
+    if not copula or closed is None:
         return rest
-    closed = (ord(value[-1]) - ord("가")) % 28 > 0
     short = "야" if copula.group().endswith("야") else "예요"
     return (("이" + short).replace("이예요", "이에요") if closed else short) + rest[copula.end() :]

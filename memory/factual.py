@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from text import hangul
+
 _DOUBT = re.compile(
     r"지 (?:않|못|말)|(?<![가-힣])(?:안|못) [가-힣]|아직|고민|생각 ?중|생각이|고 생각|할까|을까|릴까|꿀까"
     r"|면 (?:좋|어떨|어때|안)|싶|려고|만약|만일|가정|다 치고|라 치고|자고 (?:했|하|제안|말)|수(?:도|는)? 있"
@@ -21,14 +23,15 @@ _NOT_BUT = re.compile(
 """«Is not A but B» says what it is."""
 _LEADS_WORDS = """
 사용자 사용자는 사용자의 내 제 나의 저의 우리 저희 이 그 아 어 음 참 아니 아니야 아뇨 네 응 그래 미안 미안해 죄송
-죄송해요 잠깐 근데 그런데 그리고 또 그럼 그래서 사실 실은 이제 지금 현재 아무튼 정정하면 알고 보니 다시 보니
+죄송해요 잠깐 근데 그런데 그리고 또 그럼 그래서 사실 실은 이제 지금 현재 아무튼
+정정 수정 참고 정정하면 알고 보니 다시 보니
 user user's the my our its his her their a new oh no wait well ok okay so and but also sorry hey hi hello yes yeah right
-correction typo i was wrong mistake meant mean it turns out that btw fyi now actually
+correction typo update note i was wrong mistake meant mean it turns out that btw fyi now actually
 """
 _LEADS = frozenset(_LEADS_WORDS.split())
 """Words before a subject that name no other speaker, time or place."""
-_PAST = "".join(chr(code) for code in range(ord("가") + 20, ord("힣") + 1, 28) if chr(code) not in "있겠됐")
-"""Korean letters that end in ㅆ, which makes a verb past."""
+_PAST = re.sub("[있겠됐]", "", hangul.syllables(hangul.SSANGSIOT))
+"""ㅆ makes a verb past."""
 _BEEN = re.compile(rf"\b(?:was|were)\b|(?<!로 )(?<!로 [가-힣])(?<!로 [가-힣]{{2}})[{_PAST}]", re.IGNORECASE)
 """Past; «5시로 했어», «로 정했어» and «로 예약했어» say what was chosen."""
 _ENDS = re.compile(
@@ -51,6 +54,10 @@ def alone(before: str, between: str, after: str) -> bool:
 
     ``before`` the subject, ``between`` the two, ``after`` the value.
     """
-    leads = re.findall(r"[^\W_][\w'’]*", before.casefold())
     ended = _ENDS.match(after)
-    return _LEADS.issuperset(leads) and ended is not None and not _BEEN.search(between + ended.group())
+    return leads(before) and ended is not None and not _BEEN.search(between + ended.group())
+
+
+def leads(text: str) -> bool:
+    """Whether a text has only words that may stand before any statement: «Sorry, typo», 아니 우리."""
+    return _LEADS.issuperset(re.findall(r"[^\W_][\w'’]*", text.casefold()))

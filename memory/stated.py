@@ -10,16 +10,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from memory.factual import alone, doubtful
+from memory.factual import alone, doubtful, leads
 from memory.subject import MARK, SHORT, head, others, subject
 from memory.value import CUE, Value, current, values
-from text import fact, number
+from text import fact, hangul, number
 from text.name import TITLE
 
 _KOREAN = re.compile(
-    r"(?<![가-힣A-Za-z0-9·])(?P<key>[가-힣A-Za-z0-9·][가-힣A-Za-z0-9· ]{0,40}?)(?:은|는|이|가|을|를)\s(?!아니)"
+    r"(?<![가-힣A-Za-z0-9·])(?P<key>[가-힣A-Za-z0-9·][가-힣A-Za-z0-9· ]{0,40}?)"
+    rf"(?:(?<![{hangul.syllables(hangul.NONE)}])(?:은|이|을)|(?<=[{hangul.syllables(hangul.NONE)}A-Za-z0-9])(?:는|가|를))\s(?!아니)"
     r"(?:(?:이제|지금은|현재)\s)?"
 )
+"""A noun with its particle, which agrees with the noun's last letter: no 와이파 with 이."""
+_WHOLE = re.compile(r"(?:고양|호랑|원숭|지렁|달팽|부엉|멍멍|야옹|볶|걸|린|놀|먹|둥)이$|휴가$")
+"""Nouns that only look like one with a particle."""
 _BECAME = (
     r"rose to|(?:went|goes|gone|is) up to|dropped to|fell to|increased to|decreased to|lowered to|raised to|cut to"
     r"|changed to|moved to|shifted to|postponed to|rescheduled to|(?:pushed|moved) back to|brought forward to"
@@ -40,6 +44,12 @@ _MOVED = re.compile(
 _IS = r"(?:이야|야|이에요|예요|입니다|이다|인데|이고)"
 _TURNED = r"(?:으로|로)\s(?:바뀌|바뀐|바꿨|바꾸|바꿀|변경|교체)"
 _CHOSE = r"(?:으로|로)\s(?:정했|정하|정한|예약|골랐|고르|선택|결정|하기로)"
+_TURN = re.compile(rf"(?<![가-힣A-Za-z0-9])(?P<value>[가-힣A-Za-z0-9]{{2,20}}?){_TURNED}")
+_COPULAS = re.compile(r"(?:이?(?:야|래|래요|라고 해|랍니다)|이에요|예요|입니다)\s*(?:$|[.!,~])")
+_AT = re.compile(
+    r"(?:^|\s)(?:월|총|약|딱|매[일주달년]|하루|이제|지금|아마|거의|대략|대충|겨우|무려|최[소대]|보통|전부|모두|합계|정확히)$"
+)
+"""What may stand between a noun and how much it is."""
 _TO = re.compile(r"(?:으로|로)\s")
 _COPULA = re.compile(rf"(?P<value>[가-힣A-Za-z0-9]{{2,12}}?){_IS}[.!]?$")
 _NAMED = re.compile(rf"(?P<value>[가-힣A-Za-z0-9]{{2,20}}?)(?:{_TURNED}|{_CHOSE})")
@@ -82,10 +92,17 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 """What stands before the noun in English: «oh wait the meeting»."""
-_WORDS, _LETTERS, _NOUNS = 3, 28, 16
-_NIEUN = 4
-"""The place of ㄴ among the letters that a Korean syllable may end in."""
-_LISTED = re.compile(r"(?P<key>[^:\n]{2,28}):\s(?P<value>.+)")
+_WORDS, _MOST, _LETTERS, _NOUNS = 3, 4, 28, 16
+_LISTED = re.compile(r"(?P<key>[^:\n]{2,28}):\s(?P<value>.+?)(?<![ap]\.m)[.!]?")
+_GOT = re.compile(
+    r".*\b(?:got|have|has|here(?:['’]s|\sis|\sare)|this is)\s(?:(?:my|our|the|an?)\s)?(?:new\s)?(?P<key>[a-z].*)", re.I
+)
+"""«I got a new phone number: …»."""
+_CLAUSE_KEY = re.compile(
+    rf"\b(?:i|we|you|he|she|it|they|is|are|was|were|will|can|says?|said)\b|[{hangul.syllables(hangul.SSANGSIOT)}][가-힣]+$",
+    re.IGNORECASE,
+)
+"""A key with a verb is none."""
 LABELS = frozenset(("사용자", "user", "ai"))
 """Who speaks: never the name of a value."""
 
@@ -160,11 +177,15 @@ def agree(old: Statement, new: Statement, told: bool = False) -> bool:
 
 def _entity(said: str) -> Statement | None:
     match = _LISTED.fullmatch(said)
-    if match is None or match["key"].strip().casefold() in LABELS:
+    if match is None or match["key"].strip().casefold() in LABELS or leads(match["key"]):
         return None
-    told = values(match["value"])
-    known = told[0] if len(told) == 1 and told[0].text == match["value"].strip() else None
-    return Statement(match["key"].strip(), match["value"].strip(), known, True)
+    got, value = _GOT.fullmatch(match["key"]), match["value"].strip()
+    key = (got or match)["key"].strip()
+    if _CLAUSE_KEY.search(key):
+        return None
+    told = [each for each in values(said) if each.start >= match.start("value")]
+    known = told[0] if len(told) == 1 and told[0].text == value else None
+    return Statement(key, value, known, got is None)
 
 
 def _english(said: str) -> Statement | None:
@@ -183,7 +204,9 @@ def _english(said: str) -> Statement | None:
 def _korean(said: str) -> Statement | None:
     told = values(said) if re.search("[가-힣]", said) else ()
     for match in reversed([*_KOREAN.finditer(said)][-_NOUNS:]):
-        if any(each.start < match.end("key") < each.end for each in told):  # «이지은 대리»: no particle
+        if _WHOLE.search(said[: match.end("key") + 1]) or any(
+            each.start < match.end("key") < each.end for each in told
+        ):  # «이지은 대리»: no particle
             continue
         key, rest = _last_words(said[: match.end("key")]), said[match.end() :]
         later = [each for each in told if each.start >= match.end()]
@@ -201,13 +224,20 @@ def _korean(said: str) -> Statement | None:
 
 
 def _bare(said: str, told: Sequence[Value]) -> Statement | None:
-    """«예산 150만 원으로 올리자»: without a particle, where the sentence says that something changes."""
-    if not told or not CUE.search(said) or not _TO.match(said[told[0].end :]):
+    """Without a particle: «예산 150만 원이야»; «예산 150만 원으로 올리자», where it says that something changes."""
+    turned = None if told else _TURN.search(said)
+    if not told and not turned:
         return None
-    before = said[: told[0].start]
+    start, end = turned.span("value") if turned else (told[0].start, told[0].end)
+    before, after = said[:start].rstrip(), said[end:]
+    if not turned and not _COPULAS.match(after) and not (CUE.search(said) and _TO.match(after)):
+        return None
+    before = _AT.sub("", before)
     key = _last_words(before)
-    usable = _usable(key) and len(before.split()) <= _WORDS and not _STOPS.search(key)
-    return Statement(key, told[0].text, told[0]) if usable else None
+    usable = _usable(key) and len(before.split()) <= _MOST and not _STOPS.search(key)
+    usable = usable and not (turned and key.endswith(("고", "서")))  # «차 팔고 소나타로 바꿨어»
+    free = alone(before[: len(before) - len(key)], "", after)
+    return Statement(key, said[start:end], told[0] if told else None, alone=free) if usable else None
 
 
 def _named(said: str, match: re.Match[str], told: Sequence[Value], key: str) -> Statement | None:
@@ -241,7 +271,7 @@ def _before(said: str, match: re.Match[str], key: str) -> str:
 
 def _adnominal(word: str) -> bool:
     """Whether a Korean word goes with the noun after it: 있는, 좋은, 산."""
-    return "가" <= word[-1] <= "힣" and (ord(word[-1]) - ord("가")) % 28 == _NIEUN
+    return hangul.ending(word[-1]) == hangul.NIEUN
 
 
 def _moment(said: str, one: Value, other: Value) -> bool:

@@ -160,7 +160,13 @@ def same(one: str, other: str) -> bool:
         return True
     ones, others = fact.facts(one), fact.facts(other)
     kinds = len(ones) == len(others) > 0 and all(map(_alike, ones, others))
-    return kinds and all(fact.holds(one, each) for each in others)
+    return kinds and not any(map(_respelled, ones, others)) and all(fact.holds(one, each) for each in others)
+
+
+def _respelled(one: fact.Fact, other: fact.Fact) -> bool:
+    """Two names of as many words, of which «holds» would take one for the other: Ana Lopez, Anna Lopez."""
+    names = (str(one.value).split(), str(other.value).split())
+    return one.kind == "name" and names[0] != names[1] and len(names[0]) == len(names[1])
 
 
 def lacks_unit(new: str, old: str) -> bool:

@@ -88,6 +88,14 @@ from text.assertion import assertions
         ("My boss is Tom Lee.", "My boss isn't Tom Lee anymore, it's Anna Kim.", "My boss is Anna Kim."),
         ("여행지는 제주도야.", "여행지는 제주도가 아니라 강릉이야.", "여행지는 강릉이야."),
         ("담당자는 김민수야.", "담당자는 김민수 과장이 아니라 이지은 대리야.", "담당자는 이지은이야."),
+        # plainly said again
+        ("budget: $500", "My budget is $700.", "budget: $700"),
+        ("월세: 65만 원", "월세는 70만 원이야.", "월세: 70만 원"),
+        ("My phone number is 555-1234.", "I got a new phone number: 555-9876.", "My phone number is 555-9876."),
+        ("My name is Ana Lopez.", "Sorry, typo: my name is Anna Lopez.", "My name is Anna Lopez."),
+        ("와이파이 비밀번호: apple1234", "와이파이 비밀번호 banana5678로 바꿨어.", "와이파이 비밀번호: banana5678"),
+        ("엄마 생신은 5월 12일이야.", "엄마 생신 5월 21일이래, 내가 잘못 알았어.", "엄마 생신은 5월 21일이야."),
+        ("우리 고양이 5살이야.", "우리 고양이 6살이야.", "우리 고양이 6살이야."),
         # several statements in one sentence
         ("예산은 100만 원이야.", "예산은 150만 원이고 인원은 4명이야.", "예산은 150만 원이야."),
         (

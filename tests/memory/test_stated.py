@@ -29,6 +29,27 @@ from memory.stated import stated, statement
         ("My son is allergic to Ibuprofen.", []),
         ("My manager is on holiday in Paris.", []),
         ("인원이 2명 늘었어.", []),
+        # a noun that ends like a particle, and one without any
+        ("와이파이 비밀번호 banana5678로 바꿨어.", [("와이파이 비밀번호", "banana5678")]),
+        ("하와이 여행 예산 300만 원이야.", [("하와이 여행 예산", "300만 원")]),
+        ("하와이 여행 5월 3일로 잡았어.", []),
+        ("올가을 여행 11월 3일이야.", []),
+        ("우리 고양이 5살이야.", [("고양이", "5살")]),
+        ("어린이 보험 월 3만 원이야.", [("어린이 보험", "3만 원")]),
+        ("여름휴가 8월 3일부터야.", []),
+        ("떡볶이 2인분 12,000원 나왔어.", []),
+        ("목걸이 20만 원 줬어.", []),
+        ("엄마 생신 5월 21일이래, 내가 잘못 알았어.", [("엄마 생신", "5월 21일")]),
+        ("오늘 점심 9천 원이야.", []),
+        ("아마 3시야.", []),
+        ("약 5명이야.", []),
+        ("차 팔고 소나타로 바꿨어.", []),
+        ("약은 하루 2번 먹어.", [("약", "2번")]),
+        # what stands before a colon
+        ("I got a new phone number: 555-9876.", [("phone number", "555-9876")]),
+        ("Sorry, typo: my name is Anna Lopez.", [("name", "Anna Lopez")]),
+        ("전화번호 바뀌었어: 010-1234-5678", []),
+        ("budget: $500", [("budget", "$500")]),
         # something of the thing, not its value
         ("The meeting is in room 301.", []),
         ("The rent is paid until March 31.", []),
@@ -47,7 +68,18 @@ def test_a_subject_with_its_value(said: str, told: list[tuple[str, str]]) -> Non
     assert stated([said]) == told
 
 
-@pytest.mark.parametrize("line", ["word " * 8_000, "a" * 40_000, "가" * 40_000, "말은 " * 8_000, "and my " * 6_000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "word " * 8_000,
+        "a" * 40_000,
+        "가" * 40_000,
+        "말은 " * 8_000,
+        "and my " * 6_000,
+        "his said " * 5_000,
+        "got a " * 7_000,
+    ],
+)
 def test_a_long_line_without_marks_takes_no_time(line: str) -> None:
     begun = time.thread_time()
     statement(line)
