@@ -99,7 +99,7 @@ est edt cst cdt mst mdt pst pdt kst jst ist utc gmt 파리 니스 인도 터키 
 """
 """Names of the table that are often something else where nothing marks them as a place."""
 _BEFORE = {"in", "at", "for", "about"}
-_PARTICLE = re.compile(r"(?:은|는|에|에서|에는|의|도)$")
+_PARTICLE = re.compile(r"(?:에서?)?(?:은|는|도|의)?$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NOT_PLACES = {"localtime", "posixrules", "Factory", "build/etc/localtime"}
 
@@ -127,7 +127,7 @@ def mentions(text: str, zone: str) -> bool:
 def asked(text: str) -> str | None:
     """The place that a text asks about: of those in the table the last after «in» or before a particle, else the only
     one."""
-    words = _WORD.findall(unicodedata.normalize("NFC", text))
+    words = [each for each in _WORD.findall(unicodedata.normalize("NFC", text)) if each.casefold() != "the"]
     marked, alone = [], []
     for at, word in enumerate(words):
         names = (" ".join(words[at : at + count]) for count in (3, 2, 1))

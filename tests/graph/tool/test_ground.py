@@ -78,6 +78,8 @@ def test_a_question_of_neither_place_nor_time_needs_no_clock(question: str) -> N
         ("방콕 사는 친구는 자려나? 거기 몇 시야", "local", "방콕"),
         ("What time is it in Nice?", "local", "Nice"),
         ("지금 파리는 몇 시야?", "카이로", "파리"),
+        ("서울 말고 런던에서는 지금 몇 시야?", "local", "런던"),
+        ("I'm in Seoul. What time is it in the UK?", "local", "UK"),
     ],
 )
 def test_the_place_in_the_question_counts(question: str, chosen: str, zone: str) -> None:
