@@ -311,6 +311,12 @@ class DocumentBroken(DocumentError):
     hint = "Open it in its own program, save it again and add that."
 
 
+class DocumentMissing(DocumentError):
+    code = "document_missing"
+    message = "{name!r} is not there: {path}."
+    hint = "Check the path. What was read from it before stays as it was."
+
+
 class DocumentEncrypted(DocumentError):
     code = "document_encrypted"
     message = "{name!r} is protected by a password."

@@ -32,7 +32,7 @@ def index(
     """What each pass did: one, or with ``watch`` one more after every change, until ``stop`` is set.
 
     ``polite``: this process steps behind others, so that an answer made meanwhile is not slowed. Raises what
-    ``Library.add`` raises; a path that does not exist is listed as failed.
+    ``Library.add`` raises; a path that does not exist is told as failed.
     """
     halt = stop or threading.Event()
     if polite:

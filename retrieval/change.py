@@ -19,6 +19,7 @@ from errors import (
     DocumentBroken,
     DocumentEmpty,
     DocumentError,
+    DocumentMissing,
     DocumentNotEmbedded,
     DocumentTooLarge,
     EmbeddingFailed,
@@ -150,7 +151,7 @@ class Intake:
 
     def _one(self, source: Source, asked: DocType | None, known: dict[str, Known], at: Progress) -> None:
         """A document that is there keeps its name and the type that somebody chose; when its file can no longer be
-        read it stays as it was."""
+        read it stays as it was. A path that never was there is not kept."""
         before = known.get(source.key)
         if before:
             source, asked = replace(source, name=before.name), asked or before.asked_type
@@ -165,7 +166,7 @@ class Intake:
             self._embed(staged, at)
         except DocumentError as error:
             self._failed.append((source.name, error))
-            if not (before and before.state == "ready"):
+            if not (before.state == "ready" if before else isinstance(error, DocumentMissing)):
                 self._ready.append(failure(source, asked, error))
             return
         self._ready.append(staged)
@@ -271,6 +272,8 @@ def _file(path: Path, name: str, limit: int) -> Source:
             if size > limit:
                 raise DocumentTooLarge(name=name, size=size, limit=limit)
             return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise DocumentMissing(name=name, path=str(path)) from error
         except OSError as error:
             reason = error.strerror or str(error)
             raise DocumentBroken(name=name, reason=reason, reason_code="unreadable", detail=reason) from error

@@ -355,7 +355,7 @@ class Library:
             document
             for document in (self.documents() if folders else ())
             if digest(document.source) not in seen
-            and any(folder in Path(document.source).parents for folder in folders if document.source[:1] == "/")
+            and any(Path(document.source).is_relative_to(folder) for folder in folders)
         ]
 
 

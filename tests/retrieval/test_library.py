@@ -135,13 +135,34 @@ def test_a_file_that_cannot_be_read_any_more_leaves_the_document_as_it_was(
     folder.rename(tmp_path / "away")
     done = library.reindex(*every)
     assert [(name, error.code) for name, error in done.failed] == [
-        ("docs/faq/fruit.md", "document_broken"),
-        ("docs/kitchen.md", "document_broken"),
+        ("docs/faq/fruit.md", "document_missing"),
+        ("docs/kitchen.md", "document_missing"),
     ]
     assert library.add([("note.md", b"\x00\x00\x00")]).failed
     assert content(library) == before
     (tmp_path / "away").rename(folder)
     assert library.reindex(*every).unchanged == ("docs/faq/fruit.md", "docs/kitchen.md")
+
+
+def test_a_path_that_is_not_there_leaves_nothing_behind(library: Library, folder: Path, tmp_path: Path) -> None:
+    library.add([folder])
+    before = content(library)
+    folder.rename(tmp_path / "away")
+    done = library.add([folder, tmp_path / "typo/nope.md"])
+    assert [(name, error.code) for name, error in done.failed] == [
+        (name, "document_missing") for name in ("docs", "nope.md")
+    ]
+    assert content(library) == before
+
+
+def test_a_folder_takes_the_place_of_a_file_that_failed(library: Library, folder: Path, tmp_path: Path) -> None:
+    folder.rename(tmp_path / "away")
+    folder.write_text("A file without an ending.")
+    assert library.add([folder]).failed
+    folder.unlink()
+    (tmp_path / "away").rename(folder)
+    assert library.add([folder]).removed == ("docs",)
+    assert library.status.failed == 0
 
 
 def test_a_document_keeps_its_name_when_its_file_is_read_again(library: Library, folder: Path) -> None:
