@@ -162,4 +162,4 @@ def _unless_changed(seen: State, new: State, now: State) -> State:
 def _before(owner: State, before: Version, tag: str, at: int) -> State:
     """The user's memory as this version left it, without what was forgotten since."""
     back = replace(carried(owner, tag, at), text=before.text, version=before.number, entities=before.after)
-    return recollect.rid(back, [what for what, _ in owner.forgotten])
+    return recollect.rid(back, [what for what, _ in owner.forgotten], owner)

@@ -49,7 +49,7 @@ def rewind(
         state, known = seen
         strays = [any(turn.number >= first for turn in version.turns) for version in known]
         if not any(strays):
-            return redis.change(client, scope, lambda state: _before(state, first), known=state)
+            return redis.change(client, scope, lambda state: _before(state, first, state), known=state)
         at = strays.index(True)
         now = _undo(client, redis, scope, state, known, at, first)
         if now.version == (known[at - 1].number if at else 0):
@@ -76,16 +76,18 @@ def _undo(
     def back(state: State) -> State:
         if state.version != seen.version:
             return state
+        made = state
         for version, (number, text) in zip(gone, steps, strict=True):
-            state = replace(undone(state, version, text), version=number)
-        return _before(state, first)
+            made = replace(undone(made, version, text), version=number)
+        return _before(made, first, state)
 
     return carry.take_back(client, redis, scope, back, steps)
 
 
-def _before(state: State, first: int) -> State:
+def _before(state: State, first: int, now: State) -> State:
+    """The state without turns and values from ``first`` on, and without what was forgotten and is not there ``now``."""
     folded = tuple((start, min(end, first - 1)) for start, end in state.folded if start < first)
-    kept = recollect.rid(state, [what for what, _ in state.forgotten])
+    kept = recollect.rid(state, [what for what, _ in state.forgotten], now)
     return trimmed(
         replace(
             kept,

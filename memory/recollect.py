@@ -13,7 +13,7 @@ from typing import Literal
 
 from memory import topic
 from memory.line import about, pairs
-from memory.state import State, Turn, Version, same_key
+from memory.state import Entity, State, Turn, Version, same_key
 from memory.subject import words
 from text import sentence
 from text.assertion import assertions
@@ -71,12 +71,21 @@ def without(state: State, what: str, turn: int) -> State:
     return replace(rid(state, [what]), pins=pins, forgotten=forgotten)
 
 
-def rid(state: State, gone: Sequence[str]) -> State:
-    """The state without lines that say one of these, and without entities of such a key or value."""
-    lines = sentence.split(state.text)
-    left = [topic.without(line, lambda part: any(about(what, part) for what in gone)) for line in lines]
+def rid(state: State, gone: Sequence[str], spared: State | None = None) -> State:
+    """The state without lines that say one of these, and without entities of such a key or value; what ``spared``
+    holds stays: it was said or written down again since."""
+    lines, stay = sentence.split(state.text), sentence.split(spared.text) if spared else ()
+    values = spared.entities if spared else ()
+
+    def goes(part: str) -> bool:
+        return part not in stay and any(about(what, part) for what in gone)
+
+    def leaves(each: Entity) -> bool:
+        return each not in values and any(_names(what, each.key, each.value) for what in gone)
+
+    left = [topic.without(line, goes) for line in lines]
     kept = [line for line in left if line]
-    entities = (each for each in state.entities if not any(_names(what, each.key, each.value) for what in gone))
+    entities = (each for each in state.entities if not leaves(each))
     replaced = (each for each in state.replaced if not any(_names(what, each.key, each.old) for what in gone))
     text = "\n".join(kept) if left != lines else state.text
     return replace(state, text=text, entities=tuple(entities), replaced=tuple(replaced))

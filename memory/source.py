@@ -166,8 +166,14 @@ class Source:
         )
 
     def _said_since(self, what: str, number: int) -> bool:
+        """Also by hand: what the memory holds of it now was pinned, written or set since it was forgotten."""
         later = [turn for turn in self.turns if turn.number > number]
-        return any(about(what, line) for turn in later for line in assertions(clean(turn.question)))
+        said = [line for turn in later for line in assertions(clean(turn.question))]
+        return any(about(what, line) for line in (*said, *self._held))
+
+    @cached_property
+    def _held(self) -> list[str]:
+        return [*self.pins, *self.lines, *(each.line for each in self.entities)]
 
     def _without_forgotten(self, turn: Turn) -> Turn:
         """The turn without what is forgotten, and its answer without the values that the user gave there."""
