@@ -424,6 +424,12 @@ class MemoryTooLarge(CallerError):
     hint = "Shorten it. Memory was not changed."
 
 
+class PinsFull(CallerError):
+    code = "pins_full"
+    message = "Memory holds {limit} pinned facts already, no more."
+    hint = "Take a pin off first. Memory was not changed."
+
+
 class NothingToUndo(CallerError):
     code = "nothing_to_undo"
     message = "The memory of session {session!r} has no earlier version."

@@ -385,7 +385,7 @@ class Memory:
     def pin(self, tenant: str, session: str, statement: str, *, user: str = USER) -> MemoryView:
         """A statement that every later memory must hold, also of new sessions, word for word.
 
-        Raises ``MemoryTooLarge``, ``MemoryAway``.
+        Raises ``MemoryTooLarge``, ``PinsFull``, ``MemoryAway``.
         """
         pinned = checked("statement", statement, PIN_CHARS)
         pin = partial(write.pinned, statement=pinned)
@@ -617,6 +617,7 @@ class Memory:
 
         def work(client: Client) -> None:
             if everywhere and self._settings.user_memory:
+                new(adopted(*self._with_base(client, scope, user)))  # what cannot be done here is done nowhere
                 self._of_user(client, scope, user, lambda state: state if state.apart else new(state))
             _, base = self._with_base(client, scope, user)
 

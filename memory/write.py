@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from errors import PinsFull
 from memory import recollect
 from memory.state import MOST_PINS, Entity, Origin, State, Turn, Version, added, note, same_key, with_value
 from memory.view import adopted
@@ -33,8 +34,11 @@ def forgotten(owner: State, what: str) -> State:
 
 
 def pinned(state: State, statement: str) -> State:
-    """With a statement that every later memory must hold."""
-    return replace(state, pins=tuple(dict.fromkeys([*state.pins, statement]))[-MOST_PINS:])
+    """With a statement that every later memory must hold. Raises ``PinsFull``."""
+    pins = tuple(dict.fromkeys([*state.pins, statement]))
+    if len(pins) > max(MOST_PINS, len(state.pins)):
+        raise PinsFull(limit=MOST_PINS)
+    return replace(state, pins=pins)
 
 
 def unpinned(state: State, statement: str) -> State:

@@ -13,9 +13,10 @@ import pytest
 import redis
 
 import settings
-from errors import BadImport, BadSetting, MemoryAway, MemoryTooLarge, NothingToUndo
+from errors import BadImport, BadSetting, MemoryAway, MemoryTooLarge, NothingToUndo, PinsFull
 from memory import Memory, Turn
 from memory.link import USER_SECONDS, Link
+from memory.state import MOST_PINS
 from store import Store
 from tests.memory.conftest import Opened, free_port, valkey
 from tests.memory.models import good, saying
@@ -262,6 +263,24 @@ def test_a_pinned_statement_is_in_the_context_until_it_is_unpinned(memory: Memor
     memory.pin("acme", "s1", "I am allergic to peanuts.")
     assert memory.context("acme", "s1").text == "I am allergic to peanuts."
     assert memory.unpin("acme", "s1", "I am allergic to peanuts.").text == ""
+
+
+def test_a_pin_too_many_is_refused_and_takes_none_off(memory: Memory) -> None:
+    for number in range(MOST_PINS):
+        memory.pin("acme", "s1", f"My item {number} costs ${number}00.")
+    for session in ("s1", "s2"):  # the user has no more of them
+        with pytest.raises(PinsFull, match="20 pinned"):
+            memory.pin("acme", session, "One more.")
+        assert memory.context("acme", session, "en").pins == tuple(
+            f"My item {n} costs ${n}00." for n in range(MOST_PINS)
+        )
+    memory.pin("acme", "s1", "My item 3 costs $300.")  # once more is no more
+    memory.set_carries("acme", False)
+    with pytest.raises(PinsFull):
+        memory.pin("acme", "s1", "One more.")
+    memory.set_carries("acme", True)
+    memory.unpin("acme", "s1", "My item 0 costs $000.")
+    assert memory.pin("acme", "s1", "One more.").pins[-1] == "One more."
 
 
 def test_what_is_too_large_is_an_error_and_nothing_is_lost(memory: Memory) -> None:
