@@ -28,6 +28,7 @@ from model.endpoint import Found
 from model.machine import machine
 from model.probe import Refused, listed
 from model.source import amount
+from retrieval.fallback import entries
 from settings import Settings, variable
 
 log = logging.getLogger(__name__)
@@ -230,9 +231,11 @@ def _is_new(chosen: Settings) -> bool:
 
 
 def _documents(look: Look) -> Finding:
-    """The library, when there is one; it is not opened where nothing was kept yet."""
+    """The menu, and the library when there is one; it is not opened where nothing was kept yet."""
     if not look.settings.retrieval:
         return Finding("documents", "info", look("documents.off"), "", {"on": False})
+    if look.settings.menu is not None:
+        entries(look.settings.menu)
     if _is_new(look.settings):
         return Finding("documents", "ok", look("documents.new"), "", {"on": True, "documents": 0})
     return _library(look)

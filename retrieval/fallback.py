@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import logging
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, field_validator
 
 from errors import BadSetting
 from retrieval.lookup import Fallback, Link
@@ -20,6 +21,26 @@ BEST_EFFORT = {
     "ko": "문서에서 찾은 내용만으로는 답이 충분하지 않을 수 있습니다.",
     "en": "What the documents say may not be enough for a full answer.",
 }
+log = logging.getLogger(__name__)
+
+
+class Entry(BaseModel):
+    """An entry of the menu: ``url`` and ``command`` as ``Link`` has them, the rest by language. ``words``: beside those
+    of the title, what a question for it may say."""
+
+    model_config = ConfigDict(frozen=True)
+
+    title: dict[str, str]
+    url: str
+    command: str = ""
+    words: dict[str, str | list[str]] = {}
+
+    @field_validator("title")
+    @classmethod
+    def _in_english(cls, title: dict[str, str]) -> dict[str, str]:
+        if "en" not in title:
+            raise ValueError("there is none in English («en»)")
+        return title
 
 
 def choose(
@@ -32,46 +53,46 @@ def choose(
     if not ranked:
         return Fallback("not_ready", NOT_READY[language])
     if confidence is not None and confidence < CONFIDENT:
-        return Fallback("not_found", NOT_FOUND[language], links(question, language, menu))
+        return Fallback("not_found", NOT_FOUND[language], _offered(question, language, menu))
     if sufficient is False:
         return Fallback("best_effort", BEST_EFFORT[language])
     return None
 
 
-def links(question: str, language: str, menu: Path | None) -> tuple[Link, ...]:
-    """The menu entries whose words fit the question best; the first ones when none does.
+def _offered(question: str, language: str, menu: Path | None) -> tuple[Link, ...]:
+    """A menu file that is wrong fails no answer: ``doctor`` tells what is wrong with it."""
+    try:
+        return links(question, language, menu)
+    except BadSetting as error:
+        log.warning("Gieok's own menu is offered: %s", error)
+        return links(question, language, None)
 
-    Raises ``BadSetting`` when the file is not a list of entries with ``title`` by language and ``url``;
-    ``words`` by language and ``command`` may be left out.
-    """
+
+def links(question: str, language: str, menu: Path | None) -> tuple[Link, ...]:
+    """The entries of the menu whose words fit the question best; the first ones when none does. Raises as ``entries``
+    does."""
     cut = installed()
     asked = set(words(question, cut))
-    entries = _entries(menu or MENU)
 
-    def fit(entry: dict[str, Any]) -> int:
-        said = " ".join([*entry["title"].values(), *entry.get("words", {}).values()])
-        return len(asked & set(words(said, cut)))
+    def fit(entry: Entry) -> int:
+        said = [each if isinstance(each, str) else " ".join(each) for each in entry.words.values()]
+        return len(asked & set(words(" ".join([*entry.title.values(), *said]), cut)))
 
-    best = sorted(entries, key=fit, reverse=True)
+    best = sorted(entries(menu or MENU), key=fit, reverse=True)
     fitting = [entry for entry in best if fit(entry)] or best
-    return tuple(_link(entry, language) for entry in fitting[:LINKS])
-
-
-def _link(entry: dict[str, Any], language: str) -> Link:
-    title = entry["title"].get(language) or entry["title"]["en"]
-    return Link(title, entry["url"], str(entry.get("command", "")))
+    return tuple(
+        Link(entry.title.get(language) or entry.title["en"], entry.url, entry.command) for entry in fitting[:LINKS]
+    )
 
 
 @lru_cache(maxsize=4)
-def _entries(path: Path) -> list[dict[str, Any]]:
+def entries(path: Path) -> list[Entry]:
+    """The menu in a file. Raises ``BadSetting`` when it is not there or is no list of entries."""
     try:
-        entries = json.loads(path.read_text("utf-8"))
-        for entry in entries:
-            if not (isinstance(entry["title"]["en"], str) and isinstance(entry["url"], str)):
-                raise TypeError("title and url must be text")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return TypeAdapter(list[Entry]).validate_json(path.read_text("utf-8"))
+    except ValidationError as error:
+        first = error.errors()[0]
+        detail = ": ".join([".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")]).lstrip(": ")
+    except (OSError, ValueError) as error:
         detail = f"{type(error).__name__}: {error}"
-        raise BadSetting(
-            name="GIEOK_MENU", value=str(path), reason=detail, reason_code="no_menu", detail=detail
-        ) from error
-    return list(entries)
+    raise BadSetting(name="GIEOK_MENU", value=str(path), reason=detail, reason_code="no_menu", detail=detail)

@@ -100,6 +100,13 @@ def test_the_store_counts_its_sessions(look: Callable[..., Found], tmp_path: Pat
     assert look()["store"].data["sessions"] == 1
 
 
+def test_a_menu_that_is_wrong_is_told(look: Callable[..., Found], tmp_path: Path) -> None:
+    (tmp_path / "menu.json").write_text('[{"title": {"en": "A"}, "url": null}]')
+    found = look(retrieval=True, menu=tmp_path / "menu.json")["documents"]
+    assert (found.mark, found.found.partition(":")[0]) == ("problem", "bad_setting")
+    assert "0.url" in found.found
+
+
 def test_a_folder_that_cannot_be_written_is_a_problem(
     look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
 ) -> None:

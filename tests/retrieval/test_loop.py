@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
 
-from errors import ModelTimeout, PassageUnknown, RequestRejected
+from errors import BadSetting, ModelTimeout, PassageUnknown, RequestRejected
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
 from model.stream import Stopped
 from retrieval import Filters, Hit, LookUp, Passage, Section
+from retrieval.fallback import links
 from retrieval.judge import excerpt, parse
 from retrieval.loop import look_up
 
@@ -161,6 +163,36 @@ def test_low_confidence_offers_the_menu_instead_of_passages(language: str, text:
     assert found.fallback is not None
     assert (found.fallback.kind, found.fallback.text) == ("not_found", text)
     assert "문서" in found.fallback.links[0].title or "Documents" in found.fallback.links[0].title
+
+
+MENU = [{"title": {"en": "Billing"}, "url": "https://x.y"}, {"title": {"en": "Help"}, "url": "?view=help"}]
+
+
+@pytest.mark.parametrize("said_words", ["refund money", ["refund", "money"]])
+def test_a_menu_tells_its_words_as_text_or_as_a_list(tmp_path: Path, said_words: object) -> None:
+    menu = tmp_path / "menu.json"
+    menu.write_text(json.dumps([MENU[0], MENU[1] | {"words": {"en": said_words, "ko": "하기"}}]))
+    assert [link.title for link in links("Where is my refund?", "ko", menu)] == ["Help"]
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        "no JSON",
+        '{"a": 1}',
+        '[{"title": {"en": "A", "ko": null}, "url": "x"}]',
+        '[{"title": {"ko": "가"}, "url": "x"}]',
+        '[{"title": {"en": "A"}, "url": "x", "words": ["a"]}]',
+    ],
+)
+def test_a_menu_that_is_wrong_is_told_as_a_bad_setting_and_fails_no_answer(tmp_path: Path, menu: str) -> None:
+    path = tmp_path / "menu.json"
+    path.write_text(menu)
+    with pytest.raises(BadSetting, match="GIEOK_MENU"):
+        links("Where?", "en", path)
+    found = run(Shelf([hit(1)]), models(said([1], sufficient=True, confidence=0.1)), menu=path).fallback
+    assert found is not None
+    assert (found.text, found.links) == ("No related document was found.", links("How do I do it?", "en", None))
 
 
 @pytest.mark.parametrize(
