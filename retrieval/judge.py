@@ -33,6 +33,11 @@ def _plain_word(value: Any) -> Any:
     return None if value in ("", "null", "none") else value
 
 
+def _several_words(value: Any) -> Any:
+    plain = _plain_word(value)
+    return () if plain is None else (plain,) if isinstance(plain, str) else plain
+
+
 class Judgement(BaseModel):
     """The specified JSON. ``ranked_indices`` count from 1; ``confidence`` from 0 to 1."""
 
@@ -40,7 +45,7 @@ class Judgement(BaseModel):
 
     ranked_indices: tuple[int, ...]
     is_sufficient: bool
-    missing: tuple[str, ...] = ()
+    missing: Annotated[tuple[str, ...], BeforeValidator(_several_words)] = ()
     next_action: Annotated[Literal["get_section", "search_again"] | None, BeforeValidator(_plain_word)] = None
     refined_query: Annotated[str | None, BeforeValidator(_plain_word)] = None
     confidence: float = Field(ge=0, le=1)
@@ -85,16 +90,22 @@ def judge(
 
 def parse(text: str, count: int) -> Judgement | None:
     """The judgement in a reply, its numbers within 1…``count`` and each once; None when there is none."""
-    found = re.search(r"\{.*\}", text, re.DOTALL)
-    try:
-        read = Judgement.model_validate(json.loads(found.group() if found else ""))
-    except (ValueError, ValidationError, RecursionError):
+    objects = [text[text.find("{") : text.rfind("}") + 1], *reversed(re.findall(r"\{[^{}]*\}", text))]
+    read = next(filter(None, map(_read, objects)), None)  # what a model thought before may have braces, too
+    if read is None:
         return None
     ranked = tuple(dict.fromkeys(each for each in read.ranked_indices if 1 <= each <= count))
     if read.ranked_indices and not ranked:
         return None
     query = clean(read.refined_query).strip()[:300] if read.refined_query else None
     return read.model_copy(update={"ranked_indices": ranked, "refined_query": query or None})
+
+
+def _read(text: str) -> Judgement | None:
+    try:
+        return Judgement.model_validate(json.loads(text))
+    except (ValueError, ValidationError, RecursionError):
+        return None
 
 
 def excerpt(text: str, question: str, letters: int) -> str:

@@ -358,6 +358,25 @@ def test_numbers_are_made_valid_and_wrapping_is_taken_off(text: str) -> None:
     assert judgement.ranked_indices == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("missing", "read"), [("null", ()), ('""', ()), ('"steps"', ("steps",)), ('["steps"]', ("steps",))]
+)
+def test_what_is_missing_is_read_in_every_form(missing: str, read: tuple[str, ...]) -> None:
+    judgement = parse(f'{{"ranked_indices": [1], "is_sufficient": true, "missing": {missing}, "confidence": 0.9}}', 3)
+    assert judgement is not None
+    assert judgement.missing == read
+
+
+@pytest.mark.parametrize("thought", ["Maybe {1}?", "{", '{"ranked_indices": [3]}', said([3], sufficient=False)])
+def test_what_a_model_thought_before_is_no_judgement(thought: str) -> None:
+    judgement = parse(f"<think>{thought}</think>{said([1], sufficient=True)}", 3)
+    assert judgement is not None
+    assert judgement.ranked_indices == (1,)
+    braces = parse(said([1], query="how {x}"), 3)
+    assert braces is not None
+    assert braces.refined_query == "how {x}"
+
+
 def test_an_excerpt_is_the_stretch_that_answers() -> None:
     text = "Nothing here. " * 30 + "The rate is set by the slider. " + "More follows. " * 30
     assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)
