@@ -11,21 +11,47 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from memory.factual import doubtful
-from memory.stated import Statement, agree, clauses, statement
-from memory.subject import labels, others, subject, words
+from memory.stated import COPULAS, Statement, agree, clauses, statement
+from memory.subject import content, labels, others, subject, words
 from memory.topic import parts, rejoined
-from memory.value import CUE, Value, comparable, is_old, is_past, lacks_unit, same, tells, values, whole
-from text import fact, hangul
+from memory.value import (
+    CUE,
+    Value,
+    comparable,
+    current,
+    is_denied,
+    is_old,
+    is_past,
+    is_step,
+    lacks_unit,
+    same,
+    tells,
+    values,
+    whole,
+)
+from text import fact, hangul, number
 from text.assertion import assertions
 
 _WENT = re.compile(
-    r"([가-힣A-Za-z]+)에서 ([가-힣A-Za-z]+?)(?:으로|로) (?:바뀌|바뀐|바꿨|바꾸|변경|교체|옮[겼겨기])"
+    r"(?<![가-힣A-Za-z])([가-힣A-Za-z]{1,30})에서 ([가-힣A-Za-z]+?)(?:으로|로) "
+    r"(?:바뀌|바뀐|바꿨|바꾸|변경|교체|옮[겼겨기])"
     r"|\b(?:changed|moved|switched|went|passed)\s(?:over\s)?from ([A-Z][\w’'-]*(?:\s[A-Z][\w’'-]*)*) to"
     r" ([A-Z][\w’'-]*(?:\s[A-Z][\w’'-]*)*)"
 )
 """«From A to B» of what is no value by its form, with the verb that says so beside it."""
+
+
+_NOT_BUT = re.compile(
+    r"(?<![가-힣A-Za-z])(?P<old>[가-힣A-Za-z]{2,20}?)(?:이|가)? 아니라 (?P<new>[가-힣A-Za-z]{2,20}?)"
+    r"(?:이야|야|이에요|예요|입니다|이래|래)(?![가-힣])"
+)
+"""«초코가 아니라 쿠키야», of words that are no values by their form."""
+_IT = re.compile(r"(?:no,?\s)?(?:it['’]s|it\sis|they['’]re|they\sare)\s(?:now\s)?", re.IGNORECASE)
+_OBJECT = re.compile(r"\b(?:my|our|the)\s[\w’' -]{2,40}$", re.IGNORECASE)
+_SO = re.compile(r"서,?\s(?:이제\s|지금\s)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +68,14 @@ def said(before: Sequence[str], statements: Sequence[str]) -> list[Change]:
     """The changes that the statements say, against earlier sentences (``before``) and earlier statements."""
     found: dict[Change, None] = {}
     earlier = [part for line in before for part in parts(line)]
+    before_it = ""
     for each in statements:
-        for part in clauses(each) if not doubtful(each) else ():
+        full = _full(each, before_it)
+        for part in clauses(full) if not doubtful(full) else ():
             named = [*_named(part, earlier), *_went(part)]
-            found |= dict.fromkeys(named or _restated(part, earlier))
+            found |= dict.fromkeys(named or _restated(part, earlier) or _implied(part, earlier))
         earlier.append(each)
+        before_it = each
     return list(found)
 
 
@@ -122,6 +151,9 @@ def _about(said: str) -> tuple[frozenset[str], bool]:
 
 def _went(said: str) -> list[Change]:
     found = []
+    but = None if values(said) else _NOT_BUT.search(said)
+    if but and (about := words(said[: but.start()])):
+        found.append(Change(but["old"], but["new"], about, True))
     for match in _WENT.finditer(said):
         old, new = (part for part in match.groups() if part)
         found.append(Change(old, new, words(said) - words(f"{old} {new}")))
@@ -177,14 +209,57 @@ def _rivals(line: str, new: Statement, told: bool) -> list[_Rival]:
     return [each for each in found if not same(each.old, new.value) and not lacks_unit(new.value, each.old)]
 
 
+def _full(said: str, before: str) -> str:
+    """A sentence without a subject of its own, with that of the one before: «The number changed. It's 555-9876.»"""
+    it, told = _IT.match(said), values(said)
+    if not it and not (told and told[0].start == 0 and COPULAS.match(said[told[0].end :])):
+        return said
+    if any(is_denied(before, each) for each in values(before)):
+        return f"{before.rstrip(' .!')}, {said}"
+    cue = CUE.search(before)
+    if cue is None or values(before) or doubtful(before):
+        return said
+    thing = _OBJECT.search(before.rstrip(" .!"))
+    about = before[: cue.start()].strip() if not thing or thing.start() < cue.start() else thing.group()
+    return f"{about} is {said[it.end() :]}" if it else f"{about} {said}"
+
+
+def _implied(said: str, earlier: Sequence[str]) -> list[Change]:
+    """Of a sentence that names nothing: «3 kg less, so 69 kg», of what was 72 kg; «딸 생일 지나서 이제 8살이야»."""
+    told = values(said)
+    new = current(said, told)
+    if statement(said) or new is None or not _unit(new):
+        return []
+    steps = [each for each in told if is_step(said, each)]
+    so = _SO.search(said[: new.start]) and COPULAS.match(said[new.end :])
+    found = []
+    for line in earlier:
+        known = statement(line)
+        for old in (each for each in values(line) if comparable(each, new) and _unit(each)):
+            stepped = any(_amount(each) == abs(_amount(old) - _amount(new)) for each in steps if comparable(each, new))
+            named = content(known.subject) if known and known.known == old else []
+            if stepped or (so and named and content(said)[: len(named)] == named):
+                found.append(Change(old.text, new.text, subject(known.subject) if known else words(line), True))
+    return found if len({each.old for each in found}) == 1 and not same(found[0].old, new.text) else []
+
+
+def _unit(value: Value) -> str:
+    return value.first.value.unit if isinstance(value.first.value, number.Number) else ""
+
+
+def _amount(value: Value) -> Decimal:
+    return value.first.value.value if isinstance(value.first.value, number.Number) else Decimal(0)
+
+
 # --- putting the new value in --------------------------------------------------------------------
 
 
 def _applied(part: str, change: Change) -> str:
     if not _fits(change, part) or tells(part, change.new):
         return part
-    spots = [(each.start, each.end) for each in values(part) if same(each.text, change.old)]
-    spots = spots or [match.span() for match in whole(change.old).finditer(part)]
+    told = [each for each in values(part) if same(each.text, change.old)]
+    spots = [(each.start, each.end) for each in told if not is_denied(part, each)]
+    spots = spots if told else [match.span() for match in whole(change.old).finditer(part)]
     for start, end in reversed(spots):
         part = part[:start] + change.new + _agreeing(change.new, part[end:])
     return part

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from memory import change
 from memory.change import Change
+from memory.denied import denied
 from memory.source import Source
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from memory.stated import LABELS, stated, statement
@@ -30,7 +31,7 @@ def stated_in(source: Source) -> list[tuple[str, str]]:
 
 def renewed(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Entity, ...], list[Entity]]:
     """The entities with the new ones, and those that had to leave: only values that somebody said, in the turn where
-    they were said last."""
+    they were said last. What is said again moves to the end; what is denied is gone."""
     entities = source.entities
     seen = {same_key(each.key): each for each in entities}
     for key, value in pairs:
@@ -38,7 +39,7 @@ def renewed(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Ent
         key, value = " ".join(key.split())[:KEY_CHARS], " ".join(value.split())
         if not key or not value or len(value) > VALUE_CHARS or number is None or _SENTENCE.search(value):
             continue
-        if source.is_forgotten(key) or source.is_outdated(value, f"{key}: {value}") or _unchanged(entities, key, value):
+        if source.is_forgotten(key) or source.is_outdated(value, f"{key}: {value}"):
             continue
         known = seen.get(same_key(key))
         if key.casefold() in LABELS or (known and (lacks_unit(value, known.value) or source.is_doubtful(value))):
@@ -46,10 +47,11 @@ def renewed(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Ent
         entities = put(entities, Entity(key, value, number))
         seen[same_key(key)] = entities[-1]
     for each in entities:
-        if (now := source.updated(each)) != each:
-            entities = put(entities, now)
+        if (changed := source.updated(each)) != each:
+            entities = put(entities, changed)
     kept = {same_key(each.key) for each in entities}
-    return entities, [source.updated(each) for key, each in seen.items() if key not in kept]
+    now = tuple(each for each in entities if not denied(each, source.said))
+    return now, [source.updated(each) for key, each in seen.items() if key not in kept]
 
 
 def listed(lines: Sequence[str], left: Sequence[Entity]) -> list[str]:
@@ -81,8 +83,3 @@ def changes(source: Source, entities: Sequence[Entity]) -> list[Change]:
 def _is_listed(line: str) -> bool:
     """Whether a line tells names with their values only."""
     return all((said := statement(part)) is not None and said.listed for part in parts(line))
-
-
-def _unchanged(entities: Sequence[Entity], key: str, value: str) -> bool:
-    """Said again as it was: it keeps its place and its turn."""
-    return any(same_key(each.key) == same_key(key) and each.value == value for each in entities)

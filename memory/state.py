@@ -238,8 +238,8 @@ def entity(key: str, value: str, turn: int) -> Entity:
 
 
 def same_key(key: str) -> str:
-    """What two spellings of one key share: ``Top Service``, ``top_service``."""
-    return "".join(letter for letter in key.casefold() if letter.isalnum()) or key
+    """What two spellings of one key share: ``Top Service``, ``top_service``; not ``C`` and ``C++``."""
+    return "".join(letter for letter in key.casefold() if letter.isalnum() or letter in "+#*") or key
 
 
 def checked(what: str, text: str, limit: int) -> str:

@@ -27,6 +27,7 @@ _WHOLE = re.compile(r"(?:고양|호랑|원숭|지렁|달팽|부엉|멍멍|야옹
 _BECAME = (
     r"rose to|(?:went|goes|gone|is) up to|dropped to|fell to|increased to|decreased to|lowered to|raised to|cut to"
     r"|changed to|moved to|shifted to|postponed to|rescheduled to|(?:pushed|moved) back to|brought forward to"
+    r"|delayed (?:to|until)"
     r"|(?:went|rose|dropped|fell|increased|decreased|changed)(?=\sfrom\s)"
 )
 _ENGLISH = re.compile(
@@ -37,15 +38,15 @@ _ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _MOVED = re.compile(
-    r"\b(?:moved?|changed?|raised?|lowered|increased?|decreased?|cut|postponed?|rescheduled?|pushed|updated?|corrected?)\s"
-    r"(?:back\s)?(?:(?:my|our|the|his|her|its|their)\s)?(?P<key>[a-z][a-z’'-]*(?:\s[a-z’'-]+){0,3}?)(?:,|\s(?:back\s)?(?:to|from|for)\b)",
+    r"\b(?:moved?|changed?|raised?|lowered|increased?|decreased?|cut|postponed?|delayed?|rescheduled?|pushed|updated?|corrected?)\s"
+    r"(?:back\s)?(?:(?:my|our|the|his|her|its|their)\s)?(?P<key>[a-z][a-z’'-]*(?:\s[a-z’'-]+){0,3}?)(?:,|\s(?:back\s)?(?:to|from|for|until)\b)",
     re.IGNORECASE,
 )
 _IS = r"(?:이야|야|이에요|예요|입니다|이다|인데|이고)"
 _TURNED = r"(?:으로|로)\s(?:바뀌|바뀐|바꿨|바꾸|바꿀|변경|교체)"
 _CHOSE = r"(?:으로|로)\s(?:정했|정하|정한|예약|골랐|고르|선택|결정|하기로)"
 _TURN = re.compile(rf"(?<![가-힣A-Za-z0-9])(?P<value>[가-힣A-Za-z0-9]{{2,20}}?){_TURNED}")
-_COPULAS = re.compile(r"(?:이?(?:야|래|래요|라고 해|랍니다)|이에요|예요|입니다)\s*(?:$|[.!,~])")
+COPULAS = re.compile(r"(?:이?(?:야|래|래요|라고 해|랍니다)|이에요|예요|입니다)\s*(?:$|[.!,~])")
 _AT = re.compile(
     r"(?:^|\s)(?:월|총|약|딱|매[일주달년]|하루|이제|지금|아마|거의|대략|대충|겨우|무려|최[소대]|보통|전부|모두|합계|정확히)$"
 )
@@ -230,7 +231,7 @@ def _bare(said: str, told: Sequence[Value]) -> Statement | None:
         return None
     start, end = turned.span("value") if turned else (told[0].start, told[0].end)
     before, after = said[:start].rstrip(), said[end:]
-    if not turned and not _COPULAS.match(after) and not (CUE.search(said) and _TO.match(after)):
+    if not turned and not COPULAS.match(after) and not (CUE.search(said) and _TO.match(after)):
         return None
     before = _AT.sub("", before)
     key = _last_words(before)

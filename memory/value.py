@@ -13,10 +13,10 @@ from text.name import TITLE
 
 CUE = re.compile(
     r"바뀌|바뀐|바뀜|바꿨|바꾸|바꿔|바꿀|변경|올랐|올라|올리|올려|인상|늘었|늘어|늘려|늘리|줄었|줄어|줄여|줄이|내렸|내려|떨어|미뤘|미뤄|미루|밀렸|연기"
-    r"|당겼|당겨|앞당|정정|수정|이제는|옮겼|옮겨|옮기|교체|조정"
+    r"|당겼|당겨|앞당|정정|수정|이제는|옮겼|옮겨|옮기|교체|조정|지연"
     r"|\b(?:rose|risen|raised?|increas|decreas|dropped|fell|cut to|chang|moved|postpon|resched|instead|no longer|now"
     r"|actually|correct|updat|revis|went (?:up|down|from)|goes up"
-    r"|switch|became|lowered|reduced|push(?:ed)? (?:back|to))",
+    r"|switch|delayed|became|lowered|reduced|push(?:ed)? (?:back|to))",
     re.IGNORECASE,
 )
 """A sentence with one of these says that something changed."""
@@ -29,13 +29,17 @@ _OLD_BEFORE = re.compile(
 _OLD_AFTER = re.compile(
     rf"(?:\s?(?:{TITLE}|씨|님)님?)?\s?(?:원|명|개|일)?(?:에서\s|이었|였|이던|(?:이|가)?\s?아니|말고|대신)"
 )
+_NOT_BEFORE = re.compile(r"(?:\bnot|n['’]t|\bno longer)\s(?:(?:the|on|at|in)\s){0,2}$", re.IGNORECASE)
+_NOT_AFTER = re.compile(r"\s?(?:이|가)?\s?아니")
 _TO = re.compile(r"에서\s.+(?:으로|로),$")
 _WAS = re.compile(r"\bwas\s\W?$|\bwas\s(?:the|on|at)\s$", re.IGNORECASE)
-_STEP_BEFORE = re.compile(r"\b(?:by|another|extra|additional|further)\s(?:(?:about|around|just)\s)?$", re.IGNORECASE)
+_STEP_BEFORE = re.compile(
+    r"\b(?:by|another|extra|additional|further|lost|gained)\s(?:(?:about|around|just)\s)?$", re.IGNORECASE
+)
 _STEP_AFTER = re.compile(
     r"\s?(?:정도|쯤|가량)?(?:이|을|를|만|씩|만큼|이나|나)?\s?(?:더|덜)?\s?"
     r"(?:늘|줄|올[랐라려리]|내[렸려]|인상|인하|미[뤘뤄루]|밀렸|당[겼겨]|앞당|증가|감소|추가|남[았아은]|썼|쓰|써|부족|모자|초과|넘|깎|할인"
-    r"|빠졌|쪘|떨어)|도\s|에\s?끝"
+    r"|빠[졌져]|[쪘쪄]|떨어)|도\s|에\s?끝"
     r"|\s(?:short|over|left|more|less|extra|cheaper|off|too|behind|early|late|ahead|higher|lower"
     r"|of (?:it|the|that|them|this|my|our))\b",
     re.IGNORECASE,
@@ -119,6 +123,11 @@ def is_old(said: str, each: Value) -> bool:
     before, after = _OLD_BEFORE.search(said[: each.start]), _OLD_AFTER.match(said[each.end :])
     range_only = bool(before and before.group().strip().startswith("from")) or bool(after and "에서" in after.group())
     return bool(before or after) and (not range_only or bool(CUE.search(said) or _TO.search(said)))
+
+
+def is_denied(said: str, each: Value) -> bool:
+    """Told as what is not so: «not on May 3», «5월 3일이 아니야»."""
+    return bool(_NOT_BEFORE.search(said[: each.start]) or _NOT_AFTER.match(said[each.end :]))
 
 
 def is_step(said: str, each: Value) -> bool:

@@ -96,6 +96,21 @@ from text.assertion import assertions
         ("와이파이 비밀번호: apple1234", "와이파이 비밀번호 banana5678로 바꿨어.", "와이파이 비밀번호: banana5678"),
         ("엄마 생신은 5월 12일이야.", "엄마 생신 5월 21일이래, 내가 잘못 알았어.", "엄마 생신은 5월 21일이야."),
         ("우리 고양이 5살이야.", "우리 고양이 6살이야.", "우리 고양이 6살이야."),
+        ("강아지 이름은 초코야.", "아 강아지 이름 초코가 아니라 쿠키야.", "강아지 이름은 쿠키야."),
+        ("전화번호는 010-1234-5678이야.", "전화번호 바뀌었어. 010-9999-8888이야.", "전화번호는 010-9999-8888이야."),
+        ("My phone number is 555-1234.", "My phone number changed. It's 555-9876.", "My phone number is 555-9876."),
+        ("My phone number is 555-1234.", "I changed my phone number. It's 555-9876.", "My phone number is 555-9876."),
+        (
+            "The exam is on December 12.",
+            "No, the exam is not on December 12. It's on December 21.",
+            "The exam is on December 21.",
+        ),
+        ("시험은 12월 12일이야.", "시험은 12월 12일이 아니야. 12월 21일이야.", "시험은 12월 21일이야."),
+        ("The flight is at 7:30 pm.", "The flight is delayed to 9:15 pm.", "The flight is at 9:15 pm."),
+        ("기차는 9시에 출발해.", "기차 9시 30분으로 지연됐어.", "기차는 9시 30분에 출발해."),
+        ("우리 딸은 7살이야.", "우리 딸 생일 지나서 이제 8살이야.", "우리 딸은 8살이야."),
+        ("내 몸무게는 72kg이야.", "3kg 빠져서 69kg이 됐어.", "내 몸무게는 69kg이야."),
+        ("I weigh 80 kg.", "I lost 5 kg, so now I weigh 75 kg.", "I weigh 75 kg."),
         # several statements in one sentence
         ("예산은 100만 원이야.", "예산은 150만 원이고 인원은 4명이야.", "예산은 150만 원이야."),
         (
@@ -215,6 +230,14 @@ def test_the_new_value_takes_the_place_of_the_old_one(before: str, said: str, af
         ("가격은 2만 원이야.", "코스트코에서 가격은 1만 5천 원이야."),
         ("예산은 100만 원이야.", "남편은 예산이 150만 원이라고 생각해."),
         ("약은 하루 2번 먹어.", "약은 하루 3번까지 먹어도 된대."),
+        # of another thing, or of nothing that is named
+        ("쌀은 80kg이야.", "3kg 빠져서 69kg이 됐어."),
+        ("회의는 3시야.", "회의 길어져서 이제 5시야."),
+        ("우리 딸은 7살이야.", "아들 생일 지나서 이제 8살이야."),
+        ("The exam is on December 12.", "The party is not on December 12. It's on December 21."),
+        ("The exam is on December 12.", "My room changed. It's on the 3rd floor."),
+        ("월세는 65만 원이야.", "전화번호 바뀌었어. 70만 원이야."),
+        ("The exam is not on December 12.", "The exam moved from December 12 to December 21."),
         # something else that is said of the thing
         ("호텔은 1박에 20만 원이야.", "호텔은 3박 예약했어."),
     ],

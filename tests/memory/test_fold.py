@@ -354,6 +354,23 @@ def test_a_value_was_said_in_the_turn_that_tells_it_as_a_whole() -> None:
     assert made.entities == (Entity("gate", "12", 1), Entity("locker code", "12-34", 2))
 
 
+def test_what_is_said_again_moves_to_the_end_with_its_new_turn() -> None:
+    said, known = "The rent is $900.", (Entity("rent", "$900", 1), Entity("name", "Sarah Kim", 2))
+    helped = fold(constrained(notes(said), pairs()), (Turn(9, said, "OK."),), entities=known)
+    written = fold(saying(f"{said}\n---\nrent: $900\nname: Sarah Kim"), (Turn(9, said, "OK."),), entities=known)
+    for made in (helped, written):
+        assert made.entities == (known[1], Entity("rent", "$900", 9))
+
+
+def test_an_entity_that_is_denied_is_gone_and_the_text_tells_why() -> None:
+    said, known = "치과 예약 취소했어.", (Entity("치과 예약", "3월 5일", 1),)
+    made = fold(
+        constrained(notes(said), pairs()), (Turn(2, said, "네."),), text="치과 예약은 3월 5일이야.", entities=known
+    )
+    assert made.entities == ()
+    assert made.text.splitlines() == ["치과 예약은 3월 5일이야.", said]
+
+
 def test_a_wish_that_the_model_takes_for_a_value_replaces_none() -> None:
     said, known = "I might change the budget to $700.", (Entity("budget", "$500", 1),)
     models = constrained(notes(said), pairs(budget="$700"))

@@ -120,6 +120,7 @@ def test_an_overwritten_entity_moves_to_the_end() -> None:
 
 def test_two_spellings_of_a_key_are_one_key() -> None:
     assert put((Entity("Top Service", "ec2", 1),), Entity("top_service", "s3", 2)) == (Entity("top_service", "s3", 2),)
+    assert len(put((Entity("C version", "23", 1),), Entity("C++ version", "26", 2))) == 2
 
 
 def test_the_oldest_entity_leaves_when_there_are_more_than_25() -> None:
