@@ -135,8 +135,9 @@ def _draw_thumbs(turn: Turn) -> None:
 
 
 def _rate(turn: Turn, key: str) -> None:
+    """Keeps the thumb; its note goes with it."""
     value = st.session_state.get(key)
-    _keep(turn, {**(turn.feedback or {}), "thumb": None if value is None else _THUMBS[value]})
+    _keep(turn, {} if value is None else {**(turn.feedback or {}), "thumb": _THUMBS[value]})
     st.session_state[NOTING] = None if value is None else (turn.session_id, turn.branch, turn.number)
 
 

@@ -134,7 +134,7 @@ export default function (component) {
 _component = st.components.v2.component("gieok_announce", js=_SCRIPT)
 _say = st.components.v2.component("gieok_say", js=_SAY)  # apart: what stays the same is sent once (config.toml)
 
-# Streamlit's own icon-only buttons, which have no name or an English one.
+# What Streamlit gives no name, or an English one.
 NAMES = {
     '[data-testid="stChatInputSubmitButton"]': "a11y.send",
     '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
@@ -142,7 +142,20 @@ NAMES = {
     ".st-key-open-panel button": "panel.open",
     '[class*="st-key-session-menu-"] button': "session.menu",
     '[class*="st-key-document-menu-"] button': "documents.menu",
-    '[data-testid="stFileUploaderDropzone"] button': "documents.choose",
+    '[data-testid="stFileUploaderDropzone"] button:not([data-testid="stFileChipDeleteBtn"] *)': "documents.choose",
+    '[data-testid="stChatInputFileUploadButton"] button': "documents.choose",
+    '[data-testid="stFileChipDeleteBtn"] button': "a11y.file.remove",
+    '[data-testid="stSkipToContent"]': "a11y.skip",
+    '[data-testid="stSidebar"]': "a11y.sidebar",
+    '[data-testid="stTooltipIcon"] button': "a11y.help",
+    '[data-testid="stCode"] [data-testid="stElementToolbarButton"] button': "a11y.copy",
+    '[data-testid="stNumberInputStepDown"]': "a11y.less",
+    '[data-testid="stNumberInputStepUp"]': "a11y.more",
+    '[data-testid="stTextInputRootElement"] button': "a11y.key",
+    '[data-testid="stPagination"] > [role="navigation"]': "a11y.pages",
+    '[data-testid="stPaginationPrev"]': "a11y.pages.earlier",
+    '[data-testid="stPaginationNext"]': "a11y.pages.later",
+    '[data-testid="stFeedback"] > [role="radiogroup"]': "a11y.rating",
     '[class*="st-key-again-"] button': "turn.again",
     '[class*="st-key-more-"]:not(.st-key-more-sessions, .st-key-more-summaries) button': "turn.more",
     '[role="dialog"] > button': "a11y.close",

@@ -131,6 +131,10 @@ def _draw_local(view: View) -> None:
         st.markdown(f"{mark} `{at}` :gray[{plain(said)}]")
     if not offered:
         st.caption(words("models.local.about"))
+        if url:  # the test tells why nothing came
+            _draw_actions(view, asked)
+        else:
+            st.button(words("model.retry"), key="models-look", icon=":material/refresh:")
         return
     places = list(range(len(offered)))
     mine = next((place for place in places if offered[place] == (before.url, before.chat_model)), 0)

@@ -62,8 +62,10 @@ def draw_details(view: View, about: object = None) -> None:
 
 def _draw_details(view: View, session: Session) -> None:
     words, agent = view.words, resource.agent()
-    title = st.text_input(words("session.title"), session.title, max_chars=60, key=f"title-{session.id}")
-    if st.button(words("revision.save"), key="title-save", type="primary"):
+    with st.form("title", border=False):  # Enter saves, too
+        title = st.text_input(words("session.title"), session.title, max_chars=60, key=f"title-{session.id}")
+        saved = st.form_submit_button(words("revision.save"), key="title-save", type="primary")
+    if saved:
         with telling(words):
             view.store.rename_session(session.id, title)
             window.shut()

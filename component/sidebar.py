@@ -68,13 +68,13 @@ def _draw_sessions(view: View) -> None:
             st.caption(words(f"session.age.{now}"))
         here = session.id == view.session_id
         title = plain(short(" ".join(session.title.split()), TITLE_CHARS)) or words("session.new")
-        running = " :gray[:material/more_horiz:]" if view.jobs.of(session.id) else ""
         name = f"{'here' if here else 'there'}-{session.id}"
         row = st.container(key=name, horizontal=True, vertical_alignment="center", wrap=False, gap=None)
         with row:
             st.button(
-                title + running,
+                title,
                 key=f"open-{session.id}",
+                icon=":material/more_horiz:" if view.jobs.of(session.id) else None,
                 type="tertiary",
                 width="stretch",
                 wrap=False,

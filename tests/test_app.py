@@ -381,6 +381,9 @@ def test_a_thumb_and_its_reason_are_kept(serve: Serve) -> None:
     at.text_input(key=f"note-{session}-0-1").set_value("숫자가 *틀림*").run()
     assert store().turns(session)[0].feedback == {"thumb": "down", "note": "숫자가 *틀림*"}
     assert r"숫자가 \*틀림\*" in texts(at)
+    at.feedback(key=f"thumb-{session}-0-1").set_value(None).run()
+    assert store().turns(session)[0].feedback is None
+    assert "숫자가" not in texts(at)
 
 
 # --- sessions and settings ----------------------------------------------------------------------

@@ -104,6 +104,13 @@ def test_the_test_button_says_in_words_what_is_wrong(page: Person, upstream: Ups
     hosted(page.page, "127.0.0.1:9", KEY)
     page.page.get_by_label("API 키").press("Enter")
     expect(dialog).to_contain_text("http:// 또는 https://로 시작", timeout=20_000)
+    dialog.get_by_role("radio", name="로컬 서버").click()
+    dialog.get_by_role("button", name="모델 다시 찾기").click()
+    page.page.get_by_label("서버 주소").fill("http://127.0.0.1:9/v1")
+    page.page.get_by_label("서버 주소").press("Enter")
+    expect(dialog).to_contain_text("응답 없음")
+    dialog.get_by_role("button", name="연결 테스트").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("127.0.0.1:9", timeout=20_000)
 
 
 def test_a_typed_key_serves_this_tab_and_is_kept_nowhere(

@@ -170,9 +170,11 @@ def test_another_session_does_not_show_through(visit: Visit) -> None:
     person.ask("첫 대화의 유일한 질문에 답해줘", 1)
     person.page.get_by_role("button", name="새 대화").first.click()
     expect(person.page.locator(".st-key-invitation")).to_be_visible()
-    person.say("천천히 답해줘")
+    person.say("천천히 답해줘, 목록에서 잘릴 만큼 긴 제목이 되도록 말을 더 붙였어")
     expect(person.live).to_contain_text("도착하는", timeout=20_000)
     expect(person.page.locator("[class*=st-key-chat-]")).not_to_contain_text("첫 대화의")
+    mark = person.page.locator("[class*=st-key-open-] [data-testid=stIconMaterial]", has_text="more_horiz")
+    expect(mark.first).to_be_in_viewport(ratio=1)
     person.page.keyboard.press("Escape")
     person.see(1)
 
@@ -276,6 +278,23 @@ def test_buttons_have_names(visit: Visit) -> None:
     assert nameless == []
 
 
+def test_what_streamlit_names_in_english_is_named_in_korean(visit: Visit) -> None:
+    person = visit()
+    page = person.page
+    person.ask("마크다운을 보여줘", 1)
+    english = """() => [...document.querySelectorAll("button, section, a, [role=navigation], [role=radiogroup]")]
+      .filter((each) => each.checkVisibility()).map((each) => each.getAttribute("aria-label") ?? each.textContent)
+      .filter((name) => /^[ -~]*[a-z]{3}[ -~]*$/i.test(name))"""
+    assert page.evaluate(english) == ["English"]
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="본문으로 건너뛰기")).to_have_count(1)
+    person.panel.get_by_role("tab", name="컨텍스트").click()
+    expect(person.panel.get_by_role("button", name="늘리기")).to_have_count(1)
+    page.get_by_role("button", name="설정", exact=True).click()
+    expect(page.get_by_role("button", name="키 보이기와 가리기")).to_be_visible()
+    assert page.evaluate(english) == ["English"]
+
+
 def press(person: Person, target: Locator, key: str = "Enter") -> None:
     """Goes there with the tab key, and presses a key there."""
     expect(target).to_be_visible()
@@ -334,6 +353,11 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     person.ask("내보냈다가 가져올 질문", 1)
     menu.click()
     page.get_by_text("이름·링크·내보내기").click()
+    page.get_by_label("이름", exact=True).fill("내가 붙인 이름")
+    page.get_by_label("이름", exact=True).press("Enter")
+    expect(page.locator(".st-key-header")).to_contain_text("내가 붙인 이름")
+    menu.click()
+    page.get_by_text("이름·링크·내보내기").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")
@@ -344,6 +368,10 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     expect(page.locator(".st-key-invitation")).to_be_visible()
     page.get_by_role("button", name="대화 가져오기").click()
     page.locator("input[type=file]").last.set_input_files(tmp_path / "chat.json")
+    page.get_by_role("button", name="파일 빼기").click()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="파일 고르기").click()
+    chooser.value.set_files(tmp_path / "chat.json")
     page.get_by_role("button", name="가져오기", exact=True).click()
     expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문", timeout=20_000)
 
