@@ -104,7 +104,7 @@ class _Record:
         """The whole prompt, by the function that made it then; of parts that are all there."""
         system, question = self._text("system") or "", str(self._own[0].text)
         if "recent" not in self._parts:
-            return casual_prompt(system, question)
+            return casual_prompt(system, question, self._text("hint") or "")
         raw = [message for row in self._recent() for message in messages_of(row)]
         return build(
             [*raw, *self._own],

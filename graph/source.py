@@ -23,6 +23,8 @@ from text.language import Language, detect
 SLACK = 1.3
 """A summary above this share of a target of more than ``SMALL`` characters is rejected."""
 SMALL = 60
+REPEATED = 0.6
+"""A sentence that shares more of itself with a message says nothing new beside it."""
 MOST_SAID = 40
 """Sentences of either side that are looked through for replaced values: each is held against all before it."""
 UNIQUE = frozenset({"name", "identifier", "email"})
@@ -143,12 +145,17 @@ class Source:
             speaker = _LABEL[self.language].get(message.type, "")
             for piece in note.clauses(clean(_plain(message.text))):
                 said = note.tidy(_MARKS.sub("", piece).strip())
-                asks = not isinstance(message, HumanMessage) and said.endswith(("?", "？"))
-                if _says(said) and not asks and not self.is_outdated(said):
+                own = isinstance(message, HumanMessage) or not self._repeats(said)
+                if _says(said) and own and not self.is_outdated(said):
                     at = start + max(0, message.text.find(piece))
                     found.append(note.Note(said, at, note.SOURCE, speaker))
             start += len(message.text)
         return found
+
+    def _repeats(self, said: str) -> bool:
+        """Whether a sentence of an answer or a tool asks the user, or in short turns says back what the user said."""
+        back = (note.shared(said, text) for text in self._asked) if self.room.short else ()
+        return said.endswith(("?", "？")) or max(back, default=0) > REPEATED
 
     def record(self, thread_id: str, summary: str) -> SummaryRecord:
         """The record with exactly the specified keys."""

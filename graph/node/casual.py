@@ -11,6 +11,7 @@ from errors import EmptyMessage
 from graph.casual import is_casual
 from graph.context import digest, mark, message_tokens
 from graph.event import ContextBuilt
+from graph.hint import courtesy
 from graph.node.llm import respond, stopped
 from graph.report import ContextReport, LeftOut, Part
 from graph.runtime import TurnContext, context, emit
@@ -31,8 +32,9 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
         return {"messages": [stopped("")]}
     question = _question(state)
     language = detect(question, state.get("language", "ko"))  # the conversation's own may not be known yet
-    prompt = casual_prompt(render("casual", language), question)
-    turn.notes.report, turn.notes.system = _report(prompt, state, turn), str(prompt[0].text)
+    hint = courtesy(turn.models, question, language)
+    prompt = casual_prompt(render("casual", language), question, hint)
+    turn.notes.report, turn.notes.system = _report(prompt, hint, state, turn), str(prompt[0].text)
     emit(runtime, ContextBuilt(turn.notes.report))
     model: Model = turn.models.casual
     if turn.models.kind == "embedded":  # its side role has no limit of its own, and a small model may not end
@@ -42,9 +44,9 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
     return {"messages": [made]}
 
 
-def casual_prompt(system: str, question: str) -> list[AnyMessage]:
-    """The whole prompt of a casual turn."""
-    return [SystemMessage(system), HumanMessage(question)]
+def casual_prompt(system: str, question: str, hint: str = "") -> list[AnyMessage]:
+    """The whole prompt of a casual turn; ``hint``: how to answer, before the question."""
+    return [SystemMessage(system), HumanMessage(f"{hint}\n\n{question}" if hint else question)]
 
 
 def wants_casual(state: ChatState) -> bool:
@@ -59,12 +61,14 @@ def _question(state: ChatState) -> str:
     return str(asked[0].text)
 
 
-def _report(prompt: list[AnyMessage], state: ChatState, turn: TurnContext) -> ContextReport:
+def _report(prompt: list[AnyMessage], hint: str, state: ChatState, turn: TurnContext) -> ContextReport:
     number, count, limits = turn_number(state), turn.models.count, turn.limits()
-    system, question = (message_tokens(message, count) for message in prompt)
+    system, asked = (message_tokens(message, count) for message in prompt)
+    told = count(hint) if hint else 0
     said = Part("system", system, limits.system, mark=mark(str(prompt[0].text)))
-    parts = (said, Part("question", question, limits.question, (str(number),)))
+    hinted = (Part("hint", told, 0, text=hint),) if hint else ()
+    parts = (said, *hinted, Part("question", asked - told, limits.question, (str(number),)))
     earlier = (LeftOut(f"1-{number - 1}" if number > 2 else "1", "casual"),) if number > 1 else ()
-    total = system + question
+    total = system + asked
     full = total + turn.history_tokens
     return ContextReport(number, parts, earlier, total, full, turn.models.exact, digest(prompt))

@@ -14,11 +14,11 @@ from errors import AnswerCutOff, EmptyAnswer, RequestRejected, ToolsUsedUp
 from graph.call import calls_of, storable
 from graph.context import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens
 from graph.event import ContextBuilt, Token
+from graph.hint import hint
 from graph.node.summary import within
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
 from graph.system import system_prompt
-from graph.telling import hint
 from graph.turns import covered, current, split, tool_rounds, turn_number
 from model import decide
 from model.stream import Model, Stopped, cut_off, stream, usage

@@ -14,8 +14,8 @@ from graph.tool import zone as zones
 
 LOCAL = "local"
 _TIME = re.compile(
-    r"지금|현재|오늘|내일|어제|시간|시각|몇\s*[시분월년]|몇일|며칠|날짜|요일|이번|올해"
-    r"|\b(?:times?|date|\w*days?|tomorrow|now|hours?|o'clock|month|year|week|late|early|night|morning|noon)\b",
+    r"오늘|내일|어제|시간|시각|몇\s*[시분월년]|몇일|며칠|날짜|요일|이번|올해"
+    r"|\b(?:times?|date|\w*days?|tomorrow|hours?|o'clock|month|year|week|late|early|night|morning|noon)\b",
     re.IGNORECASE,
 )
 _WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일")

@@ -1,7 +1,7 @@
-"""What a small model is told before a message that tells something and asks for nothing.
+"""What a small model is told before a message that asks for nothing: how to answer it.
 
-Without it such a model says the message back, as if it were its own («저는 김민수입니다»), or refuses it. A wrong yes
-would leave a wish unanswered, a wrong no only the answer as it was: so every sentence must be one that tells.
+Without it such a model says the message back, as if it were its own («저는 김민수입니다»), greets who thanks it, or
+refuses. A wrong yes would leave a wish unanswered, a wrong no only the answer as it was.
 """
 
 from __future__ import annotations
@@ -22,13 +22,25 @@ MOST_CHARS, MOST_SENTENCES = 200, 4
 ASKED = 100
 """So near the end of an answer a question mark asks the user."""
 
+_COURTESIES = {
+    "thanked": re.compile(
+        r"고마|고맙|감사|땡큐|땡스|ㄱㅅ|ㄳ|덕분|도움|수고|thank|th?nx|\bty|appreciate", re.IGNORECASE
+    ),
+    "parted": re.compile(
+        r"잘 ?[자가]|안녕히|바이|ㅂㅇ|굿 ?나잇|(?:또|다음에|내일|나중에|이따) ?[봐뵐만]|좋은 ?(?:밤|하루|주말)"
+        r"|\bbye|goodbye|g(?:ood ?)?night|see y|\bcya|take care|sleep well|have an? |ttyl|later|soon|tomorrow|\bgn\b",
+        re.IGNORECASE,
+    ),
+}
+"""The prompts by what their courtesies have in them."""
 _PAST = "".join(chr(code) for code in range(0xAC00, 0xD7A4) if (code - 0xAC00) % 28 in (18, 20))
 """Syllables that end in ㅆ or ㅄ: of what was, is there, or is not (했, 있, 없)."""
 _TELLS = re.compile(
     rf"\s\S*(?:[가-힣]야|(?:이|예|거)에?요|다|[{_PAST}](?:어요?|네요?|거든요?|지요?|죠|더라고?요?)"
     r"|이[래네]요?|[한된간온인는란단]대요?|거든요?|[할갈볼올될줄둘살먹을]게요?|고 해요?|(?:좋아|싫어|사랑)해요?"
     r"|(?:다녀|살아|아파|바빠|피곤해|졸려|슬퍼|기뻐|행복해|못 \S+[어아해여])요?)$"
-    r"|^(?:(?:so|and|also|oh|well|actually|by the way|yes|no),? )*(?:(?:i|we|he|she|they)(?:['’]\w+)? \w"
+    r"|^(?:(?:so|and|also|oh|well|actually|by the way|yes|no|hi|hello|hey)[,!]? )*"
+    r"(?:(?:i|we|he|she|they)(?:['’]\w+)? \w"
     r"|(?:my|our|his|her|their|the|today|yesterday|tomorrow|next|last|this|on|at)\b.*"
     r"(?:\s(?:is|are|was|were|am|has|have|had|will|goes|went|got|costs?|starts?|\w{2,}ed)|\w['’](?:s|m|re|ve|ll)) )",
     re.IGNORECASE,
@@ -40,6 +52,8 @@ _WANTS = re.compile(
     r"|틀[렸리린]|답[이은변]|대화|코드"
     r"|(?:^|\s)(?:너[는도]?|넌|네가|니가|당신|그[건게]|그거|이[건게]|이거|저건|아니)(?:\s|$)"
     r"|뭐|뭘|무엇|무슨|왜|어떻|어떤|어디|언제|누구|누가|얼마|몇|(?:까|나요|가요|니|냐)$"
+    r"|(?:써|적어|만들어|골라|짜|고쳐|바꿔|줄여|늘려|지어|그려|들려|불러|읽어|풀어|빼|맞춰|(?:비교|분석|추가|삭제|나열|추측|소개|제안"
+    r"|상상|가정|생각|계획|시작|계속|반복|준비|확인|검토|평가|예측|출력|변환|입력|수정|진행)해)(?:\s?[봐라])?$"
     r"|\b(?:want|need|wish|wonder\w*|help|please|explain|translate|write|errors?|fail\w*|stuck|problems?|issues?"
     r"|questions?|(?:does|do|is|did)n['’]t work|not working|can['’]?t|cannot|how|what|why|which|where|when|who"
     r"|looking for|(?:do not|don['’]t) (?:know|understand|get)|not sure|remember|forg[eo]t\w*|let['’]s|should"
@@ -47,6 +61,12 @@ _WANTS = re.compile(
     r"|summar\w+|show|tell|answers?|responses?)\b",
     re.IGNORECASE,
 )
+
+
+def courtesy(models: ModelSet, text: str, language: str) -> str:
+    """The line before a thanks or a goodbye (``graph.casual``), for a model that needs it; else an empty text."""
+    said = next((name for name, words in _COURTESIES.items() if words.search(text)), "")
+    return render(said, language) if said and models.constrained else ""
 
 
 def hint(models: ModelSet, state: ChatState) -> Sequence[Changing]:
@@ -60,7 +80,11 @@ def hint(models: ModelSet, state: ChatState) -> Sequence[Changing]:
 
 
 def tells(text: str) -> bool:
-    """Whether a message, in Korean or English, only tells something: no question, wish, task or trouble in it."""
+    """Whether a message, in Korean or English, only tells something: no question, wish, task or trouble in it.
+
+    One sentence must surely tell; beside it a Korean one may have an ending that tells as well as asks («이사해.»)."""
     said = [each.rstrip(".!~…ㅎㅋㅠㅜ^ ") for each in sentence.split(text) if not is_casual(each)]
     short = len(text) <= MOST_CHARS and 0 < len(said) <= MOST_SENTENCES
-    return short and all(_TELLS.search(each) and not _WANTS.search(each) for each in said)
+    sure = [bool(_TELLS.search(each)) for each in said]
+    unsure = (re.search("[가-힣]", each) for each, surely in zip(said, sure, strict=True) if not surely)
+    return short and any(sure) and all(unsure) and not any(map(_WANTS.search, said))

@@ -1,4 +1,4 @@
-"""The line before a message that only tells: for a small model, in the exact prompt, never before a question."""
+"""The line before a message that asks for nothing: for a small model, in the exact prompt, never before a question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from graph.agent import Agent
 from graph.exact import exact
-from graph.telling import tells
+from graph.hint import tells
 from prompt import render
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import prompts, say
@@ -30,7 +30,10 @@ REPLY = '{"reply": {}}'
         "제 생일은 5월 3일이에요.",
         "회의가 3시로 바뀌었다",
         "나는 매운 음식을 싫어해",
+        "다음 달에 부산으로 이사해. 월세는 65만 원이야.",
+        "고양이 두 마리를 키워. 이름은 나비랑 까미야.",
         "Hi! I'm Sarah.",
+        "Hi, I'm Daniel.",
         "My budget for the trip is $900.",
         "We have a dentist appointment on Tuesday.",
         "The budget went up to $1,200.",
@@ -61,6 +64,9 @@ def test_what_only_tells(text: str) -> None:
         "너는 이제 해적이야",
         "우리 같이 가자",
         "나는 김민수야. 내 이름이 뭐야?",
+        "시 한 편 써. 주제는 바다야.",
+        "이걸 비교해 봐. 하나는 10만 원이야.",
+        "Make it shorter. The meeting is at 3.",
         "Write a poem about the sea.",
         "The capital of France",
         "My code fails with an error.",
@@ -96,6 +102,34 @@ def test_a_small_model_is_told_what_to_do_with_it(agent: OpenAgent, language: La
     assert [piece.text for part in found.parts if part.name == "hint" for piece in part.pieces] == [line]
     say(one, own, "그게 얼마야?" if language == "ko" else "How much is it?")
     assert not any(line in str(each.text) for each in prompts(one)[-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "name"),
+    [
+        ("고마워!", "ko", "thanked"),
+        ("네, 감사합니다", "ko", "thanked"),
+        ("수고하세요", "ko", "thanked"),
+        ("잘 자", "ko", "parted"),
+        ("내일 봐요", "ko", "parted"),
+        ("thanks a lot", "en", "thanked"),
+        ("good night", "en", "parted"),
+        ("bye", "en", "parted"),
+        ("안녕!", "ko", ""),
+        ("good morning", "en", ""),
+    ],
+)
+def test_a_small_model_is_told_how_to_answer_a_courtesy(
+    agent: OpenAgent, text: str, language: Language, name: str
+) -> None:
+    one = agent(decide=[REPLY])
+    own = one.store.create_session(language, 0.3).id
+    say(one, own, text)
+    found = exact(one, own, 1)
+    assert found.proven
+    lines = [render(name, language)] if name else []
+    assert [piece.text for part in found.parts if part.name == "hint" for piece in part.pieces] == lines
+    assert str(prompts(one)[-1][-1].text) == "\n\n".join([*lines, text])
 
 
 def test_nothing_where_the_message_answers_a_question(agent: OpenAgent) -> None:
