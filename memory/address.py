@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
+from urllib.parse import urlsplit
 
 import redis
 from redis import RedisError
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
-from redis.connection import parse_url
+from redis.connection import Connection, ConnectionPool, SSLConnection, parse_url
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 from redis.sentinel import Sentinel
@@ -50,28 +52,52 @@ class Address:
     @property
     def shown(self) -> str:
         """The address without user and password."""
-        return re.sub(r"//[^@/]*@", "//", self.url).split("?")[0]
+        return _shown(self.url)
 
 
 def parse(url: str) -> Address:
     """Read ``REDIS_URL``. Raises ``BadSetting``."""
-    if url.split("://")[0] in _PLAIN:
-        return Address("plain", url)
-    found = _ADDRESS.fullmatch(url.strip())
-    if found is None:
-        raise _bad(
-            url, "it must start with redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://", "scheme"
+    url = url.strip()
+    try:
+        made = Address("plain", url) if url.split("://")[0] in _PLAIN else _several(url)
+        _try(made)
+    except (ValueError, TypeError, RedisError):  # their own words may hold a part of the password
+        reason = (
+            "a port or the database is not a number, an option is wrong or unknown, or a password has a letter such "
+            "as / or @ that is not written as %2F or %40"
         )
+        raise _bad(url, reason, "option") from None
+    return made
+
+
+def _several(url: str) -> Address:
+    """Sentinels, or nodes of a cluster."""
+    found = _ADDRESS.fullmatch(url)
+    if found is None:
+        forms = "redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
+        raise _bad(url, f"it must start with {forms}", "scheme")
     path = [part for part in (found["path"] or "").split("/") if part]
     if found["kind"] == "sentinel" and not path:
         raise _bad(url, "the name of the monitored master is missing after the hosts", "master")
-    try:
-        hosts = tuple(_host(part, 26379 if found["kind"] == "sentinel" else 6379) for part in found["hosts"].split(","))
-        database = int(path[1]) if len(path) > 1 else 0
-        options = _options(found)
-    except ValueError as error:
-        raise _bad(url, "a port or the database is not a number, or an option is wrong", "option") from error
-    return Address(found["kind"], url, hosts, path[0] if path else "", database, options)
+    hosts = tuple(_host(part, 26379 if found["kind"] == "sentinel" else 6379) for part in found["hosts"].split(","))
+    database = int(path[1]) if len(path) > 1 else 0
+    return Address(found["kind"], url, hosts, path[0] if path else "", database, _options(found))
+
+
+def _try(address: Address) -> None:
+    """Makes a connection without opening it: redis-py finds what is wrong with an address as late as then. Raises what
+    redis-py raises, and ``ValueError``."""
+    if address.kind == "sentinel":
+        _sentinel(address, {})
+    elif address.kind == "plain":
+        ConnectionPool.from_url(address.url).make_connection()
+        if not address.url.startswith("unix:"):
+            int(urlsplit(address.url).path.strip("/") or 0)
+    else:
+        own = signature(RedisCluster).parameters
+        given = {name: value for name, value in address.options if name not in own}
+        kind = SSLConnection if given.pop("ssl", False) else Connection
+        ConnectionPool(kind, **given).make_connection()
 
 
 def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
@@ -89,10 +115,7 @@ def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
         return _sentinel(address, common)
     if address.kind == "cluster":
         return _cluster(address, common)
-    try:
-        return redis.Redis.from_url(address.url, **common)
-    except ValueError as error:
-        raise _bad(address.url, str(error), "redis") from error
+    return redis.Redis.from_url(address.url, **common)
 
 
 def ping(address: Address) -> None:
@@ -145,6 +168,13 @@ def _host(part: str, port: int) -> tuple[str, int]:
     return found[1].strip("[]"), int(found[2] or port)
 
 
+def _shown(url: str) -> str:
+    """The address without login and options; where these cannot be told from the host, as with a «?» in a password,
+    without all of them."""
+    scheme = re.match(r"[\w+-]+://|", url)[0]  # type: ignore[index]
+    where, _, options = url.removeprefix(scheme).partition("?")
+    return scheme + ("…" if "@" in options else where.rpartition("@")[2])
+
+
 def _bad(url: str, reason: str, code: str) -> BadSetting:
-    shown = re.sub(r"//[^@/]*@", "//", url).split("?")[0]
-    return BadSetting(name="REDIS_URL", value=shown, reason=reason, reason_code=code, detail=reason)
+    return BadSetting(name="REDIS_URL", value=_shown(url), reason=reason, reason_code=code)

@@ -37,15 +37,61 @@ def test_a_cluster_address_names_its_nodes() -> None:
     assert address.parse("redis+cluster://one:7000,two").hosts == (("one", 7000), ("two", 6379))
 
 
-@pytest.mark.parametrize("url", ["redis://:secret@h/0", "redis+cluster://u:secret@h:1", "redis://h?password=secret"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:secret@h/0",
+        "redis+cluster://u:secret@h:1",
+        "redis://h?password=secret",
+        "redis://u:secret@secret@h:1",
+        "redis+sentinel://h:1/ours?sentinel_password=se@secret",
+    ],
+)
 def test_a_password_is_never_shown(url: str) -> None:
     assert "secret" not in address.parse(url).shown
 
 
-def test_a_bad_address_does_not_show_its_password() -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://u:secret@h:1",
+        "redis+sentinel://u:secret/secret@h:1/ours",
+        "redis://:secret/secret@h:1",
+        "redis://:secret#secret@h:1",
+        "redis://:secret?secret@h:1",
+        "redis://:1/secret@h:1",
+        "kim:secret@h:1",
+    ],
+)
+def test_a_bad_address_does_not_show_its_password(url: str) -> None:
     with pytest.raises(BadSetting) as caught:
-        address.parse("redis+sentinel://u:secret@h:1")
+        address.parse(url)
     assert "secret" not in str(caught.value)
+    assert "secret" not in str(caught.value.values)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://h:port",
+        "redis://h/abc",
+        "redis://h?unknown=1",
+        "redis://h?ssl_ca_certs=/own.pem",
+        "rediss://h?ssl_cert_reqs=banana",
+        "redis+sentinel://h:1/ours/abc",
+        "redis+sentinel://h:1/ours?unknown=1",
+        "redis+cluster://h:1?unknown=1",
+    ],
+)
+def test_what_redis_would_refuse_later_is_a_bad_setting_from_the_start(url: str) -> None:
+    with pytest.raises(BadSetting, match="REDIS_URL"):
+        address.parse(url)
+
+
+def test_blanks_around_an_address_do_not_matter() -> None:
+    assert address.parse(" redis://h:1/2 ").url == "redis://h:1/2"
+    assert address.parse("rediss://h?ssl_ca_certs=/own.pem&max_connections=5").kind == "plain"
+    assert address.parse("rediss+cluster://kim:pass@h?ssl_ca_certs=/own.pem&read_from_replicas=true").kind == "cluster"
 
 
 def test_nothing_is_waited_for_where_nobody_answers(tmp_path: Path) -> None:
