@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
+from errors import DocumentBroken
 from retrieval.format.loaded import Loaded, decoded
 from retrieval.literal import escaped, literal
 
+csv.field_size_limit(2**31 - 1)
+_SEPARATOR = re.compile(r"sep=(.)[ \t]*\n", re.IGNORECASE)
+"""How Excel says what separates the cells."""
 _QUESTION = ("question", "q", "질문", "문의", "제목", "title")
 _ANSWER = ("answer", "a", "답변", "답", "내용", "content")
 
 
 def read(name: str, data: bytes, _limit: int) -> Loaded:
-    text = decoded(name, data)
-    quoted = csv.reader(io.StringIO(text), delimiter=_delimiter(name, text), skipinitialspace=True, strict=True)
-    rows = [[cell.strip() for cell in row] for row in quoted if row]
-    columns = rows[0] if rows else []
+    columns, *rows = _rows(name, decoded(name, data)) or [[]]
     asked, answered = _column(columns, _QUESTION), _column(columns, _ANSWER)
-    parts = [_row(row, columns, asked, answered) for row in rows[1:]]
+    parts = [_row(row, columns, asked, answered) for row in rows]
     return Loaded(name, "", "\n\n".join(part for part in parts if part), True, {})
+
+
+def _rows(name: str, text: str) -> list[list[str]]:
+    """The cells of every row that has any."""
+    said = _SEPARATOR.match(text)
+    delimiter = said[1] if said else _delimiter(name, text)
+    first, body = (2, text[said.end() :]) if said else (1, text)
+    body = re.sub(rf'" +(?=[{re.escape(delimiter)}\n]|\Z)', '"', body)
+    quoted = csv.reader(io.StringIO(body), delimiter=delimiter, skipinitialspace=True, strict=True)
+    rows, line = list[list[str]](), first
+    try:
+        for row in quoted:
+            rows += [[cell.strip() for cell in row]] if row else []
+            line = first + quoted.line_num
+    except csv.Error as error:
+        reason = f"line {line:,} is not written as usual ({error})"
+        raise DocumentBroken(name=name, reason=reason, reason_code="line", line=line, detail=str(error)) from error
+    return rows
 
 
 def _delimiter(name: str, text: str) -> str:

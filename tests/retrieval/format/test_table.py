@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.retrieval.file import pieces
+from errors import DocumentBroken
+from retrieval.load import load
+from tests.retrieval.file import LIMIT, pieces
 
 
 def test_a_table_of_questions_becomes_one_section_per_question() -> None:
@@ -71,3 +73,24 @@ def test_code_that_is_closed_stays_whole_and_is_code() -> None:
 def test_a_question_is_a_heading_as_it_is_written() -> None:
     asked = "#1: what are <div>, *args and [x](y)?"
     assert pieces("a.csv", f'question,answer\n"{asked}",a\n'.encode()) == [((asked,), "a")]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_what_excel_writes_is_read(delimiter: str) -> None:
+    rows = [["question", "answer"], ["How?", '"So" '], ["Where?", '"There"  ']]
+    plain = "".join(f"{delimiter.join(row)}\n" for row in rows)
+    for data in (plain, f"sep={delimiter}\n{plain}"):
+        assert pieces("a.csv", data.encode()) == [(("How?",), "So"), (("Where?",), "There")]
+    assert pieces("a.tsv", b'q\tother\ta\n"x"\t\t"y"\n') == [(("x",), "y")]
+
+
+def test_a_long_cell_is_read() -> None:
+    assert len(pieces("a.csv", b'question,answer\nq1,"' + b"word " * 40_000 + b'"\n')) > 100
+
+
+@pytest.mark.parametrize(("row", "line"), [('"Widget "large"",5', 3), ('"not\nclosed', 3), ('"a\nb",1\n"x"y', 5)])
+def test_a_row_that_cannot_be_read_is_named(row: str, line: int) -> None:
+    for first in ("", "sep=,\n"):
+        with pytest.raises(DocumentBroken) as caught:
+            load("a.csv", f"{first}name,price\nB,6\n{row}\nC,7\n".encode(), LIMIT)
+        assert caught.value.values["line"] == line + bool(first)
