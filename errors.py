@@ -129,7 +129,10 @@ class LibraryCorrupt(OperatorError):
 
     code = "library_corrupt"
     message = "The search index {path} is damaged: {reason}."
-    hint = "Rebuild it; nothing is embedded again, and documents and conversations are not affected."
+    hint = (
+        "Rebuild it on the documents page or with `python cli.py index --rebuild`; nothing is embedded again, and "
+        "documents and conversations are not affected."
+    )
 
 
 class LibraryModelChanged(OperatorError):
@@ -137,7 +140,10 @@ class LibraryModelChanged(OperatorError):
 
     code = "library_model_changed"
     message = "The documents were embedded with {old}, and the setting now says {new}."
-    hint = "Rebuild the index (every passage is embedded again), or change EMBEDDING_MODEL back."
+    hint = (
+        "Rebuild the index on the documents page or with `python cli.py index --rebuild` (every passage is embedded "
+        "again), or change EMBEDDING_MODEL back."
+    )
 
 
 class EmbeddingFailed(OperatorError):

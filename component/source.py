@@ -65,9 +65,9 @@ def _draw(view: View, source: Mapping[str, Any], asked: str) -> None:
     st.markdown(f":material/description: **{plain(name)}**")
     if path:
         st.caption(plain(" › ".join(path)))
-    section, since = _now(resource.agent().library, source)
+    section, start, since = _now(resource.agent().library, source)
     if since == "same":
-        st.html(f'<div class="gieok-source">{in_section(section, text, asked)}</div>')
+        st.html(f'<div class="gieok-source">{in_section(section, text, asked, start)}</div>')
         return
     st.warning(words(f"source.{since}"), icon=":material/history:")
     st.html(f'<div class="gieok-source">{in_section(text, text, asked)}</div>')
@@ -76,33 +76,36 @@ def _draw(view: View, source: Mapping[str, Any], asked: str) -> None:
             st.html(f'<div class="gieok-source">{in_section(section, "", asked)}</div>')
 
 
-def _now(library: Library | None, source: Mapping[str, Any]) -> tuple[str, Since]:
-    """The text of the section as it is now, '' when it cannot be told which one it is, and what happened since."""
+def _now(library: Library | None, source: Mapping[str, Any]) -> tuple[str, int, Since]:
+    """The text of the section as it is now, '' when it cannot be told which one it is, where the passage begins in it,
+    and what happened since."""
     if library is None:
-        return "", "off"
+        return "", 0, "off"
     try:
         library.document(int(source["document"]))
         section = library.section(str(source["section"]))
     except DocumentUnknown:
-        return "", "removed"
+        return "", 0, "removed"
     except PassageUnknown:
-        return "", "changed"
+        return "", 0, "changed"
     if list(section.path) != list(source.get("path") or ()):
-        return "", "changed"
+        return "", 0, "changed"
     kept = section.text == source.get("text") if source.get("expanded") else source["passage"] in section.passages
-    return section.text, "same" if kept else "changed"
+    start = dict(zip(section.passages, section.starts, strict=True)).get(source["passage"], 0)
+    return section.text, start, "same" if kept else "changed"
 
 
-def in_section(section: str, passage: str, asked: str) -> str:
-    """HTML of a section with the passage marked in it, and in that the words of the question. All text is escaped.
+def in_section(section: str, passage: str, asked: str, start: int = 0) -> str:
+    """HTML of a section with the passage marked in it, which stands at ``start`` or later, and in that the words of the
+    question. All text is escaped.
 
     Of a passage that was shortened to fit the budget what was given is marked; of one that does not stand in the
     section word for word (a long table has its head in every passage), the whole section.
     """
     given = passage if passage in section else passage.removesuffix(CUT)
-    before, found, after = section.partition(given) if given else (section, "", "")
-    if given and not found:
-        before, found, after = "", section, ""
+    at = section.find(given, start)
+    end = at + len(given)
+    before, found, after = (section[:at], given, section[end:]) if at >= 0 else ("", section, "")
     inner = _words_marked(found, asked) if found else ""
     marked = f'<mark class="passage">{inner}</mark>' if found else ""
     return f"{escape(shown(before))}{marked}{escape(shown(after))}"

@@ -64,7 +64,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A whole section: its text and the passages that it was split into."""
+    """A whole section: its text and the passages that it was split into. ``starts``: where each begins in the text."""
 
     id: str
     document_id: int
@@ -73,6 +73,7 @@ class Section:
     path: tuple[str, ...]
     text: str
     passages: tuple[int, ...]
+    starts: tuple[int, ...]
 
     @property
     def label(self) -> str:

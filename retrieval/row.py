@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from text.language import detect
 
 _MANY = 500
 """Values in one «in» list."""
+_BETWEEN = "\n\n"
+"""What joins the passages of a section."""
 _ANY = select(exists(select(table.passage.c.id)))
 
 
@@ -166,9 +169,10 @@ class Rows:
         found = self._passages([(c.document_id == int(document)) & (c.section == int(number))])
         if not found:
             raise PassageUnknown(passage=section_id)
-        first, text = found[0], "\n\n".join(each.text for each in found)
+        first, text = found[0], _BETWEEN.join(each.text for each in found)
         ids = tuple(each.id for each in found)
-        return Section(section_id, first.document_id, first.name, first.title, first.path, text, ids)
+        starts = tuple(accumulate((len(each.text) + len(_BETWEEN) for each in found[:-1]), initial=0))
+        return Section(section_id, first.document_id, first.name, first.title, first.path, text, ids, starts)
 
     def _passages(self, wheres: Iterable[ColumnElement[bool]]) -> list[Passage]:
         d, made = table.document.c, list[Passage]()

@@ -38,6 +38,12 @@ def test_of_a_shortened_passage_what_was_given_is_marked() -> None:
     )
 
 
+def test_a_passage_that_the_section_says_twice_is_marked_in_its_own_place() -> None:
+    assert in_section("Save.\n\nOpen.\n\nSave.", "Save.", "x", 14) == (
+        'Save.\n\nOpen.\n\n<mark class="passage">Save.</mark>'
+    )
+
+
 def test_a_text_that_is_not_in_the_section_is_not_marked_in_a_wrong_place() -> None:
     assert in_section("Refunds take 7 days.", "| Refunds | 7 |", "refunds") == (
         '<mark class="passage"><b>Refunds</b> take 7 days.</mark>'

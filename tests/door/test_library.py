@@ -143,7 +143,7 @@ def test_a_damaged_index_is_rebuilt_without_embedding(opened: Opened, folder: Pa
     for file in library.folder.iterdir():
         file.write_bytes(b"rubbish")
     damaged = opened()
-    with pytest.raises(LibraryCorrupt):
+    with pytest.raises(LibraryCorrupt, match=r"cli\.py index --rebuild"):
         damaged.search("pears")
     called = Called(damaged)
     assert called.run.rebuild() == 0

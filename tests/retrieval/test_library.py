@@ -193,6 +193,14 @@ def test_what_was_ready_before_the_model_went_away_can_be_found(library: Library
     assert library.search("apples")[0].passage.name == "a.md"
 
 
+def test_a_section_tells_where_its_passages_begin(library: Library) -> None:
+    library.add([("a.md", "\n\n".join(["Save it. " * 50, "Open it. " * 50, "Save it. " * 50]).encode())])
+    section = library.section(library.search("save")[0].passage.section_id)
+    assert len(section.passages) >= 3
+    for id_, at in zip(section.passages, section.starts, strict=True):
+        assert section.text.startswith(library.passage(id_).text, at)
+
+
 def test_filters_hold_for_every_hit(library: Library, folder: Path) -> None:
     library.add([folder])
     assert {hit.passage.doc_type for hit in library.search("apple bread", Filters("faq"))} == {"faq"}

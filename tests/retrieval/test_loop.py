@@ -51,7 +51,7 @@ class Shelf:
         self.asked.append(("section", id_, Filters()))
         if not self._section:
             raise PassageUnknown(passage=id_)
-        return Section(id_, 1, "a.md", "Title", ("Part 1",), self._section, (1,))
+        return Section(id_, 1, "a.md", "Title", ("Part 1",), self._section, (1,), (0,))
 
 
 def said(
