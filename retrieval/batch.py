@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from errors import EmbeddingFailed, LibraryBusy
 from retrieval.change import Added, Progress
 from retrieval.document import DocType
 from retrieval.library import Library
@@ -32,20 +33,32 @@ def index(
     """What each pass did: one, or with ``watch`` one more after every change, until ``stop`` is set.
 
     ``polite``: this process steps behind others, so that an answer made meanwhile is not slowed. Raises what
-    ``Library.add`` raises; a path that does not exist is told as failed.
+    ``Library.add`` raises; a path that does not exist is told as failed. With ``watch`` so is, once and under no name,
+    a model or a library that is away: it is tried again at every look.
     """
     halt = stop or threading.Event()
     if polite:
         with contextlib.suppress(OSError):
             os.nice(NICE)
+    away = ""
     while True:
         seen = _stamps(paths)
-        yield library.add(paths, doc_type, progress=progress, stop=halt)
+        try:
+            done, fault = library.add(paths, doc_type, progress=progress, stop=halt), ""
+        except (EmbeddingFailed, LibraryBusy) as error:
+            if not watch:
+                raise
+            done, fault = Added(failed=(("", error),)), str(error)
+        if not fault or fault != away:
+            yield done
+        away = fault
         if not watch:
             return
-        while _stamps(paths) == seen:
-            if halt.wait(POLL_SECONDS):
-                return
+        while not halt.wait(POLL_SECONDS):
+            if away or _stamps(paths) != seen:
+                break
+        else:
+            return
         time.sleep(0.2)  # whoever writes a file may still be writing it
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from errors import EmbeddingFailed
 from retrieval import Library, batch
+from tests.retrieval.conftest import Words
 
 
 def test_one_pass_says_what_it_did(library: Library, tmp_path: Path) -> None:
@@ -37,3 +39,26 @@ def test_watching_follows_changes_until_it_is_stopped(
     began = time.monotonic()
     assert list(passes) == []
     assert time.monotonic() - began < 5
+
+
+def test_watching_outlives_a_model_that_is_away(
+    library: Library, words: Words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "POLL_SECONDS", 0.02)
+    (tmp_path / "a.md").write_text("Apples.")
+    words.refuses = lambda _: True
+    with pytest.raises(EmbeddingFailed):
+        list(batch.index(library, [tmp_path], polite=False))
+    stop = threading.Event()
+    passes = batch.index(library, [tmp_path], stop=stop, watch=True, polite=False)
+    assert [(name, error.code) for name, error in next(passes).failed] == [("", "embedding_failed")]
+    tries: list[int] = []
+
+    def away(_: str) -> bool:
+        tries.append(1)
+        return len(tries) < 5
+
+    words.refuses = away
+    assert next(passes).added == (f"{tmp_path.name}/a.md",), "told once, and tried until it works"
+    stop.set()
+    assert list(passes) == []
