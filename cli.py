@@ -115,7 +115,7 @@ def index(
         out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
         indexing = Indexing(library, out, err, language, Words(language).error, as_json=as_json)
         code = indexing.rebuild() if rebuild else 0
-        code = code or (indexing.add(paths, kind, watch=watch) if paths else 0)
+        code = code or ((indexing.begin() or indexing.add(paths, kind, watch=watch)) if paths else 0)
         library.close()
         store.close()
     except GieokError as error:

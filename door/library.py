@@ -18,6 +18,7 @@ from rich.status import Status
 from door.phrase import ErrorText, Language, phrase
 from retrieval import Added, DocType, Library, Progress
 from retrieval.batch import index
+from retrieval.own import first_run
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -45,6 +46,17 @@ class Indexing:
                 if watch:
                     self._note("index.watching")
         return 1 if failed else 0
+
+    def begin(self) -> int:
+        """Adds the product's own documents where nothing was ever added, as an app does when it opens."""
+        if not self._library.is_new:
+            return 0
+        with _interrupts(self._stop), self._shown() as progress:
+            done = first_run(self._library, progress=progress, stop=self._stop)
+        if done is None or not done.cancelled:
+            return 0
+        self._note("index.cancelled")
+        return INTERRUPTED
 
     def rebuild(self) -> int:
         """Makes the index anew from what the database holds."""
