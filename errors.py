@@ -430,6 +430,12 @@ class MemoryTooLarge(CallerError):
     hint = "Shorten it. Memory was not changed."
 
 
+class MemoryBlank(CallerError):
+    code = "memory_blank"
+    message = "The {what} is blank."
+    hint = "Write something first. Memory was not changed."
+
+
 class PinsFull(CallerError):
     code = "pins_full"
     message = "Memory holds {limit} pinned facts already, no more."

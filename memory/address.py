@@ -28,6 +28,7 @@ from errors import BadSetting, MemoryAway
 SOCKET_SECONDS = 2.0
 CONNECT_SECONDS = 1.0
 _LOGIN = ("username", "password")
+_SCHEME = re.compile(r"^[\w+-]+://")
 _PLAIN = ("redis", "rediss", "unix")
 _ADDRESS = re.compile(
     r"(?P<scheme>rediss?)\+(?P<kind>sentinel|cluster)://(?P<login>[^@/]*@)?(?P<hosts>[^/?]+)"
@@ -171,7 +172,7 @@ def _host(part: str, port: int) -> tuple[str, int]:
 def _shown(url: str) -> str:
     """The address without login and options; where these cannot be told from the host, as with a «?» in a password,
     without all of them."""
-    scheme = re.match(r"[\w+-]+://|", url)[0]  # type: ignore[index]
+    scheme = "".join(_SCHEME.findall(url))
     where, _, options = url.removeprefix(scheme).partition("?")
     return scheme + ("…" if "@" in options else where.rpartition("@")[2])
 

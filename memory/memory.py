@@ -34,6 +34,7 @@ from memory.state import (
     Version,
     checked,
     entity,
+    filled,
     fitted,
     same_key,
     undone,
@@ -200,7 +201,7 @@ class Memory:
     ) -> bool:
         """Keep a value under a key; the same key is overwritten. False when it waits for Redis.
 
-        Raises ``MemoryTooLarge``.
+        Raises ``MemoryTooLarge``, ``MemoryBlank``.
         """
         return self._write(Scope(tenant, session), user, "remember", asdict(entity(key, value, turn)), patience)
 
@@ -385,9 +386,9 @@ class Memory:
     def pin(self, tenant: str, session: str, statement: str, *, user: str = USER) -> MemoryView:
         """A statement that every later memory must hold, also of new sessions, word for word.
 
-        Raises ``MemoryTooLarge``, ``PinsFull``, ``MemoryAway``.
+        Raises ``MemoryTooLarge``, ``MemoryBlank``, ``PinsFull``, ``MemoryAway``.
         """
-        pinned = checked("statement", statement, PIN_CHARS)
+        pinned = filled("statement", statement, PIN_CHARS)
         pin = partial(write.pinned, statement=pinned)
         self._change(Scope(tenant, session), user, pin, everywhere=True)
         return self.context(tenant, session, user=user)

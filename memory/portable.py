@@ -6,10 +6,13 @@ Erasing notes a digest in the database before anything else goes, so what was aw
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from errors import BadImport, MemoryAway
 from memory import carry, write
@@ -27,8 +30,13 @@ FORMAT_VERSION = 1
 ORPHAN_SECONDS = 86_400.0
 """A memory without a session is left alone for a day: the session may be on its way."""
 DIGEST_SECONDS = 90 * 86_400.0
+MOST_TURNS = 1_000_000
+"""Turns of a session that an export may number."""
 MOST_WAITING = 100_000
 """Of what waits for Redis, for one memory."""
+
+
+_STATE, _VERSIONS = TypeAdapter(State), TypeAdapter(tuple[Version, ...])
 
 
 def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope) -> None:
@@ -141,8 +149,8 @@ def import_(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: 
         raise BadImport(reason=f"it is not in the form {form}", reason_code="form", form=form)
     try:
         parsed = [_memory(tenant, user, each) for each in data["memories"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        detail = f"{type(error).__name__} {error}"
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        detail = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise BadImport(reason=detail, reason_code="content", detail=detail) from error
     fresh = [each for each in parsed if _is_empty(archive.load(each[0]))]
     for scope, state, versions in fresh:
@@ -183,20 +191,23 @@ def _memory(tenant: str, user: str, data: Mapping[str, Any]) -> tuple[Scope, Sta
         raise TypeError("session")
     scope = Scope(tenant, session, "" if session else user)
     state = replace(read(data["state"]), tenant=tenant, session=session, user=user)
-    _check(state)
+    versions = [plain_version(each) for each in data["versions"]]
+    _check(state, versions)
     own = Scope(tenant, "").tag
     carried = tuple((own + tag.partition(":")[2], version) for tag, version in state.carried)
-    return scope, replace(state, carried=carried), [plain_version(each) for each in data["versions"]]
+    return scope, replace(state, carried=carried), versions
 
 
-def _check(state: State) -> None:
-    """Raise ``TypeError`` where a value has another type than memory writes."""
-    texts = [state.text, *state.pins, *(part for each in state.entities for part in (each.key, each.value))]
-    texts += [part for each in state.replaced for part in (each.key, each.old, each.new)]
-    texts += [part for each in state.short for part in (each.question, each.answer, each.tools)]
-    numbers = [state.version, *(each.turn for each in state.entities), *(each.number for each in state.short)]
-    if not all(isinstance(each, str) for each in texts) or not all(isinstance(each, int) for each in numbers):
-        raise TypeError("a value of another type than expected")
+def _check(state: State, versions: Sequence[Version]) -> None:
+    """Raise ``ValueError`` where a value has another type than memory writes, or a number is none that it counts to."""
+    _STATE.validate_json(json.dumps(asdict(state), allow_nan=False), strict=True)
+    _VERSIONS.validate_json(json.dumps([asdict(each) for each in versions], allow_nan=False), strict=True)
+    turns = [turn.number for turn in (*state.short, *(turn for each in versions for turn in each.turns))]
+    turns += [number for some in state.folded for number in some] + [number for _, number in state.forgotten]
+    turns += [each.turn for each in state.entities] + [each.turn for each in state.replaced]
+    counts = [state.revision, state.token, state.version, state.taken, *(each.number for each in versions)]
+    if not all(0 <= number <= MOST_TURNS for number in turns) or not all(0 <= each < 2**31 for each in counts):
+        raise ValueError("a number out of range")
 
 
 def _left_by(states: Sequence[State]) -> dict[str, Any]:

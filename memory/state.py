@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from errors import MemoryTooLarge
+from errors import MemoryBlank, MemoryTooLarge
 from text.clean import clean
 
 SHORT_TURNS = 5
@@ -233,13 +233,20 @@ def instead(before: Iterable[Entity], after: Iterable[Entity]) -> tuple[Replaced
 
 
 def entity(key: str, value: str, turn: int) -> Entity:
-    """A checked entity in one line each. Raises ``MemoryTooLarge``."""
-    return Entity(checked("key", key, KEY_CHARS), checked("value", value, VALUE_CHARS), turn)
+    """A checked entity in one line each. Raises ``MemoryTooLarge``, ``MemoryBlank``."""
+    return Entity(filled("key", key, KEY_CHARS), filled("value", value, VALUE_CHARS), turn)
 
 
 def same_key(key: str) -> str:
     """What two spellings of one key share: ``Top Service``, ``top_service``; not ``C`` and ``C++``."""
     return "".join(letter for letter in key.casefold() if letter.isalnum() or letter in "+#*") or key
+
+
+def filled(what: str, text: str, limit: int) -> str:
+    """As ``checked``, and not blank. Raises ``MemoryTooLarge``, ``MemoryBlank``."""
+    if not (clear := checked(what, text, limit)):
+        raise MemoryBlank(what=what)
+    return clear
 
 
 def checked(what: str, text: str, limit: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
-from errors import MemoryTooLarge
+from errors import MemoryBlank, MemoryTooLarge
 from graph.tool.reach import Reach, cue, plain
 from memory.state import KEY_CHARS, VALUE_CHARS
 
@@ -29,7 +29,7 @@ def remember(reach: Reach) -> BaseTool:
             kept = reach.memory.remember(
                 reach.tenant, reach.session, key, value, turn=reach.turn, user=reach.user, patience=reach.patience
             )
-        except MemoryTooLarge as error:
+        except (MemoryBlank, MemoryTooLarge) as error:
             raise ToolException(str(error)) from error
         return f"Kept in memory: {key} = {value}." + ("" if kept else " It can be recalled once the memory is back.")
 
