@@ -73,7 +73,7 @@ def draw(view: View) -> None:
     if on_documents():
         draw_library(view, model, drawn)
         return
-    left, right = st.columns([7, 3], gap="medium")
+    left, right = st.columns([7, 3], gap="medium", wrap=False)
     with left:
         turns, live, places = draw_chat(view)
         adding = draw_attached(view)

@@ -118,15 +118,13 @@ def plot(words: Words, sizes: Sequence[tuple[int, int, int]]) -> str:
     """Per turn a bar of what was sent, before a paler one of the full history."""
     top = max(max(sent, full) for _, sent, full in sizes)
     bars = "".join(
-        f'<i title="{number}: {sent:,} / {full:,}"><u style="height:{100 * full / top:.1f}%"></u>'
+        f'<i data-turn="{number}" title="{number}: {sent:,} / {full:,}"><u style="height:{100 * full / top:.1f}%"></u>'
         f'<b style="height:{100 * sent / top:.1f}%"></b></i>'
         for number, sent, full in sizes
     )
     said = words("context.plot.said", sent=sizes[-1][1], full=sizes[-1][2], number=sizes[-1][0])
-    ends = f"<span>{sizes[0][0]}</span><span>{sizes[-1][0]}</span>"
     key = f'<p class="gieok-key"><b></b>{words("context.sent")} <u></u>{words("context.full")}</p>'
-    figure = f'<div class="gieok-plot" role="img" aria-label="{escape(said, quote=True)}">{bars}</div>'
-    return f'{figure}<div class="gieok-ends">{ends}</div>{key}'
+    return f'<div class="gieok-plot" role="img" aria-label="{escape(said, quote=True)}">{bars}</div>{key}'
 
 
 def _draw_next(view: View, session: Session, prefix: str) -> None:

@@ -143,5 +143,6 @@ def test_the_plot_has_every_turn_and_is_thinned_in_a_long_chat() -> None:
     assert len(many) == MOST
     assert (many[0], many[-1]) == ((1, 100, 101), (1000, 100, 1100))
     drawn = plot(KO, many)
-    assert len(re.findall("<i title=", drawn)) == MOST
+    turns = re.findall(r'<i data-turn="(\d+)"', drawn)  # the first and the last stand below their bars
+    assert (turns[0], turns[-1], len(turns)) == ("1", "1000", MOST)
     assert "1000턴에 100 토큰을 보냄, 전체 기록은 1,100 토큰" in drawn

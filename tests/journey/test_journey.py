@@ -193,6 +193,18 @@ def test_everything_fits_the_screen(visit: Visit, width: int, height: int) -> No
     assert size["breaks"] == ["keep-all"]
 
 
+def test_in_a_narrow_window_no_tab_is_cut_and_the_actions_stand_in_one_row(visit: Visit) -> None:
+    person = visit(1101, 700, locale="en-US")
+    person.ask("Does everything fit?", 1)
+    tabs = person.panel.get_by_role("tablist")
+    assert tabs.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+    person.page.set_viewport_size({"width": 390, "height": 844})
+    expect(person.panel).to_be_hidden()
+    boxes = [person.answer(1).get_by_role("button", name=name).bounding_box() for name in ("Copy", "More")]
+    copy, more = [each["y"] + each["height"] / 2 for each in boxes if each]
+    assert more == pytest.approx(copy, abs=5)
+
+
 @pytest.mark.parametrize(("width", "height"), SIZES[:3])
 def test_a_long_draft_keeps_the_input_on_the_screen(visit: Visit, width: int, height: int) -> None:
     person = visit(width, height)
