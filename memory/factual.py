@@ -8,7 +8,8 @@ from text import hangul
 
 _DOUBT = re.compile(
     r"지 (?:않|못|말)|(?<![가-힣])(?:안|못) [가-힣]|아직|고민|생각 ?중|생각이|고 생각|할까|을까|릴까|꿀까"
-    r"|면 (?:좋|어떨|어때|안)|싶|려고|만약|만일|가정|다 치고|라 치고|자고 (?:했|하|제안|말)|수(?:도|는)? 있"
+    r"|면 (?:좋|어떨|어때|안)|싶|려고|만약|만일|가정|[다라]고? 치[고자]|지도? (?:모르|몰라)|아마"
+    r"|일 거[야예다라]|[것거] 같|예정|달라고|자고 (?:했|하|제안|말)|수(?:도|는)? 있"
     r"|[가-힣](?:이|라|다|으|되|하|리|르|지|기|추|뀌|꾸|루)면(?=[\s,])"
     r"|\b(?:has|have|had|did|do|does|was|were|is|are|will|would|could|should|can)(?:n['’]t| not)\b|\bwon['’]t\b"
     r"|\b(?:never|thinking|thinks|thought|believes?|guess|consider\w*|maybe|perhaps|might|could|would|if|unless"
@@ -30,12 +31,15 @@ correction typo update note i was wrong mistake meant mean it turns out that btw
 """
 _LEADS = frozenset(_LEADS_WORDS.split())
 """Words before a subject that name no other speaker, time or place."""
+_CLAUSES = re.compile(rf"(?:이고|이며|인데|는데|지만|[{hangul.syllables(hangul.SSANGSIOT)}]고),?\s")
+"""Ends of Korean clauses that say something of their own."""
 _PAST = re.sub("[있겠됐]", "", hangul.syllables(hangul.SSANGSIOT))
 """ㅆ makes a verb past."""
 _BEEN = re.compile(rf"\b(?:was|were)\b|(?<!로 )(?<!로 [가-힣])(?<!로 [가-힣]{{2}})[{_PAST}]", re.IGNORECASE)
 """Past; «5시로 했어», «로 정했어» and «로 예약했어» say what was chosen."""
 _ENDS = re.compile(
-    r"(?!까지|부터|이상|이하|도\s|씩\s?도)[가-힣]{0,6}(?:(?:\s[가-힣]{1,8}|\s하기로 했[가-힣]{0,3})?\s*(?:$|[.!~,;…])"
+    r"(?!까지(?!(?:이?야|이?고|예요|입니다)[\s.])|부터|이상|이하|도\s|씩\s?도)[가-힣]{0,6}"
+    r"(?:(?:\s[가-힣]{1,8}|\s(?:하기로 했|할 거)[가-힣]{0,3})?\s*(?:$|[.!~,;…])"
     r"|(?<=고|며)\s|(?<=니까|인데|지만|라서)\s)"
     r"|(?:\s(?:now|old|long|tall|each|total|in total|anymore|again|instead)\b"
     r"|(?:\s(?:a|an|per|every)\s|/)\w{1,12}){0,2}\s*(?:$|[.!,;:]|(?<=\s)(?:so|and|but|because|since)\b)",
@@ -60,4 +64,5 @@ def alone(before: str, between: str, after: str) -> bool:
 
 def leads(text: str) -> bool:
     """Whether a text has only words that may stand before any statement: «Sorry, typo», 아니 우리."""
-    return _LEADS.issuperset(re.findall(r"[^\W_][\w'’]*", text.casefold()))
+    last = _CLAUSES.split(text)[-1]
+    return _LEADS.issuperset(re.findall(r"[^\W_][\w'’]*", last.casefold()))

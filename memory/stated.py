@@ -76,6 +76,8 @@ _STOPS = re.compile(
 _CLAUSE = re.compile(
     r"(?<=,)\s+|;\s+|(?<=이고|이며|인데|는데|지만)\s+|(?<=[았었였]고)\s+|\sand\s(?=(?:the|my|our)\s)", re.IGNORECASE
 )
+_HEDGE = re.compile(r"(?<=이고|이며|인데)\s")
+"""What is stated before is so, whatever is not: «이름은 지훈인데 고기를 안 먹어»."""
 _ARTICLE = re.compile(r"\b(?:a|an|the)\s", re.IGNORECASE)
 _MODIFIES = re.compile(r".(?:는|한|할|된|던)$")
 _PLACE = re.compile(r"(?:에|에서|에게|으로|까지|부터)$")
@@ -139,7 +141,8 @@ def clauses(sentence: str) -> list[str]:
 
 def stated(sentences: Iterable[str]) -> list[tuple[str, str]]:
     """Subjects and the values that the sentences say they have now, in their order."""
-    told = (part for sentence in sentences if not doubtful(sentence) for part in clauses(sentence))
+    sure = (_HEDGE.split(each)[0] if doubtful(each) else each for each in sentences)
+    told = (part for each in sure if not doubtful(each) for part in clauses(each))
     found = (each for each in map(statement, told) if each and each.alone)
     return [(each.subject, each.value) for each in found]
 
@@ -186,6 +189,8 @@ def _entity(said: str) -> Statement | None:
         return None
     told = [each for each in values(said) if each.start >= match.start("value")]
     known = told[0] if len(told) == 1 and told[0].text == value else None
+    if known is None and len(value.split()) > _WORDS and said != said.rstrip(".!?"):  # a sentence
+        return None
     return Statement(key, value, known, got is None)
 
 
@@ -260,8 +265,16 @@ def _named(said: str, match: re.Match[str], told: Sequence[Value], key: str) -> 
     end = also.end if also else found.end
     value = said[found.start : end].strip() if also else found.text
     direct = found.is_name or len(_ARTICLE.sub(" ", gap).split()) <= 1
-    free = alone(_before(said, match, key), said[match.end("key") : found.start], said[end:])
+    free = alone(_before(said, match, key), said[match.end("key") : found.start], said[_whole_end(said, told, end) :])
     return Statement(key, value, found, alone=direct and free, also=also)
+
+
+def _whole_end(said: str, told: Sequence[Value], end: int) -> int:
+    """Where a day ends with the weekday and the time that follow it."""
+    for each in told:
+        if each.start > end and each.first.kind in ("date", "time") and said[end : each.start].isspace():
+            end = each.end
+    return end
 
 
 def _before(said: str, match: re.Match[str], key: str) -> str:

@@ -94,6 +94,7 @@ _PATTERN = re.compile(
     rf"(?:[ -]?(?P<unit>(?i:{_WORDS}))(?![A-Za-z]))?(?!/?\d|[*^+])"
 )
 _PART = re.compile(rf"({_DIGITS})([조억만천백십]{{0,2}})")
+_UP_TO = re.compile(r"(?:(?<!\d)(?:19|20)\d\d|[$₩€£¥]\d[\d,.]*)-$")
 _LIST_MARKER = re.compile(r"(?m)^[^\S\n]*+\(?\d{1,2}[.)]\s")
 _NATIVE = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열"]
 _ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
@@ -125,7 +126,7 @@ def find(text: str) -> Iterator[Number]:
     """The numbers of a text in half-width digits; markers of numbered lists are left out."""
     markers = {place for mark in _LIST_MARKER.finditer(text) for place in range(*mark.span())}
     for match in _PATTERN.finditer(text):
-        if match.start("body") not in markers:
+        if match.start("body") not in markers and not _subtracted(match):
             yield _number(match)
 
 
@@ -135,6 +136,13 @@ def spelled(text: str) -> Iterator[Number]:
         native, counter, english, unit = match.groups()
         value = _NATIVE.index(native) if native else _ENGLISH.index(english.lower())
         yield Number(match.start(), match.end(), Decimal(value + 1), _UNIT.get((counter or unit or "").lower(), ""))
+
+
+def _subtracted(match: re.Match[str]) -> bool:
+    """Whether it stands behind a number and a minus; the end of a range has a unit, or is of years or money."""
+    before = match.string[max(0, match.start() - 12) : match.start()]
+    counted = match["unit"] or match["scale"] or not match["body"].strip()[-1].isdigit()
+    return before.endswith("-") and not counted and not _UP_TO.search(before)
 
 
 def _number(match: re.Match[str]) -> Number:

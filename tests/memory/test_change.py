@@ -111,6 +111,7 @@ from text.assertion import assertions
         ("우리 딸은 7살이야.", "우리 딸 생일 지나서 이제 8살이야.", "우리 딸은 8살이야."),
         ("내 몸무게는 72kg이야.", "3kg 빠져서 69kg이 됐어.", "내 몸무게는 69kg이야."),
         ("I weigh 80 kg.", "I lost 5 kg, so now I weigh 75 kg.", "I weigh 75 kg."),
+        ("회의는 3시야.", "회의는 5시에 할 거야.", "회의는 5시야."),
         # several statements in one sentence
         ("예산은 100만 원이야.", "예산은 150만 원이고 인원은 4명이야.", "예산은 150만 원이야."),
         (
@@ -205,6 +206,11 @@ def test_the_new_value_takes_the_place_of_the_old_one(before: str, said: str, af
         ("The budget is $100.", "The budget would have risen to $150."),
         ("예산은 100만 원이야.", "예산을 150만 원으로 늘리자고 했지만 거절당했어."),
         ("예산은 100만 원이야.", "예산은 최대 150만 원까지 늘릴 수 있어."),
+        ("예산은 100만 원이야.", "예산은 150만 원일지도 몰라."),
+        ("예산은 100만 원이야.", "예산은 아마 150만 원일 거야."),
+        ("예산은 100만 원이야.", "예산을 150만 원으로 늘릴 예정이야."),
+        ("예산은 100만 원이야.", "예산을 150만 원으로 올려 달라고 부탁했어."),
+        ("예산은 100만 원이야.", "예산을 150만 원으로 늘려야 할 것 같아."),
         # supposed
         ("My budget is $500.", "Suppose the budget is $700."),
         ("My budget is $500.", "Let's say the budget is $700."),

@@ -50,6 +50,13 @@ from memory.stated import stated, statement
         ("Sorry, typo: my name is Anna Lopez.", [("name", "Anna Lopez")]),
         ("전화번호 바뀌었어: 010-1234-5678", []),
         ("budget: $500", [("budget", "$500")]),
+        ("One more thing: I bought a sleeve for $35 in the same order.", []),
+        # in one of several clauses
+        ("회의는 12월 4일 금요일 오후 2시, 본사 7층 회의실이야.", [("회의", "12월 4일")]),
+        ("어른 2명, 아이 1명이고 예산은 120만 원입니다.", [("예산", "120만 원")]),
+        ("배포 금지 기간이 12월 21일부터 1월 3일까지야.", [("배포 금지 기간", "12월 21일부터 1월 3일")]),
+        ("친구 이름은 박지훈인데 고기를 안 먹어.", [("친구 이름", "박지훈")]),
+        ("만약 예산이 150만 원인데 호텔이 없으면 취소해.", []),
         # something of the thing, not its value
         ("The meeting is in room 301.", []),
         ("The rent is paid until March 31.", []),

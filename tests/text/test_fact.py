@@ -69,6 +69,7 @@ def found(text: str) -> dict[str, str]:
             dict.fromkeys(("10", "15 people", "$40", "60", "50GB", "12km"), "number"),
         ),
         ("30만5000원, 2024-2025", {"30만5000원": "number", "2024": "number", "2025": "number"}),
+        ("165+24-185", {}),
     ],
 )
 def test_facts_are_found_with_their_kind(text: str, expected: dict[str, str]) -> None:
@@ -84,6 +85,7 @@ def test_facts_are_found_with_their_kind(text: str, expected: dict[str, str]) ->
         "I think the one with 2 doors is fine. OK, I'll do it. It's in May, maybe.",
         "날씨가 좋아서 마음씨도 좋아졌어요. 말씀하신 대로 할게요, 여러분.",
         "(45000*3+2)*1.2",
+        "(5-24)*1.2",
         "이름은 나중에 정할게요. 이름은 비밀이에요? 소비 전력은 몇 kW인가요?",
         "Best Restaurants In Downtown Area Guide",
         "",
