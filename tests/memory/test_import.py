@@ -50,6 +50,7 @@ def test_whatever_is_damaged_only_the_one_error_is_raised_and_what_came_in_can_b
 ) -> None:
     memories = taken["memories"]
     memories.sort(key=lambda each: len(each["versions"]), reverse=True)  # the first one is looked through
+    assert memory.import_("whole", taken) == 3
     for number, place in enumerate(places(taken)):
         for value in DAMAGE:
             tenant = f"t{number}-{DAMAGE.index(value)}"
