@@ -56,17 +56,25 @@ _ASKS = re.compile(
 
 def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
     """No call for an expression that cannot be calculated or shares no number with the question, nor for a message
-    that asks for nothing."""
+    that asks for nothing. A number whose zeros a small model miscounted («70만» as 70000) is put right."""
     try:
         arithmetic.solve(str(arguments.get("expression", "")))
     except arithmetic.CannotCalculate:
         return None
     if len(question) > 2 * NEAR:
         question = f"{question[:NEAR]} … {question[-NEAR:]}"
-    used = set(_NUMBER.findall(arithmetic.understand(str(arguments["expression"]))))
-    asked = set(_NUMBER.findall(arithmetic.understand(question))) | set(_NUMBER.findall(question.replace(",", "")))
-    asked |= {_WORDS[word.casefold()] for word in _NUMBER_WORD.findall(question)}
-    return arguments if used & asked and _ASKS.search(question) else None
+    expression = arithmetic.understand(str(arguments["expression"]))
+    meant, written = (
+        set(_NUMBER.findall(each)) for each in (arithmetic.understand(question), question.replace(",", ""))
+    )
+    asked = meant | written | {_WORDS[word.casefold()] for word in _NUMBER_WORD.findall(question)}
+    if not (set(_NUMBER.findall(expression)) & asked and _ASKS.search(question)):
+        return None
+    spoken = {each.rstrip("0"): each for each in meant - written}
+    right = _NUMBER.sub(
+        lambda each: each[0] if each[0] in meant else spoken.get(each[0].rstrip("0"), each[0]), expression
+    )
+    return arguments if right == expression else {**arguments, "expression": right}
 
 
 calculate.metadata = {

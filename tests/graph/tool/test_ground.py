@@ -32,6 +32,20 @@ def test_an_expression_with_the_questions_numbers_is_calculated(question: str, e
 
 
 @pytest.mark.parametrize(
+    ("question", "expression", "right"),
+    [
+        ("1년치 월세는 얼마야? 70만 * 12", "70000*12", "700000*12"),
+        ("월 70만 원씩 12달이면 얼마야?", "70*12", "700000*12"),
+        ("1억 2천만 원을 4명이 나누면?", "12000000/4", "120000000/4"),
+        ("3만 km는 몇 m야?", "30000*1000", "30000*1000"),
+        ("3km는 몇 m야?", "3*1000", "3*1000"),
+    ],
+)
+def test_zeros_that_a_small_model_miscounted_are_put_right(question: str, expression: str, right: str) -> None:
+    assert used("calculate", question, expression=expression) == {"expression": right}
+
+
+@pytest.mark.parametrize(
     ("question", "expression"),
     [
         ("How long did the Roman Empire fall before the Renaissance?", "415-287"),
