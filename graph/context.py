@@ -218,7 +218,7 @@ def _without_calls(turn: TurnMessages) -> TurnMessages:
 def _told(message: ToolMessage, language: str) -> str:
     """What a tool said, under its name; what a search found says itself what it is."""
     said = str(message.text)
-    return said if _traces([message]) else render("tool_told", language, tool=message.name or "", said=said)
+    return said if is_search(message) else render("tool_told", language, tool=message.name or "", said=said)
 
 
 def past(message: AnyMessage) -> AnyMessage:
@@ -291,7 +291,7 @@ def _shorter(message: ToolMessage, tokens: int, count: Callable[[str], int], *, 
     """A tool's result with so many tokens less, if it has them. Of a search the places stay; of the last one all: what
     is cut would be the answer, and the frame around it."""
     text = str(message.text)
-    if _traces([message]):
+    if is_search(message):
         return message if last else past(message)
     kept = int(len(text) * (1 - (tokens + _CUT_TOKENS) / max(1, count(text))))
     return message.model_copy(update={"content": shortened(text, kept)}) if kept > 0 else message
@@ -332,7 +332,7 @@ def _changing(part: Changing, count: Callable[[str], int]) -> Part:
 
 def _current(rest: Sequence[AnyMessage], count: Callable[[str], int], limits: Limits) -> list[Part]:
     """The tool calls and results of the current turn; passages of documents apart."""
-    found = [each for each in rest if _traces([each])]
+    found = [each for each in rest if is_search(each)]
     others = [each for each in rest if each not in found]
     places = (str(passage["label"]) for trace in _traces(found) for passage in trace.get("passages", ()))
     tokens = [sum(message_tokens(each, count) for each in some) for some in (found, others)]
@@ -344,10 +344,14 @@ def _cut_passages(rest: Sequence[AnyMessage]) -> list[LeftOut]:
     return [LeftOut(str(label), "documents_budget") for trace in _traces(rest) for label in trace.get("cut", ())]
 
 
+def is_search(message: AnyMessage) -> bool:
+    """Whether this is what a search in documents gave; its trace (``retrieval.lookup.LookUp.plain``) comes with it."""
+    return isinstance(message, ToolMessage) and isinstance(message.artifact, dict) and "trace" in message.artifact
+
+
 def _traces(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
-    """The traces of searches in documents (``retrieval.lookup.LookUp.plain``) that came with tool results."""
-    beside = [each.artifact for each in messages if isinstance(each, ToolMessage)]
-    return [each for each in beside if isinstance(each, dict) and "trace" in each]
+    """The traces of the searches among these messages."""
+    return [each.artifact for each in messages if isinstance(each, ToolMessage) and is_search(each)]
 
 
 def _replaced(draft: _Draft) -> list[LeftOut]:

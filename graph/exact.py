@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from errors import TurnUnknown
-from graph.context import VERSION_MARK, Changing, Limits, build, digest, past, summed, version_mark
+from graph.context import VERSION_MARK, Changing, Limits, build, digest, is_search, past, summed, version_mark
 from graph.engine import Engine
 from graph.node.casual import casual_prompt
 from graph.rebuild import messages_of
@@ -93,7 +93,7 @@ class _Record:
         if name == "question":
             return PartText(name, (Piece(str(self._own[0].text), "user", self._turn.number),))
         if name == "current" or (name == "retrieval" and self._passages() is None):
-            found = [each for each in self._sent(self._own[1:]) if _is_search(each) == (name == "retrieval")]
+            found = [each for each in self._sent(self._own[1:]) if is_search(each) == (name == "retrieval")]
             return PartText(name, tuple(_piece(each, 0) for each in found))
         text = self._text(name)
         if text is not None:
@@ -187,10 +187,6 @@ def _before_the_answer(turn: Turn) -> list[AnyMessage]:
 
 def _past(row: Turn) -> Sequence[AnyMessage]:
     return [past(each) for each in messages_of(row)]
-
-
-def _is_search(message: AnyMessage) -> bool:
-    return isinstance(message, ToolMessage) and isinstance(message.artifact, dict) and "trace" in message.artifact
 
 
 def _piece(message: AnyMessage, number: int) -> Piece:

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 import prompt
 from errors import SummaryRejected
+from graph.context import is_search
 from graph.state import SummaryRecord
 from memory import change
 from text import fact, note, pack, sentence
@@ -139,11 +140,12 @@ class Source:
 
     @cached_property
     def sentences(self) -> list[note.Note]:
-        """Sentences and clauses of the original as candidates for notes, without values that were replaced since."""
+        """Sentences and clauses of the original as candidates for notes, without values that were replaced since; where
+        passages were found tells nothing."""
         found, start = [], 0
         for message in self.messages:
             speaker = _LABEL[self.language].get(message.type, "")
-            for piece in note.clauses(clean(_plain(message.text))):
+            for piece in () if is_search(message) else note.clauses(clean(_plain(message.text))):
                 said = note.tidy(_MARKS.sub("", piece).strip())
                 own = isinstance(message, HumanMessage) or not self._repeats(said)
                 if _says(said) and own and not self.is_outdated(said):

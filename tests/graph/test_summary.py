@@ -180,6 +180,21 @@ def test_constrained_notes_are_repaired_once_and_packed() -> None:
     assert repair["required"] == ["120만 원"]
 
 
+def test_where_passages_were_found_and_what_says_the_user_back_is_no_sentence_of_a_summary() -> None:
+    trace = {"language": "ko", "trace": [], "passages": [{"number": 1, "label": "faq.md › 압축률"}]}
+    found = ToolMessage("압축률은 슬라이더로 바꿉니다.", tool_call_id="a", name="search_documents", artifact=trace)
+    said = "다음 달에 부산으로 이사해."
+    messages = [
+        HumanMessage(said),
+        found,
+        AIMessage("네, 다음 달에 부산으로 이사하시는군요."),
+        *turns(("네.", "네."), ("네.", "네.")),
+    ]
+    made = run(messages, scripted('["모름"]', constrained=True)[0], rate=0.5)
+    assert said in made.record["summary"]
+    assert not any(each in made.record["summary"] for each in ("검색", "여기에", "이사하시"))
+
+
 def test_as_a_last_resort_the_original_speaks_for_itself() -> None:
     made = run(FACTS, scripted('["김민수 과장이 3월 5일에 온다"]', '["모름"]', constrained=True)[0])
     assert "120만 원" in made.record["summary"]
