@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 import settings
 from errors import BadSetting, LibraryCorrupt
 from retrieval import index as module
+from retrieval import pgvector
 from retrieval.embed import Vectors
 from retrieval.index import FaissIndex, FaissSearcher, Ids, Index, Searcher, build
 from retrieval.pgvector import PgVector
@@ -193,6 +195,26 @@ def test_pgvector_on_sqlite_is_a_bad_setting(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'x.db'}")
     with pytest.raises(BadSetting, match="GIEOK_RETRIEVAL_INDEX"):
         chosen(settings.load(_env_file=None, data_dir=tmp_path, retrieval_index="pgvector"), store)
+    store.close()
+
+
+def test_pgvector_names_the_allowed_ones_only_where_the_nearest_are_not_enough(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pgvector, "FEW", 500)
+    store, vectors, asked = Store(postgres), unit(3000, 14), list[str]()
+    kept = Kept(chosen(settings.load(_env_file=None, data_dir=tmp_path), store), store)
+    kept.replace(np.arange(3000), vectors)
+    event.listen(store.engine, "before_cursor_execute", lambda *about: asked.append(about[2]))
+    nearest = np.argsort(-(vectors @ vectors[7]))
+    near = np.sort(nearest[::2])
+    found = kept.found(vectors[7], 10, near)
+    assert (len(found), set(found) - set(nearest[:24:2].tolist())) == (10, set())
+    assert not any("ANY" in each for each in asked), "no id is sent"
+    far = np.sort(nearest[1500:])
+    found = kept.found(vectors[7], 10, far)
+    assert (len(found), set(found) - set(nearest[1500:1520].tolist())) == (10, set())
+    assert any("ANY" in each for each in asked)
     store.close()
 
 
