@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from memory import change
 from memory.change import Change
-from memory.denied import denied
 from memory.source import Source
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from memory.stated import LABELS, stated, statement
@@ -50,8 +49,7 @@ def renewed(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Ent
         if (changed := source.updated(each)) != each:
             entities = put(entities, changed)
     kept = {same_key(each.key) for each in entities}
-    now = tuple(each for each in entities if not denied(each, source.said))
-    return now, [source.updated(each) for key, each in seen.items() if key not in kept]
+    return source.standing(entities), [source.updated(each) for key, each in seen.items() if key not in kept]
 
 
 def listed(lines: Sequence[str], left: Sequence[Entity]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from errors import FoldRejected
 from memory import change
 from memory.ask import fenced
 from memory.change import Change
+from memory.denied import denied
 from memory.factual import doubtful
 from memory.line import about, pairs, plain
 from memory.state import Entity, Replaced, Turn
@@ -151,6 +152,10 @@ class Source:
         if changed == entity.line or not changed.startswith(f"{entity.key}: "):
             return entity
         return Entity(entity.key, value, self.turn_of(value) or self.turns[-1].number)
+
+    def standing(self, entities: Iterable[Entity]) -> tuple[Entity, ...]:
+        """Entities with the values of now, without those that the user denied."""
+        return tuple(each for each in map(self.updated, entities) if not denied(each, self.said))
 
     def place(self, text: str) -> int:
         """Where in the turns a sentence belongs: the statement that it shares the most letter pairs with."""

@@ -90,16 +90,17 @@ def _of_now(
     waiting: Sequence[Turn],
     replaced: tuple[Replaced, ...],
 ) -> tuple[list[str], tuple[Entity, ...]]:
-    """Lines and entities with the values that were set or that the user has changed since, in turns that wait.
+    """Lines and entities with the values that were set or that the user has changed or denied since.
 
     So the context never tells an old value beside the turn that replaces it; what is pinned stays word for word.
     """
     source = Source("\n".join(lines), entities, said_last(waiting, SAID_CHARS), replaced=replaced)
+    known = source.standing(entities)
     if not source.changes:
-        return lines, entities
+        return lines, known
     held = [any(pin in line for pin in pins) for line in lines]
     now = [line if pinned else change.apply(line, source.changes) for line, pinned in zip(lines, held, strict=True)]
-    return now, tuple(source.updated(each) for each in entities)
+    return now, known
 
 
 def said_last(waiting: Sequence[Turn], most: int) -> tuple[Turn, ...]:

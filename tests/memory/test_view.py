@@ -90,6 +90,14 @@ def test_a_value_that_was_changed_since_the_last_fold_is_told_as_it_is_now() -> 
     assert view(korean, None, count, 500, 200, 0.0).text == "여행 예산은 150만 원이다."
 
 
+def test_what_was_denied_since_the_last_fold_is_told_no_more() -> None:
+    known = (Entity("치과 예약", "3월 5일", 1), Entity("치과", "강남치과", 2))
+    said = Turn(6, "치과 예약 취소했어.", "네.")
+    made = view(State(text="치과 예약은 3월 5일이야.", entities=known, short=(said,)), None, count, 500, 200, 0.0)
+    assert made.entities == known[1:]
+    assert made.text == "치과 예약은 3월 5일이야."
+
+
 def test_a_long_list_of_prices_that_waits_takes_no_time() -> None:
     listed = [
         "\n".join(f"항목{100 * turn + number} 가격은 {number}00원이야." for number in range(100)) for turn in range(6)
