@@ -37,7 +37,7 @@ def from_html(name: str, html: str) -> Loaded:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about files that look like an address or XML
         page = BeautifulSoup(html, "lxml")  # which knows where a tag ends that is not closed
-    heading = page.find("h1", "title") or page.find("h1")
+    heading = page.find("h1", class_="title") or page.find("h1")
     title = page.title.get_text(" ", strip=True) if page.title else ""
     title = title or (heading.get_text(" ", strip=True) if heading else "")
     for part in page([*_LEFT_OUT, *_FIELDS]):
@@ -58,7 +58,7 @@ def _main(page: Any) -> Any:
     return page
 
 
-class _Markdown(MarkdownConverter):  # type: ignore[misc]
+class _Markdown(MarkdownConverter):
     """Text stays as it is written, pictures are their description, and links lead somewhere outside the page."""
 
     class Options:
@@ -69,7 +69,7 @@ class _Markdown(MarkdownConverter):  # type: ignore[misc]
         table_infer_header = True
 
     def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
-        return _plain(super().process_text(el, parent_tags), parent_tags or set())
+        return _plain(super().process_text(el, parent_tags), parent_tags or set())  # type: ignore[misc] # not in its stub
 
     def convert_a(self, el: Any, text: str, parent_tags: set[str]) -> str:
         target = str(el.get("href", "")).strip()
@@ -80,7 +80,7 @@ class _Markdown(MarkdownConverter):  # type: ignore[misc]
         return _plain(" ".join(str(el.get("alt", "")).split()), parent_tags)
 
     def convert_td(self, el: Any, text: str, parent_tags: set[str]) -> str:
-        return str(super().convert_td(el, text.replace("|", r"\|"), parent_tags))
+        return str(super().convert_td(el, text.replace("|", r"\|"), parent_tags))  # type: ignore[misc]
 
     convert_th = convert_td
 
