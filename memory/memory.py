@@ -55,8 +55,8 @@ ABSENT_SECONDS = 30.0
 NEAR_TURNS = 20
 """Turns at the end of a path that are looked at first: where they are as the memory has them, so are the others."""
 REST_SECONDS = 600.0
-"""A session that was left for so long is folded to its last turn once another one goes on; once a new one begins, and
-with the app, any that was left."""
+"""A session that was left for so long is folded to its last turn once another one goes on; at once while that one is
+new and has no memory of its own, and with the next start."""
 MOST_LEFT = 3
 """Sessions whose waiting turns a new one is given."""
 
@@ -288,7 +288,7 @@ class Memory:
     def due(self, tenant: str, session: str, *, user: str = USER) -> list[Due]:
         """The folds that should run after this session's turn; nothing while Redis is away."""
         state, own, carries = self._owed(Scope(tenant, session), user)
-        rested = time.time() - (REST_SECONDS if state.newest > 1 else 0.0)
+        rested = time.time() - (REST_SECONDS if state.version else 0.0)
         left = self._archive.left(tenant, user, rested) if carries else []
         others = [Due(tenant, each, rest=True) for each in left if each not in ("", session)]
         return ([Due(tenant, session)] if own else []) + others
@@ -569,14 +569,16 @@ class Memory:
 
     def _with_waiting(self, client: Client, base: State, scope: Scope, user: str) -> State:
         """The user's memory with what waits in other sessions; by code, so that nobody waits for it."""
-        for kept in self._archive.waiting(scope.tenant, user, MOST_LEFT + 1):
-            other = Scope(scope.tenant, kept.session)
-            if other == scope:
-                continue
+        kept = {each.session: each for each in self._archive.waiting(scope.tenant, user, MOST_LEFT + 1)}
+        unsaved = [each.session for each in self._upkeep.unsaved if each.tenant == scope.tenant]
+        left = [each for each in dict.fromkeys([*kept, *unsaved]) if each not in ("", scope.session)]
+        for other in (Scope(scope.tenant, each) for each in left[-MOST_LEFT:]):
             with suppress(ResponseError, ValueError, TypeError, LookupError):  # one that is broken says so itself
                 state, versions = self._redis.look(client, other)
-                state = portable.caught_up(self._archive, other, state if state.revision else kept)
-                base = carry.with_waiting(base, state, versions, other.tag, self._settings.budget_memory)
+                state = state if state.revision else kept.get(other.session, state)
+                if state.user == user:
+                    state = portable.caught_up(self._archive, other, state)
+                    base = carry.with_waiting(base, state, versions, other.tag, self._settings.budget_memory)
         return base
 
     def _write(

@@ -205,7 +205,7 @@ def _check(state: State, versions: Sequence[Version]) -> None:
     turns = [turn.number for turn in (*state.short, *(turn for each in versions for turn in each.turns))]
     turns += [number for some in state.folded for number in some] + [number for _, number in state.forgotten]
     turns += [each.turn for each in state.entities] + [each.turn for each in state.replaced]
-    turns += [state.version, state.taken, *(each.number for each in versions)]  # no more of these than turns
+    turns += [state.version, state.taken, *(each.number for each in versions)]
     clocks = (state.revision, state.token)  # microseconds; as far as the server's numbers are exact
     if not all(0 <= number <= MOST_TURNS for number in turns) or not all(0 <= each < 2**53 for each in clocks):
         raise ValueError("a number out of range")

@@ -35,6 +35,7 @@ class Upkeep:
         self._archive, self._redis, self._tenant, self._apply = archive, redis, tenant, apply
         self._change = threading.Condition()
         self._changed: dict[Scope, None] = {}
+        self._scopes: list[Scope] = []
         self._look = False
         self._saving = False
         self._purge = False
@@ -54,6 +55,12 @@ class Upkeep:
         with self._change:
             self._changed[scope] = None
             self._change.notify_all()
+
+    @property
+    def unsaved(self) -> list[Scope]:
+        """Memories that the archive does not have as they are now, the last changed one last."""
+        with self._change:
+            return [*(self._scopes if self._saving else ()), *self._changed]
 
     def erased(self) -> None:
         """Something was erased: what is left of it in files goes, too."""
@@ -136,10 +143,10 @@ class Upkeep:
             self._change.wait_for(lambda: self._closed or self._hurry, GATHER_SECONDS)
             if self._closed and not (self._changed or self._purge):
                 return None
-            scopes, look, purge = list(self._changed), self._look or not due, self._purge
+            self._scopes, look, purge = list(self._changed), self._look or not due, self._purge
             self._changed.clear()
             self._look, self._purge, self._saving = False, False, True
-            return scopes, look, purge
+            return self._scopes, look, purge
 
     @property
     def _todo(self) -> bool:

@@ -11,7 +11,7 @@ from memory.key import Scope
 from memory.state import Entity, State, Version
 from model import scripted
 from tests.memory.models import faithful, good, saying
-from tests.memory.test_memory import fold, talk
+from tests.memory.test_memory import fold, of_user, talk
 
 
 def told(memory: Memory, tenant: str = "acme") -> str:
@@ -266,10 +266,10 @@ def test_a_merge_that_an_erasure_stops_is_made_again(memory: Memory) -> None:
             memory.erase("acme", "s2")
 
     memory.fold("acme", "s1", models=good(), language="en", step=step)
-    assert "$1000" not in told(memory)
+    assert "$1000" not in of_user(memory)
     assert [due.session for due in memory.due("acme", "s1")] == ["s1"]
     memory.fold("acme", "s1", models=good(), language="en")
-    assert "$1000" in told(memory)
+    assert "$1000" in of_user(memory)
     assert "$1400" not in told(memory)
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from memory import Memory
-from memory.key import Scope
 from tests.memory import process
 from tests.memory.conftest import Opened
 from tests.memory.models import good
 from tests.memory.test_carry import two
-from tests.memory.test_memory import talk
+from tests.memory.test_memory import of_user, talk
 
 STEPS = ["locked", "asked", "made", "swapped", "carrying", "carried"]
 
@@ -25,8 +24,7 @@ def whole(memory: Memory, turns: int) -> None:
     assert sorted([*folded, *view.waiting]) == list(range(1, turns + 1))
     for number in folded:
         assert view.whole.count(f"item {number} costs ${number}00.") == 1
-    user = memory._link.run(lambda client: memory._redis.read(client, Scope("acme", "", "me")))
-    assert user.text == view.whole
+    assert of_user(memory) == view.whole
 
 
 def kill(step: str, url: str, folder: Path, session: str, *how: object) -> None:

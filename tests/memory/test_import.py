@@ -12,7 +12,7 @@ from errors import BadImport, MemoryBlank
 from memory import Memory
 from tests.memory.test_memory import fold, talk
 
-DAMAGE = [None, "x", -1, 10**9, 10**30, float("nan"), [], [[]], {}, True, "\ud800"]
+DAMAGE: list[object] = [None, "x", -1, 10**9, 10**30, float("nan"), [], [[]], {}, True, "\ud800"]
 
 
 @pytest.fixture

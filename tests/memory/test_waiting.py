@@ -38,6 +38,16 @@ def test_a_new_session_starts_from_what_a_short_one_was_told(memory: Memory, lan
     assert memory.context("acme", "a").text == ""  # there the turns themselves are
 
 
+def test_a_new_session_that_follows_at_once_is_told_too_and_another_user_is_not(memory: Memory) -> None:
+    memory.remember("acme", "a", "locker", "47", turn=1)
+    memory.note_turn("acme", "a", 1, TOLD["en"][2], "Noted.")
+    view = memory.context("acme", "b", "en")  # the archive does not know of it yet
+    assert "Rex" in view.text
+    assert view.entity_text == "dog: Rex, locker: 47"
+    assert memory.context("acme", "b", "en", user="somebody else").text == ""
+    assert memory.context("other", "b", "en").text == ""
+
+
 def test_a_value_that_waits_takes_the_place_of_the_one_before(memory: Memory) -> None:
     memory.remember("acme", "old", "budget", "$500", turn=1)
     tell(memory, "The budget is $500.", session="old")
@@ -98,8 +108,10 @@ def test_what_waits_is_folded_once_a_new_session_has_begun(memory: Memory) -> No
     tell(memory, *TOLD["en"])
     tell(memory, "What am I allergic to?", session="b")
     assert [(each.session, each.rest) for each in memory.due("acme", "b")] == [("a", True)]
-    tell(memory, "And my dog?", session="b", first=2)
-    assert memory.due("acme", "b") == []  # somebody may be writing in the other one
+    talk(memory, *range(2, 7), session="b")
+    fold(memory, "b")
+    assert memory.settle(10)
+    assert memory.due("acme", "b") == []  # from now on somebody may be writing in the other one
 
 
 def test_a_session_that_was_left_alone_is_folded_with_the_next_start(opened: Opened) -> None:
