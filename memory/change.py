@@ -27,6 +27,7 @@ from memory.value import (
     is_past,
     is_step,
     lacks_unit,
+    rate,
     same,
     tells,
     values,
@@ -198,6 +199,7 @@ def _rivals(line: str, new: Statement, told: bool) -> list[_Rival]:
         plain = same_subject and old is not None and (old.known is None or old.known.is_name)
         return [_Rival(old.value, about & own, about == own)] if plain and old and not tells(line, new.value) else []
     rivals = [each for each in values(line) if comparable(each, new.known)]
+    rivals = [each for each in rivals if new.rate is None or rate(line, each) in (None, new.rate)]
     found = []
     for each in rivals:
         stated = old is not None and each == old.known

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from memory.factual import alone, doubtful, leads
 from memory.subject import MARK, SHORT, head, others, subject
-from memory.value import CUE, Value, current, values
+from memory.value import CUE, Value, current, rate, values
 from text import fact, hangul, number
 from text.name import TITLE
 
@@ -115,7 +115,7 @@ class Statement:
     """``subject``: what it is about; ``value``: as written; ``known``: the same by its facts, where it has any.
 
     ``listed``: a name with its value, as entities are; ``alone``: nothing else is said; ``also``: the time of day where
-    ``known`` is the day, or the other way round.
+    ``known`` is the day, or the other way round; ``rate``: what the value is for («$900 a month»).
     """
 
     subject: str
@@ -124,6 +124,7 @@ class Statement:
     listed: bool = False
     alone: bool = True
     also: Value | None = None
+    rate: str | None = None
 
     @property
     def parts(self) -> list[Statement]:
@@ -264,9 +265,10 @@ def _named(said: str, match: re.Match[str], told: Sequence[Value], key: str) -> 
     also = next((each for each in told if each.start > found.start and _moment(said, found, each)), None)
     end = also.end if also else found.end
     value = said[found.start : end].strip() if also else found.text
-    direct = found.is_name or len(_ARTICLE.sub(" ", gap).split()) <= 1
+    paid = rate(said, found)
+    direct = found.is_name or len(_ARTICLE.sub(" ", gap).split()) <= (2 if paid else 1)
     free = alone(_before(said, match, key), said[match.end("key") : found.start], said[_whole_end(said, told, end) :])
-    return Statement(key, value, found, alone=direct and free, also=also)
+    return Statement(key, value, found, alone=direct and free, also=also, rate=paid)
 
 
 def _whole_end(said: str, told: Sequence[Value], end: int) -> int:

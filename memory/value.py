@@ -50,6 +50,13 @@ _HOUSE = re.compile(r"(?<![\w.,:/-])\d{1,5}[A-Za-z]?\s$")
 _LOWER = re.compile(r"(?<![\w.,:/-])\d{1,4}\s?[~–-]\s?$")
 """What belongs to a value though it is no fact: the number of 4 Elm Road, the 2 of 2–3 people."""
 _FROM = re.compile(r"\bfrom\s(?:the\s)?$", re.IGNORECASE)
+_PER = re.compile(
+    r"\s?(?:an?|per|every|each|/)\s?(?:(?P<day>day)|(?P<week>week)|(?P<month>month)|(?P<year>year))\b", re.I
+)
+_PER_BEFORE = re.compile(
+    r"(?:^|\s)(?:(?P<day>하루|매일)|(?P<week>매주|일주일|주)|(?P<month>매달|매월|한 달|월)|(?P<year>매년|일 년|1년|연))"
+    r"(?:에|당)?\s$"
+)
 _TOGETHER = tuple(
     frozenset(units.split())
     for units in ("year month week night day hour minute second", "km m cm mm", "kg g", "l ml", "inch foot")
@@ -133,6 +140,12 @@ def is_denied(said: str, each: Value) -> bool:
 def is_step(said: str, each: Value) -> bool:
     """By how much something changed, or how much of it is left or gone: not how much it is."""
     return bool(_STEP_BEFORE.search(said[: each.start]) or _STEP_AFTER.match(said[each.end :]))
+
+
+def rate(said: str, each: Value) -> str | None:
+    """For how long a value counts, where the sentence says so: a day, week, month or year."""
+    match = _PER.match(said[each.end :]) or _PER_BEFORE.search(said[max(0, each.start - _HEAD) : each.start])
+    return match.lastgroup if match else None
 
 
 def comparable(one: Value, other: Value) -> bool:

@@ -112,6 +112,9 @@ from text.assertion import assertions
         ("내 몸무게는 72kg이야.", "3kg 빠져서 69kg이 됐어.", "내 몸무게는 69kg이야."),
         ("I weigh 80 kg.", "I lost 5 kg, so now I weigh 75 kg.", "I weigh 75 kg."),
         ("회의는 3시야.", "회의는 5시에 할 거야.", "회의는 5시야."),
+        ("My rent is $900 a month.", "The rent is now $950 per month.", "My rent is $950 a month."),
+        ("월세는 한 달에 65만 원이야.", "월세는 매달 70만 원이야.", "월세는 한 달에 70만 원이야."),
+        ("My rent is $900 a month.", "The rent rose to $950.", "My rent is $950 a month."),
         # several statements in one sentence
         ("예산은 100만 원이야.", "예산은 150만 원이고 인원은 4명이야.", "예산은 150만 원이야."),
         (
@@ -244,6 +247,8 @@ def test_the_new_value_takes_the_place_of_the_old_one(before: str, said: str, af
         ("The exam is on December 12.", "My room changed. It's on the 3rd floor."),
         ("월세는 65만 원이야.", "전화번호 바뀌었어. 70만 원이야."),
         ("The exam is not on December 12.", "The exam moved from December 12 to December 21."),
+        ("My rent is $900 a month.", "My rent is $11,000 a year."),
+        ("월세는 한 달에 65만 원이야.", "월세는 1년에 780만 원이야."),
         # something else that is said of the thing
         ("호텔은 1박에 20만 원이야.", "호텔은 3박 예약했어."),
     ],
