@@ -12,6 +12,7 @@ import streamlit as st
 
 from component.action import edit
 from component.catalogue import Words
+from component.draft import keep_draft
 from component.job import Job
 from component.view import to_newest
 from graph.event import Done, Failed
@@ -147,7 +148,7 @@ NAMES = {
     '[data-testid="stFileChipDeleteBtn"] button': "a11y.file.remove",
     '[data-testid="stSkipToContent"]': "a11y.skip",
     '[data-testid="stSidebar"]': "a11y.sidebar",
-    '[data-testid="stTooltipIcon"] button': "a11y.help",
+    '[data-testid="stTooltipIcon"] button:not([data-testid])': "a11y.help",
     '[data-testid="stCode"] [data-testid="stElementToolbarButton"] button': "a11y.copy",
     '[data-testid="stNumberInputStepDown"]': "a11y.less",
     '[data-testid="stNumberInputStepUp"]': "a11y.more",
@@ -199,6 +200,7 @@ def announce(words: Words, session_id: str | None, job: Job | None, last: Turn |
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, last, job is not None))
         _say(key="say", data={"say": say, "serial": str(serial)})
+        keep_draft(session_id)
     return "done" in news
 
 

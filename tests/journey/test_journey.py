@@ -140,6 +140,33 @@ def test_a_draft_of_an_edit_outlives_another_chat(visit: Visit) -> None:
     expect(person.see(1)).to_contain_text("2/2")
 
 
+def test_what_is_typed_and_not_sent_stays_with_its_conversation(visit: Visit) -> None:
+    person = visit()
+    page = person.page
+    person.ask("초안이 있을 대화의 질문", 1)
+    session = re.findall(r"s=(\w+)", page.url)[0]
+    person.input.fill("이 대화에만 쓸 초안")
+    page.locator(".st-key-new-chat button").click()
+    expect(page.locator(".st-key-invitation")).to_be_visible()
+    expect(person.input).to_have_value("")
+    person.input.fill("아직 없는 대화의 초안")
+    page.locator(f".st-key-open-{session} button").first.click()
+    expect(person.input).to_have_value("이 대화에만 쓸 초안")
+    page.get_by_role("button", name="문서", exact=True).click()
+    expect(person.input).to_have_count(0)
+    page.locator(".st-key-new-chat button").click()
+    expect(person.input).to_have_value("아직 없는 대화의 초안")
+    person.input.press("Enter")
+    person.input.fill("보내자마자 쓴 말")
+    person.see(1)
+    expect(person.input).to_have_value("보내자마자 쓴 말")
+    page.locator(f".st-key-open-{session} button").first.click()
+    expect(person.input).to_have_value("이 대화에만 쓸 초안")
+    person.input.press("Enter")
+    expect(person.see(2)).to_contain_text("이 대화에만 쓸 초안")
+    expect(person.input).to_have_value("")
+
+
 def test_a_chat_forks_and_the_answer_can_be_copied(visit: Visit) -> None:
     person = visit()
     person.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
