@@ -31,6 +31,7 @@ correction typo update note i was wrong mistake meant mean it turns out that btw
 """
 _LEADS = frozenset(_LEADS_WORDS.split())
 """Words before a subject that name no other speaker, time or place."""
+_USER = re.compile(r"\buser (?:said|says|stated|mentioned)\b", re.IGNORECASE)
 _CLAUSES = re.compile(rf"(?:이고|이며|인데|는데|지만|[{hangul.syllables(hangul.SSANGSIOT)}]고),?\s")
 """Ends of Korean clauses that say something of their own."""
 _PAST = re.sub("[있겠됐]", "", hangul.syllables(hangul.SSANGSIOT))
@@ -64,5 +65,5 @@ def alone(before: str, between: str, after: str) -> bool:
 
 def leads(text: str) -> bool:
     """Whether a text has only words that may stand before any statement: «Sorry, typo», 아니 우리."""
-    last = _CLAUSES.split(text)[-1]
+    last = _USER.sub("", _CLAUSES.split(text)[-1])
     return _LEADS.issuperset(re.findall(r"[^\W_][\w'’]*", last.casefold()))

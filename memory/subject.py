@@ -31,7 +31,7 @@ _MEASURES_WORDS = """
 _MEASURES = frozenset(_MEASURES_WORDS.split())
 """Words that say what of a thing is told: «the dose of the pill» is about the pill."""
 _OTHERS = re.compile(
-    r"\w+['’]s\b|\b(?:his|her|their)\b|친구|동생|형|오빠|누나|언니|엄마|아빠|어머니|아버지|아내|남편|아들|딸|부모|동료|팀장"
+    r"\b(?!user['’])\w+['’]s\b|\b(?:his|her|their)\b|친구|동생|형|오빠|누나|언니|엄마|아빠|어머니|아버지|아내|남편|아들|딸|부모|동료|팀장"
 )
 """Another person's."""
 

@@ -115,6 +115,9 @@ from text.assertion import assertions
         ("My rent is $900 a month.", "The rent is now $950 per month.", "My rent is $950 a month."),
         ("월세는 한 달에 65만 원이야.", "월세는 매달 70만 원이야.", "월세는 한 달에 70만 원이야."),
         ("My rent is $900 a month.", "The rent rose to $950.", "My rent is $950 a month."),
+        ("The user's budget is $500.", "My budget is $700.", "The user's budget is $700."),
+        ("The user said that the budget is $500.", "My budget is $700.", "The user said that the budget is $700."),
+        ("사용자의 예산은 100만 원이다.", "예산은 150만 원이야.", "사용자의 예산은 150만 원이다."),
         # several statements in one sentence
         ("예산은 100만 원이야.", "예산은 150만 원이고 인원은 4명이야.", "예산은 150만 원이야."),
         (
