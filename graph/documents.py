@@ -50,6 +50,13 @@ _PRODUCT = re.compile(
     r"\bgieok\b|\bthis (?:app|program|tool|product)\b|이 (?:앱|프로그램|제품)|기억 (?:모바일 )?앱", re.IGNORECASE
 )
 
+_OWN = re.compile(
+    r"^(?:so |and |but )?(?:what(?:['’]s| is| was| are)|how much (?:is|was)|when is|who is) (?:my|our)\b"
+    r"|^(?:내|우리|제)\s[^.?]{1,24}?(?:뭐|얼마|누구|몇|언제)(?:[야지였이라]|예요|인가|더라|[\s?]|$)",
+    re.IGNORECASE,
+)
+"""A value that the user told: no document has it, however near a passage about such values may be."""
+
 
 def quiet(engine: Engine) -> AbstractContextManager[None]:
     """While an answer is made, the embedding of documents waits (design §5 «Background work yields»)."""
@@ -193,7 +200,9 @@ def grounded(made: BaseTool, library: Library, stop: threading.Event | None = No
     own = known["ground"]
 
     def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
-        asked = own(arguments, question)
+        asked, named = own(arguments, question), _DOCUMENTS.search(question) or _PRODUCT.search(question)
+        if _OWN.search(question.strip()) and not named:
+            return None
         queries = dict.fromkeys(str(each["query"]) for each in (asked, arguments))
         try:
             near = next((each for each in queries if library.related(each, stop=stop)), None)
@@ -201,11 +210,15 @@ def grounded(made: BaseTool, library: Library, stop: threading.Event | None = No
             return dict(asked)
         if near is not None:
             return {"query": near}
-        return asked if _DOCUMENTS.search(question) or _PRODUCT.search(question) else None
+        return asked if named else None
 
     def suggest(question: str) -> dict[str, Any] | None:
         try:
-            meant = asks(question) and (_PRODUCT.search(question) or library.related(question, stop=stop))
+            meant = (
+                asks(question)
+                and not _OWN.search(question.strip())
+                and (_PRODUCT.search(question) or library.related(question, stop=stop))
+            )
             return {"query": question[:QUERY_CHARS]} if meant else None
         except (GieokError, Stopped):
             return None

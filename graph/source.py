@@ -62,7 +62,7 @@ class Source:
     @cached_property
     def room(self) -> pack.Room:
         """The length to aim at, and the length that notes are packed to."""
-        return pack.room(len(self.original), self.rate)
+        return pack.room(len(self.original), self.rate, self._new)
 
     @property
     def limit(self) -> int:
@@ -154,10 +154,21 @@ class Source:
             start += len(message.text)
         return found
 
+    @cached_property
+    def _new(self) -> int:
+        """Characters of the original without sentences of the answers that say back what the user said."""
+        size = len(self.original)
+        if sum(map(len, self._asked)) > pack.SHORT:
+            return size
+        answers = (message.text for message in self.messages if isinstance(message, AIMessage))
+        return size - sum(len(each) for text in answers for each in sentence.split(clean(text)) if self._echoes(each))
+
+    def _echoes(self, said: str) -> bool:
+        return max((note.shared(said, text) for text in self._asked), default=0) > REPEATED
+
     def _repeats(self, said: str) -> bool:
         """Whether a sentence of an answer or a tool asks the user, or in short turns says back what the user said."""
-        back = (note.shared(said, text) for text in self._asked) if self.room.short else ()
-        return said.endswith(("?", "？")) or max(back, default=0) > REPEATED
+        return said.endswith(("?", "？")) or (self.room.short and self._echoes(said))
 
     def record(self, thread_id: str, summary: str) -> SummaryRecord:
         """The record with exactly the specified keys."""

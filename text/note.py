@@ -18,9 +18,11 @@ _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래�
 _CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
 _POLITE = re.compile(
     r"(?:말씀해|알려|물어봐|기다려|확인해|적어|제공해)\s?(?:주세요|주시|드릴|드리|두)|도와\s?드|준비되어 있|궁금한"
-    r"|알겠(?:습니다|어요)|그(?:렇|러시)군요|생각해 볼게요|도움이 [될되]|축하|감사합니다|천만에|좋은 (?:생각|선택|계획)"
-    r"|\b(?:let me know|feel free|happy to help|anything else|i can help|(?:do|would) you (?:want|like)|got it|noted"
-    r"|i see|understood|sounds (?:good|great)|you['’]re welcome|good (?:choice|idea)|thank(?:s| you))\b",
+    r"|알겠(?:습니다|어요)|기억(?:해 ?두|하)겠|그(?:렇|러시)군요|생각해 볼게요|도움이 [될되]|축하|감사합니다|천만에"
+    r"|좋은 (?:생각|선택|계획)"
+    r"|\b(?:let me know|feel free|happy to help|anything else|i can help|(?:do|would) you (?:want|like)|got it"
+    r"|noted|i['’]ll remember|i see|understood|sounds (?:good|great)|you['’]re welcome|good (?:choice|idea)"
+    r"|thank(?:s| you))\b",
     re.IGNORECASE,
 )
 _LOOP = 3

@@ -13,7 +13,7 @@ from text.note import MODEL, SOURCE, Note, alike, join, polite, shared
 
 _SENTENCES, _SWAPPED = 300, 40
 """Bounds that keep packing quick for very long originals: sentences looked at, notes up to which some are swapped."""
-_SHORT, _LINE = 250, 80
+SHORT, _LINE = 250, 80
 """Characters of three turns of a line each, and what their facts may take in a summary."""
 _ROUNDS = 3
 _WRITTEN = 1.5
@@ -44,10 +44,11 @@ class Room:
         return int(self.target * 0.9)
 
 
-def room(original: int, rate: float) -> Room:
+def room(original: int, rate: float, new: int | None = None) -> Room:
     """The room of a summary: 1.1 × target (1.25 × for facts), a clause for tiny ones, at most the original. Short turns
-    have little to leave out: there facts may take 2.5 × the target, up to ``_LINE`` characters."""
-    target, short = int(original * rate), original <= _SHORT
+    have little to leave out: there facts may take 2.5 × the target, up to ``_LINE`` characters. ``new``: characters of
+    the original that do not only repeat others of it; all when it is not given."""
+    target, short = int(original * rate), (original if new is None else new) <= SHORT
     tiny = target + 12 if target <= 60 else 0
     facts = max(tiny, min(_LINE, int(target * 2.5))) if short and tiny else tiny
     return Room(

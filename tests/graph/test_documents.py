@@ -443,6 +443,9 @@ def damage(agent: Agent) -> Agent:
         ("Why is the sky blue?", "sky blue", None),
         ("What does the manual say about insurance?", "insurance", "What does the manual say about insurance?"),
         ("설명서에 보험 이야기도 있어?", "보험", "설명서에 보험 이야기도 있어?"),
+        ("What is my pear budget in September?", "pears ripen in September", None),
+        ("내 배는 언제였지?", "pears ripen in September", None),
+        ("What is my pear budget in the manual?", "pears ripen", "What is my pear budget in the manual?"),
     ],
 )
 def test_a_small_models_search_counts_only_near_the_documents(

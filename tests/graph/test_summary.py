@@ -19,7 +19,7 @@ from graph.summary import Made, make, written
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel, models
 from model.stream import Stopped
-from text import sentence
+from text import pack, sentence
 from text.fact import facts
 
 TOPICS = """
@@ -193,6 +193,19 @@ def test_where_passages_were_found_and_what_says_the_user_back_is_no_sentence_of
     made = run(messages, scripted('["모름"]', constrained=True)[0], rate=0.5)
     assert said in made.record["summary"]
     assert not any(each in made.record["summary"] for each in ("검색", "여기에", "이사하시"))
+
+
+def test_answers_that_say_the_user_back_do_not_make_short_turns_long() -> None:
+    told = (
+        "I'm Daniel.",
+        "I'm planning a trip to Lisbon in March with a budget of $1,500.",
+        "My sister Emma is coming with me. She is vegetarian.",
+    )
+    messages = turns(*((each, f"Got it, I'll remember that {each}") for each in told))
+    assert sum(len(each.text) for each in messages) > pack.SHORT
+    noted = '["Daniel plans a trip to Lisbon in March with a $1,500 budget, including Emma."]'
+    made = run(messages, scripted(noted, constrained=True)[0])
+    assert "My sister Emma is coming with me." in made.record["summary"]
 
 
 def test_as_a_last_resort_the_original_speaks_for_itself() -> None:
