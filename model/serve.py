@@ -24,7 +24,6 @@ from model.lock import open_lock, try_lock, unlock
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
-CACHE_MIB = 512
 BATCH = 128
 """Prompt tokens that are read in one go: a stopped call frees its slot only when its current batch is read."""
 LINGER = 2.0
@@ -108,7 +107,7 @@ def parameters(weights: str, name: str, slots: int, context: int, threads: int) 
     """One unified cache; each slot keeps the prefix of its kind of call (docs/decision/0002-three-slots.md).
 
     ``cache_idle_slots`` must be off: with a unified cache it empties the other slots whenever one starts to work.
-    ``cache_ram_mib`` keeps prefixes that were pushed out of a slot, so that going back to another session is quick.
+    ``cache_ram_mib`` must be 0: with prompts kept beyond the slots, two calls at once for one slot end in a loop.
     """
     params = xllamacpp.CommonParams()
     params.model.path = weights
@@ -121,7 +120,7 @@ def parameters(weights: str, name: str, slots: int, context: int, threads: int) 
     params.kv_unified = True
     params.n_batch = params.n_ubatch = BATCH
     params.cache_idle_slots = False
-    params.cache_ram_mib = CACHE_MIB
+    params.cache_ram_mib = 0
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     params.use_jinja = True
