@@ -12,7 +12,6 @@ import streamlit as st
 
 from component.action import edit
 from component.catalogue import Words
-from component.draft import keep_draft
 from component.job import Job
 from component.view import to_newest
 from graph.event import Done, Failed
@@ -200,7 +199,6 @@ def announce(words: Words, session_id: str | None, job: Job | None, last: Turn |
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, last, job is not None))
         _say(key="say", data={"say": say, "serial": str(serial)})
-        keep_draft(session_id)
     return "done" in news
 
 

@@ -31,8 +31,6 @@ DOCUMENTS = "documents"
 DRAFT = "ask"
 RETURNED = "returned"
 """A text that goes back into the input with the next run that draws it."""
-CREATED = "created"
-"""The session that this page created last."""
 RATE_NEW = "rate-new"
 
 
@@ -125,7 +123,7 @@ class View:
 
     def _create(self) -> str:
         created = self.store.create_session(self.words.language, self.rate)
-        st.query_params[SESSION] = st.session_state[CREATED] = created.id
+        st.query_params[SESSION] = created.id
         return created.id
 
 
