@@ -10,8 +10,9 @@ from memory.change import Change
 from memory.source import Source
 from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
 from memory.stated import LABELS, stated, statement
+from memory.subject import words
 from memory.topic import TOPIC, is_topic, parts
-from memory.value import exchangeable, lacks_unit, same, tells
+from memory.value import CUE, exchangeable, lacks_unit, same, tells
 
 _SENTENCE = re.compile(r"[^.]{12}(?:[.!?]|다|요|까)$")
 """A value that is a whole sentence is none."""
@@ -41,6 +42,8 @@ def renewed(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Ent
         if source.is_forgotten(key) or source.is_outdated(value, f"{key}: {value}"):
             continue
         known = seen.get(same_key(key))
+        if known and not same(known.value, value) and _is_of_another(source, key, value):
+            continue
         if key.casefold() in LABELS or (known and (lacks_unit(value, known.value) or source.is_doubtful(value))):
             continue
         entities = put(entities, Entity(key, value, number))
@@ -50,6 +53,14 @@ def renewed(source: Source, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[Ent
             entities = put(entities, changed)
     kept = {same_key(each.key) for each in entities}
     return source.standing(entities), [source.updated(each) for key, each in seen.items() if key not in kept]
+
+
+def _is_of_another(source: Source, key: str, value: str) -> bool:
+    """Whether the user's sentences tell the value plainly of another thing: a small model may mix them up."""
+    told = [(statement(each), each) for each in source.said if tells(each, value)]
+    return bool(told) and all(
+        said and not CUE.search(sentence) and not words(key) & words(said.subject) for said, sentence in told
+    )
 
 
 def listed(lines: Sequence[str], left: Sequence[Entity]) -> list[str]:

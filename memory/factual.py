@@ -9,7 +9,7 @@ from text import hangul
 _DOUBT = re.compile(
     r"지 (?:않|못|말)|(?<![가-힣])(?:안|못) [가-힣]|아직|고민|생각 ?중|생각이|고 생각|할까|을까|릴까|꿀까"
     r"|면 (?:좋|어떨|어때|안)|싶|려고|만약|만일|가정|[다라]고? 치[고자]|지도? (?:모르|몰라)|아마"
-    r"|일 거[야예다라]|[것거] 같|예정|달라고|자고 (?:했|하|제안|말)|수(?:도|는)? 있"
+    r"|일 거[야예다라]|[것거] 같|예정(?!일)|달라고|자고 (?:했|하|제안|말)|수(?:도|는)? 있"
     r"|[가-힣](?:이|라|다|으|되|하|리|르|지|기|추|뀌|꾸|루)면(?=[\s,])"
     r"|\b(?:has|have|had|did|do|does|was|were|is|are|will|would|could|should|can)(?:n['’]t| not)\b|\bwon['’]t\b"
     r"|\b(?:never|thinking|thinks|thought|believes?|guess|consider\w*|maybe|perhaps|might|could|would|if|unless"

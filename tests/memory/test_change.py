@@ -59,6 +59,7 @@ from text.assertion import assertions
         ("manager: Sarah Kim", "The project manager is now Tom Lee.", "manager: Tom Lee"),
         ("phone: 010-1234-5678", "My phone number changed to 010-9999-0000.", "phone: 010-9999-0000"),
         ("출발: 4월 12일", "출발일을 4월 19일로 미뤘어.", "출발: 4월 19일"),
+        ("인도 예정일은 11월 28일이야.", "인도 예정일이 12월 12일로 밀렸어.", "인도 예정일은 12월 12일이야."),
         ("숙소: 파라다이스호텔", "숙소는 그랜드호텔로 바꿨어.", "숙소: 그랜드호텔"),
         # of an earlier topic in one line only the part that is meant
         (

@@ -589,3 +589,10 @@ def test_of_a_crowded_memory_a_value_that_is_no_fact_by_form_is_not_taken_for_to
     text = "\n".join(lines)
     made = fold(constrained(notes(), "[]"), (), text=text, entities=(rent,), room=count(text) - 1)
     assert made.text.splitlines()[0] == "manager: blue"
+
+
+def test_a_model_that_gives_a_value_to_another_thing_replaces_nothing() -> None:
+    weekly = (Entity("주간 회의", "화요일", 1),)
+    said = "다음 진료는 9월 4일이야."
+    models = constrained(notes(said), pairs(**{"주간 회의": "9월 4일"}))
+    assert fold(models, (Turn(7, said, "네."),), entities=weekly).entities[0] == weekly[0]
