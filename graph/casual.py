@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
 
 MAX_CHARS = 60
 
 # One regular expression each, spaces and lines for reading only; «_» is a space that may be missing.
-_COURTESY = """
-  안녕(하세요|하십니까|히_계세요|히_가세요|히_주무세요)? | 안뇽 | 하이루? | 헤이 | 헬로우? | 방가(방가)? | 여보세요
-| (만나서_)?반가(워요?|웠어요?|워용|습니다) | (만나서_)?반갑(습니다|네요?) | 처음_뵙겠습니다 | ㅎㅇ | ㅂㅇ
-| 잘_지냈?(어요?|니|나요)? | 오랜만(이야|이에요|이네요?|입니다) | 굿_?(모닝|나잇) | 바이(바이)?
-| 좋은_(아침|저녁|밤|하루|오후|주말)(이에요|입니다|이야|이네요?)?(_?보내(세요|요)?|_?되세요)?
-| 잘_(자요?|있어요?|가요?) | ((또|다음에|내일|나중에|이따)_?)+(봐요?|뵐게요|만나요?|올게요?)
+_GREETING = """
+  안녕(하세요|하십니까)? | 안뇽 | 하이루? | 헤이 | 헬로우? | 방가(방가)? | 여보세요
+| (만나서_)?반가(워요?|웠어요?|워용|습니다) | (만나서_)?반갑(습니다|네요?) | 처음_뵙겠습니다 | ㅎㅇ
+| 잘_지냈?(어요?|니|나요)? | 오랜만(이야|이에요|이네요?|입니다) | 굿_?모닝
+| 좋은_(아침|저녁|오후)(이에요|입니다|이야|이네요?)?(_?보내(세요|요)?|_?되세요)?
 | (앞으로_?)?잘_?부탁(해요?|드려요|드립니다) | 새해_?복_많이_받(아요?|으세요|으십시오) | 메리_?크리스마스
 | (hi+|hello|hey|hiya|howdy|yo|greetings)(_there|_all|_everyone|_again)?
-| good_(morning|afternoon|evening|night|day)(_to_you)?(_all|_everyone)? | gnight
+| good_(morning|afternoon|evening|day)(_to_you)?(_all|_everyone)?
 | (it'?s_)?(nice|good|great|pleased)_to_(meet|see)_you(_too|_again)? | how_are_you(_doing)?(_today)?
-| how'?s_it_going | what'?s_up | sup | (good)?_?bye(_?bye)?(_for_now)? | see_(you|ya)(_later|_soon|_tomorrow|_around)?
-| ttyl | cya | gn | (talk|speak)(_to_you)?_(later|soon|tomorrow) | happy_new_year | merry_christmas
-| have_an?_(nice|good|great|lovely)_(day|one|evening|night|weekend) | sleep_well | take_care | cheers(_mate)?
+| how'?s_it_going | what'?s_up | sup | happy_new_year | merry_christmas | cheers(_mate)?
 | 기억아? | gieok | 친구야
+"""
+_PARTING = """
+  안녕히_(계세요|가세요|주무세요) | ㅂㅇ | 굿_?나잇 | 바이(바이)?
+| 좋은_(밤|하루|주말)(이에요|입니다|이야|이네요?)?(_?보내(세요|요)?|_?되세요)?
+| 잘_(자요?|있어요?|가요?) | ((또|다음에|내일|나중에|이따)_?)+(봐요?|뵐게요|만나요?|올게요?)
+| good_night(_to_you)?(_all|_everyone)? | gnight | (good)?_?bye(_?bye)?(_for_now)?
+| see_(you|ya)(_later|_soon|_tomorrow|_around)? | ttyl | cya | gn | (talk|speak)(_to_you)?_(later|soon|tomorrow)
+| have_an?_(nice|good|great|lovely)_(day|one|evening|night|weekend) | sleep_well | take_care
 """
 _THANKS = """
   ((정말|진짜|너무|아주|무척|항상|그동안|친절한|자세한|빠른|좋은|답변|대답|설명|안내|정보|도움|조언)_?
@@ -64,8 +70,9 @@ def _phrase(*tables: str) -> re.Pattern[str]:
     return re.compile(phrases)
 
 
-_ALL = _phrase(_COURTESY, _THANKS, _ALONG)
+_ALL = _phrase(_GREETING, _PARTING, _THANKS, _ALONG)
 _BARE = _phrase(_ALONG)
+_KINDS: dict[Literal["thanked", "parted"], re.Pattern[str]] = {"thanked": _phrase(_THANKS), "parted": _phrase(_PARTING)}
 
 
 def is_casual(text: str) -> bool:
@@ -73,9 +80,20 @@ def is_casual(text: str) -> bool:
     go along with them («네, 감사합니다», «ok thanks»)."""
     if len(text) > MAX_CHARS:
         return False
-    plain = "".join(map(_plain, unicodedata.normalize("NFC", text))).casefold().replace("’", "'")
-    words = " ".join("".join(sign if _speaks(sign) else " " for sign in plain).split())
+    words = _spoken(text)
     return bool(words) and any(_consists(form, _ALL) and not _consists(form, _BARE) for form in _forms(words))
+
+
+def kind(text: str) -> Literal["thanked", "parted", ""]:
+    """Whether a casual message thanks or takes leave; '' for one that only greets."""
+    forms = _forms(_spoken(text))
+    return next((name for name, phrase in _KINDS.items() if any(map(phrase.search, forms))), "")
+
+
+def _spoken(text: str) -> str:
+    """The words of a message in plain small letters, one space between them."""
+    plain = "".join(map(_plain, unicodedata.normalize("NFC", text))).casefold().replace("’", "'")
+    return " ".join("".join(sign if _speaks(sign) else " " for sign in plain).split())
 
 
 def _plain(sign: str) -> str:

@@ -9,31 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from graph.casual import is_casual
+from graph.casual import is_casual, kind
 from graph.context import Changing
 from graph.state import ChatState
 from graph.turns import current
 from model.modelset import ModelSet
 from prompt import render
-from text import sentence
+from text import hangul, sentence
 
 MOST_CHARS, MOST_SENTENCES = 200, 4
 """A longer message is hardly only told."""
 ASKED = 100
 """So near the end of an answer a question mark asks the user."""
 
-_COURTESIES = {
-    "thanked": re.compile(
-        r"고마|고맙|감사|땡큐|땡스|ㄱㅅ|ㄳ|덕분|도움|수고|thank|th?nx|\bty|appreciate", re.IGNORECASE
-    ),
-    "parted": re.compile(
-        r"잘 ?[자가]|안녕히|바이|ㅂㅇ|굿 ?나잇|(?:또|다음에|내일|나중에|이따) ?[봐뵐만]|좋은 ?(?:밤|하루|주말)"
-        r"|\bbye|goodbye|g(?:ood ?)?night|see y|\bcya|take care|sleep well|have an? |ttyl|later|soon|tomorrow|\bgn\b",
-        re.IGNORECASE,
-    ),
-}
-"""The prompts by what their courtesies have in them."""
-_PAST = "".join(chr(code) for code in range(0xAC00, 0xD7A4) if (code - 0xAC00) % 28 in (18, 20))
+_PAST = hangul.syllables(hangul.SSANGSIOT) + hangul.syllables(hangul.BIEUPSIOT)
 """Syllables that end in ㅆ or ㅄ: of what was, is there, or is not (했, 있, 없)."""
 _TELLS = re.compile(
     rf"\s\S*(?:[가-힣]야|(?:이|예|거)에?요|다|[{_PAST}](?:어요?|네요?|거든요?|지요?|죠|더라고?요?)"
@@ -65,7 +54,7 @@ _WANTS = re.compile(
 
 def courtesy(models: ModelSet, text: str, language: str) -> str:
     """The line before a thanks or a goodbye (``graph.casual``), for a model that needs it; else an empty text."""
-    said = next((name for name, words in _COURTESIES.items() if words.search(text)), "")
+    said = kind(text)
     return render(said, language) if said and models.constrained else ""
 
 

@@ -164,6 +164,7 @@ class Source:
         return size - sum(len(each) for text in answers for each in sentence.split(clean(text)) if self._echoes(each))
 
     def _echoes(self, said: str) -> bool:
+        """Whether it says back a message of the user."""
         return max((note.shared(said, text) for text in self._asked), default=0) > REPEATED
 
     def _repeats(self, said: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from memory.stated import agree, statement
 from memory.subject import labels, others, subject, words
 from memory.value import same
-from text import fact
+from text import fact, hangul
 
 SAME = 0.75
 SHARED = 0.6
@@ -139,8 +139,8 @@ def _told(what: str, text: str) -> bool:
 
 def _open(verb: str) -> str:
     """A Korean stem without the ㄴ, ㄹ or ㅂ that comes and goes at its end: 사는, 산다, 살아."""
-    end = ord(verb[-1]) - ord("가")
-    return verb[:-1] + chr(ord(verb[-1]) - end % 28) if 0 <= end < 11172 and end % 28 in (4, 8, 17) else verb
+    ends = hangul.ending(verb[-1]) in (hangul.NIEUN, hangul.RIEUL, hangul.BIEUP)
+    return verb[:-1] + hangul.opened(verb[-1]) if ends else verb
 
 
 def _near(text: str, at: int) -> str:

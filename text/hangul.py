@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _FIRST, _LAST, _ENDINGS = ord("가"), ord("힣"), 28
-NONE, NIEUN, SSANGSIOT = 0, 4, 20
-"""Places among the endings: no consonant, ㄴ, ㅆ."""
+NONE, NIEUN, RIEUL, BIEUP, BIEUPSIOT, SSANGSIOT = 0, 4, 8, 17, 18, 20
+"""Places among the endings: no consonant, ㄴ, ㄹ, ㅂ, ㅄ, ㅆ."""
 
 
 def ending(letter: str) -> int | None:
@@ -15,3 +15,8 @@ def ending(letter: str) -> int | None:
 def syllables(place: int) -> str:
     """All syllables that end so, for a class of letters in a pattern."""
     return "".join(map(chr, range(_FIRST + place, _LAST + 1, _ENDINGS)))
+
+
+def opened(letter: str) -> str:
+    """The syllable without the consonant that it ends in."""
+    return chr(ord(letter) - (ending(letter) or 0))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from text import sentence
+from text import hangul, sentence
 from text.language import detect
 
 
@@ -45,7 +45,7 @@ _CALLED = re.compile(
     r"(?:이름은|이름이|성함은|성함이)\s?['\"‘“]?((?!뭐|뭘|무엇|누구|어떻)[가-힣]{2,4}?|[A-Z][A-Za-z]+)['\"’”]?"
     r"(?:입니다|이에요|예요|이야|야|이고|고요?|라고|이라고|인데|이며|이?랑\s|하고\s|[.!]|$)"
 )
-_OPEN = "".join(chr(code) for code in range(0xAC00, 0xD7A4, 28)).translate(dict.fromkeys(map(ord, "이가사버파")))
+_OPEN = hangul.syllables(hangul.NONE).translate(dict.fromkeys(map(ord, "이가사버파")))
 """Syllables without a final consonant, which «야» follows; none that «이야» begins with or an occupation ends in."""
 _SELF = re.compile(
     rf"(?:저는|나는|전|난)\s([{_SURNAME}][가-힣]{{2}})(?:입니다|이에요|예요|라고|이라고|이고|인데|이야)"
