@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
-from model import resolve
+from model import resolve, slot
 from model.client import chat
 from model.modelset import ModelSet
 from settings import Settings, current
 
-SLOTS = {"chat": 0, "decide": 1, "utility": 2}
 SEED = 7
 
 
@@ -33,7 +32,7 @@ def models(args: argparse.Namespace) -> ModelSet:
 
 
 def _running(url: str, context: int, settings: Settings) -> ModelSet:
-    """A llama.cpp server that runs already, used as the embedded one is: its own slot for each kind of call."""
+    """A llama.cpp server that runs already, used as the embedded one is: one slot for all calls."""
     root = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"
 
     @cache
@@ -42,7 +41,7 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
         return len(answer.raise_for_status().json()["tokens"])
 
     def role(name: str, temperature: float) -> BaseChatModel:
-        body = {"id_slot": SLOTS[name], "cache_prompt": True, "seed": SEED}
+        body = {**slot.CALL, "seed": SEED}
         limit = settings.answer_tokens if name == "chat" else None
         return chat(url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
 from errors import BadSetting, KeyRejected, ModelUnreachable
-from model import catalogue, client, embedded, token, weights
+from model import catalogue, client, embedded, slot, token, weights
 from model.endpoint import Found
 from model.modelset import Kind, ModelSet
+from model.prefix import Prefix, Prefixes
 from model.probe import Listed, Refused, context_size, listed, takes_tools
 from settings import Settings, variable
 
@@ -32,19 +32,26 @@ Offered = tuple[Listed, ...]
 Report = Callable[[weights.Progress], None]
 
 
-def models(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> ModelSet:
-    """The models that the settings ask for, ready to answer.
+def models(
+    settings: Settings,
+    progress: Report | None = None,
+    cancel: threading.Event | None = None,
+    prefixes: Sequence[Prefix] = (),
+) -> ModelSet:
+    """The models that the settings ask for, ready to answer: the first answer can begin at once.
 
     May take minutes the first time: weights are fetched, a model loads. ``progress`` follows the fetching of weights,
-    ``cancel`` stops it. Raises what ``find`` raises.
+    ``cancel`` stops it. ``prefixes``: how prompts begin, that of the interface's language first; the embedded model
+    has read it when this returns. Raises what ``find`` raises.
     """
     found = find(settings, progress, cancel)
+    begun = _prefixes(settings, prefixes) if found.kind == "embedded" else None
     count, exact = token.counter(found)
-    chat, utility = _role(found, "chat", settings), _role(found, "utility", settings)
+    chat, utility = _role(found, "chat", settings, begun), _role(found, "utility", settings, begun)
     return ModelSet(
         chat=chat,
         utility=utility,
-        decide=None if found.native_tools else _role(found, "decide", settings),
+        decide=None if found.native_tools else _role(found, "decide", settings, begun),
         count=count,
         exact=exact,
         name=found.chat_model,
@@ -204,7 +211,7 @@ def _embedded(settings: Settings, progress: Report | None, cancel: threading.Eve
 # --- the roles ----------------------------------------------------------------------------------
 
 
-def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
+def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -> BaseChatModel:
     """The client of one role. Side work and decisions are deterministic where the server is known to allow it."""
     limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
     name = found.utility_model if role == "utility" else found.chat_model
@@ -213,20 +220,30 @@ def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
         found.key,
         name,
         settings=settings,
-        extra_body=_slot(role) if found.kind == "embedded" else None,
+        extra_body=slot.CALL if begun is not None else None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,
         temperature=_temperature(found, role),
     )
-    if found.kind == "embedded":
-        _revive(model, found, settings)
+    if begun is not None:
+        _revive(model, found, settings, begun)
     return model
 
 
-def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
-    """Before each request, start the embedded server again if it died. It comes back at the same address, or where
-    somebody took that at another, with another key."""
+def _prefixes(settings: Settings, prefixes: Sequence[Prefix]) -> Prefixes:
+    def connect() -> embedded.Embedded:
+        return embedded.connect(settings, weights.ensure(settings))
+
+    made = Prefixes(prefixes, connect, weights.ensure(settings), embedded.states(settings))
+    made.prepare()
+    return made
+
+
+def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:
+    """Before each request, start the embedded server again if it died, and have its slot hold how the prompt begins.
+    It comes back at the same address, or where somebody took that at another, with another key."""
 
     def alive(request: httpx2.Request) -> None:
+        begun.before(request.content)
         now = embedded.connect(settings, weights.ensure(settings))
         if now.url != found.url:
             request.url = httpx2.URL(str(request.url).replace(found.url, now.url, 1))
@@ -235,10 +252,6 @@ def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
     requests = getattr(model, "http_client", None)
     if isinstance(requests, httpx2.Client):
         requests.event_hooks = {"request": [alive]}
-
-
-def _slot(role: str) -> dict[str, Any]:
-    return {"id_slot": embedded.SLOT[role], "cache_prompt": True}
 
 
 def _temperature(found: Found, role: str) -> float | None:
