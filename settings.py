@@ -119,7 +119,7 @@ class Settings(BaseSettings):
     )
     embedded_path: Path | None = Field(None, description="Path of your own GGUF file, used instead of the catalogue.")
     embedded_context: int = Field(
-        24576, ge=2048, le=131072, description="Tokens of context that the embedded model's slots share."
+        16384, ge=2048, le=131072, description="Tokens that the embedded model takes: a prompt with its answer."
     )
     embedded_threads: int = Field(
         0, ge=0, le=256, description="Threads of the embedded model. 0: the number of physical cores, at most 8."
