@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from graph import confirm, memory, revise, trash, turn
@@ -79,9 +79,18 @@ class Agent(Engine):
         """Every version of a chunk summary (``graph.revise.versions``)."""
         return revise.versions(self, session_id, first_turn)
 
-    def confirm(self, session_id: str, number: int, call: str, yes: bool, *, branch: int | None = None) -> Ask:
+    def confirm(
+        self,
+        session_id: str,
+        number: int,
+        call: str,
+        yes: bool,
+        *,
+        branch: int | None = None,
+        lines: Sequence[str] | None = None,
+    ) -> Ask:
         """The user's answer to a question of a turn about memory (``graph.confirm.confirm``)."""
-        return confirm.confirm(self, session_id, number, call, yes, branch)
+        return confirm.confirm(self, session_id, number, call, yes, branch=branch, lines=lines)
 
     def reconcile(self, session_id: str) -> bool:
         """On opening a session (``graph.turn.reconcile``); False while it is answering."""

@@ -6,23 +6,34 @@ changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from errors import QuestionAnswered, QuestionUnknown, SessionDeleted
 from graph.engine import Engine
-from graph.tool.ask import Ask, asked
+from graph.tool.ask import Ask, Forget, asked
 from store import Session, Turn
 
 CLOSED = frozenset({"done", "stopped"})
 """Turns whose questions can be answered: another one runs again, and asks anew."""
 
 
-def confirm(engine: Engine, session_id: str, number: int, call: str, yes: bool, branch: int | None = None) -> Ask:
+def confirm(
+    engine: Engine,
+    session_id: str,
+    number: int,
+    call: str,
+    yes: bool,
+    *,
+    branch: int | None = None,
+    lines: Sequence[str] | None = None,
+) -> Ask:
     """Changes memory as the question of ``call`` in turn ``number`` says, or leaves it; keeps the answer with the turn.
 
-    ``branch``: the version of the turn that was shown, None for whichever is on the session's path. Returns the
-    question with its answer. Raises ``QuestionUnknown`` (also for a version that was replaced), ``QuestionAnswered``,
-    ``SessionBusy`` while the session answers, ``SessionUnknown``, ``SessionDeleted``.
+    ``branch``: the version of the turn that was shown, None for whichever is on the session's path. ``lines``: which of
+    the lines to forget, None for all of them. Returns the question with its answer. Raises ``QuestionUnknown`` (for a
+    version that was replaced, too), ``QuestionAnswered``, ``SessionBusy`` while the session answers,
+    ``SessionUnknown``, ``SessionDeleted``.
     """
     with engine.lock.hold(session_id):
         session = engine.store.session(session_id)
@@ -31,7 +42,9 @@ def confirm(engine: Engine, session_id: str, number: int, call: str, yes: bool, 
         question = _open(engine.store.turn(session_id, number), session_id, number, call, branch)
         answered = question.copy()
         answered["answer"] = yes
-        if yes and not _written(engine, session, number, question):
+        if yes and answered["tool"] == "forget":
+            answered["chosen"] = _chosen(answered, lines)
+        if yes and not _written(engine, session, number, answered):
             answered["waits"] = True
         engine.store.change_steps(session_id, number, lambda steps: _with(steps, call, answered))
     return answered
@@ -53,13 +66,18 @@ def _of(step: dict[str, Any], call: str) -> Ask | None:
     return asked(step.get("artifact")) if step.get("call") == call else None
 
 
-def _written(engine: Engine, session: Session, number: int, question: Ask) -> bool:
+def _chosen(question: Forget, lines: Sequence[str] | None) -> list[str]:
+    """The lines that the user meant; no others than were asked about."""
+    return [each for each in question["arguments"]["lines"] if lines is None or each in lines]
+
+
+def _written(engine: Engine, session: Session, number: int, answered: Ask) -> bool:
     """Does it; False when it waits for Redis. Raises ``QuestionUnknown`` where memory is turned off by now."""
     if engine.memory is None:
         raise QuestionUnknown(session=session.id, turn=number)
-    if question["tool"] == "remember":
-        return engine.memory.remember(engine.tenant, session.id, **question["arguments"], turn=number, user=engine.user)
-    lines, newest = question["arguments"]["lines"], session.turn_count  # no turn so far brings them back
+    if answered["tool"] == "remember":
+        return engine.memory.remember(engine.tenant, session.id, **answered["arguments"], turn=number, user=engine.user)
+    lines, newest = answered["chosen"], session.turn_count  # no turn so far brings them back
     return engine.memory.drop(engine.tenant, session.id, lines, turn=newest, user=engine.user) is not None
 
 

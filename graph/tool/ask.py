@@ -21,9 +21,10 @@ class Kept(TypedDict):
 
 
 class Dropped(TypedDict):
-    """Lines of memory to drop, by their texts."""
+    """Lines of memory to drop, by their texts. ``pick``: the user chooses among them, since no model did."""
 
     lines: list[str]
+    pick: NotRequired[bool]
 
 
 class _Question(TypedDict):
@@ -40,10 +41,11 @@ class Remember(_Question):
 
 
 class Forget(_Question):
-    """Shall these lines be dropped? Otherwise as ``Remember``."""
+    """Shall these lines be dropped? ``chosen``: those that the user said yes to. Otherwise as ``Remember``."""
 
     tool: Literal["forget"]
     arguments: Dropped
+    chosen: NotRequired[list[str]]
 
 
 Ask = Remember | Forget
