@@ -50,6 +50,12 @@ def confirm(
     return answered
 
 
+def open_asks(turn: Turn) -> list[tuple[str, Ask]]:
+    """The questions of a turn that can be answered now, each with its call."""
+    found = [(str(step["call"]), asked(step.get("artifact"))) for step in turn.steps if turn.status in CLOSED]
+    return [(call, ask) for call, ask in found if ask is not None and ask["answer"] is None]
+
+
 def _open(turn: Turn | None, session_id: str, number: int, call: str, branch: int | None) -> Ask:
     """The open question of this call. Raises ``QuestionUnknown``, ``QuestionAnswered``."""
     here = turn is not None and turn.status in CLOSED and branch in (None, turn.branch)
