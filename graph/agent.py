@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from graph import memory, revise, trash, turn
+from graph import confirm, memory, revise, trash, turn
 from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
 from graph.play import play
+from graph.tool.ask import Ask
 from graph.wiring import build
 from memory import Memory
 from model import token
@@ -77,6 +78,19 @@ class Agent(Engine):
     def summary_versions(self, session_id: str, first_turn: int) -> list[Summary]:
         """Every version of a chunk summary (``graph.revise.versions``)."""
         return revise.versions(self, session_id, first_turn)
+
+    def confirm(
+        self,
+        session_id: str,
+        number: int,
+        call: str,
+        yes: bool,
+        *,
+        branch: int | None = None,
+        lines: Sequence[str] | None = None,
+    ) -> Ask:
+        """The user's answer to a question of a turn about memory (``graph.confirm.confirm``)."""
+        return confirm.confirm(self, session_id, number, call, yes, branch=branch, lines=lines)
 
     def reconcile(self, session_id: str) -> bool:
         """On opening a session (``graph.turn.reconcile``); False while it is answering."""
