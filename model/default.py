@@ -66,8 +66,8 @@ def expected(settings: Settings) -> Weights | None:
 
 
 def instead(settings: Settings, failed: Weights) -> Weights | None:
-    """What is fetched when nothing of ``failed`` came, although the hub answered: a network may let its pages through and
-    not its files. None: nothing else."""
+    """What is fetched when nothing of ``failed`` came, although the hub answered: a network may let its pages through
+    and not its files. None: nothing else."""
     if settings.embedded_model != AUTO or failed == QWEN25_CODER or failed in _begun(settings):
         return None
     _chosen[place(settings)] = QWEN25_CODER
