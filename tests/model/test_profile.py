@@ -1,4 +1,4 @@
-"""What a model is trusted with: by the setting, the catalogue, the size that its server tells, and its tools; per role."""
+"""What a model is trusted with, per role: by the setting, the catalogue, the size that its server tells, its tools."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ def test_a_size_is_read_as_people_write_it(size: object, number: float | None) -
 
 
 @pytest.mark.parametrize(
-    ("size", "profile"), [("494M", SMALL), ("3.2B", SMALL), ("4.0B", STRONG), ("8.2B", STRONG), ("nobody knows", STRONG)]
+    ("size", "profile"),
+    [("494M", SMALL), ("3.2B", SMALL), ("4.0B", STRONG), ("8.2B", STRONG), ("nobody knows", STRONG)],
 )
 def test_ollama_tells_the_size(serve: Serve, size: str, profile: Profile) -> None:
     chat, utility = roles(serve({"id": "m"}, shown={"m": ollama(size, "tools")}))
