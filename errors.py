@@ -407,6 +407,20 @@ class TurnUnknown(CallerError):
     hint = "Reload the session and choose one of its turns."
 
 
+class QuestionUnknown(CallerError):
+    """A turn asks the user before memory is changed; another version of the turn asks for itself."""
+
+    code = "question_unknown"
+    message = "Turn {turn} of session {session!r} asks nothing that can be answered now."
+    hint = "Reload the session. Memory was not changed."
+
+
+class QuestionAnswered(CallerError):
+    code = "question_answered"
+    message = "This question of turn {turn} in session {session!r} was answered already."
+    hint = "Reload the session to see the answer. It was not changed."
+
+
 class SummaryUnknown(CallerError):
     code = "summary_unknown"
     message = "The session {session!r} has no summary of turns from {turn} on (version {version})."

@@ -146,7 +146,9 @@ class Settings(BaseSettings):
     language: Literal["auto", "ko", "en"] = Field("auto", description="Language of the interface. auto: the browser's.")
     compression_rate: float = Field(0.3, ge=0.1, le=0.5, description="Compression rate of new sessions (0.1 to 0.5).")
     ahead: bool = Field(
-        True, description="Make the next chunk summary in the background as soon as its third turn ends."
+        True,
+        description="Write the next chunk summary in the background as soon as its third turn ends. false: the fourth"
+        " turn waits for it.",
     )
     titles: bool | None = Field(
         None,
