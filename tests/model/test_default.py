@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 import settings
 from errors import BadSetting, WeightsMissing
-from model import default, resolve, source, terminal, weights
+from model import catalogue, default, embedded, resolve, source, terminal, weights
 from model.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER, SMOLLM2, Weights
 from model.default import CORES, FREE, pick
 from model.machine import Room
+from model.stream import complete
 from tests.stub.offered import BIG, SMALL, World, made, offered
 
 # --- the rule -----------------------------------------------------------------------------------
@@ -174,3 +178,24 @@ def test_settings_with_weights_in_them_ask_for_no_more_context_than_these_take(t
     own = settings.load(embedded_path=tmp_path / "own.gguf")
     assert default.named(own, QWEN3_4B) == own
     assert default.asked(own, QWEN25.name).embedded_path is None
+
+
+@pytest.mark.small_model
+def test_a_model_chosen_beside_another_runs_in_a_server_of_its_own(
+    small_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, digest = small_model.stat().st_size, SMOLLM2.sha256
+    base = settings.load(embedded_threads=1, embedded_context=2048)
+    for name, file in (("first", "first.gguf"), ("second", "second.gguf")):
+        entry = replace(SMOLLM2, name=name, file=file, size=size, sha256=digest, package=())
+        monkeypatch.setitem(catalogue.CATALOGUE, name, entry)
+        default.place(base).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(small_model, default.place(base) / file)
+    try:
+        first, second = (resolve.models(default.asked(base, name)) for name in ("first", "second"))
+        assert (first.name, second.name) == ("first", "second")
+        assert first.url != second.url
+        for models in (first, second, first):
+            assert complete(models.chat, [HumanMessage("Say yes.")], max_tokens=4).text
+    finally:
+        embedded.release()
