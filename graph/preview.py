@@ -9,7 +9,7 @@ from typing import cast
 
 from langchain_core.messages import AnyMessage
 
-from graph import memory
+from graph import choice, memory
 from graph.chunk import chunk_messages
 from graph.context import Changing, Prompt, build
 from graph.documents import offered
@@ -22,7 +22,6 @@ from graph.state import ChatState, SummaryRecord
 from graph.system import system_prompt
 from graph.turns import closing, due_chunks, question
 from memory import MemoryView
-from model import decide
 from model.modelset import ModelSet
 from store import Session
 
@@ -74,14 +73,14 @@ def next_prompt(
         records,
         number,
         language=session.language,
-        system=system_prompt(session.language, tools, calls=models.decide is None),
+        system=system_prompt(models.profile, session.language, tools),
         count=models.count,
         exact=models.exact,
         limits=TurnContext(models, engine.settings, engine.budgets).limits(),
         changing=given,
         history_tokens=session.history_tokens,
-        beside=decide.form_tokens(models, tools),
-        inline=models.decide is not None,
+        beside=choice.form_tokens(models, tools),
+        layout=choice.layout(models.profile),
     )
 
 

@@ -212,8 +212,6 @@ class _Run:
             finish_ahead=lambda turns, rate, stop: background.finish(ahead.key(self.session, turns, rate), stop),
             changing=(*parts, *self.engine.changing(self.session)),
             retrieve=search.first if search else lambda _: (),
-            cite=search.cite if search else lambda _: "",
-            refuse=search.refuse if search else lambda: "",
             unfolded=memory.unfolded(remembered),
             history_tokens=self.session.history_tokens,
             notes=notes,

@@ -41,8 +41,10 @@ class Profile:
     """What one role does.
 
     ``tools``: the model calls tools itself, or a router chooses them. ``summaries``, ``folds``: written by the model, or
-    extracted by code. ``titles``: by the model, or the first words. ``documents``: the model answers and cites, or the
-    best section is quoted. ``sampling``: None leaves it to the server.
+    extracted by code. ``titles``: by the model, or the first words. ``documents``: the model answers from what tools and
+    documents give and cites them, or code words it and quotes the best section. ``prompt``: with instructions, tools and
+    the time, or bare: a few lines, summaries, memory and the conversation, and the user's message alone at its end.
+    ``sampling``: None leaves it to the server.
     """
 
     name: Literal["small", "strong", "toolless"]
@@ -51,11 +53,12 @@ class Profile:
     folds: Literal["model", "extracted"]
     titles: Literal["model", "words"]
     documents: Literal["cited", "quoted"]
+    prompt: Literal["full", "bare"]
     sampling: Sampling | None = None
 
 
-SMALL = Profile("small", "routed", "extracted", "extracted", "words", "quoted")
-STRONG = Profile("strong", "native", "model", "model", "model", "cited")
+SMALL = Profile("small", "routed", "extracted", "extracted", "words", "quoted", "bare")
+STRONG = Profile("strong", "native", "model", "model", "model", "cited", "full")
 TOOLLESS = replace(STRONG, name="toolless", tools="routed")
 """A strong model behind a server that takes no tools."""
 

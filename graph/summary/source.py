@@ -15,9 +15,7 @@ import prompt
 from errors import SummaryRejected
 from graph.context import is_search
 from graph.state import SummaryRecord
-from memory import change
 from text import fact, note, pack, sentence
-from text.assertion import assertions
 from text.clean import clean
 from text.language import Language, detect
 
@@ -26,13 +24,23 @@ SLACK = 1.3
 SMALL = 60
 REPEATED = 0.6
 """A sentence that shares more of itself with a message says nothing new beside it."""
-MOST_SAID = 40
-"""Sentences of either side that are looked through for replaced values: each is held against all before it."""
 UNIQUE = frozenset({"name", "identifier", "email"})
 """Kinds of facts that say who and which: nothing else in the text stands for them."""
 
 _LABEL = {"ko": {"human": "사용자", "tool": "도구", "ai": "AI"}, "en": {"human": "User", "tool": "Tool", "ai": "AI"}}
 _MARKS = re.compile(r"^[\s>#*•·–-]+(?=\S)|\*\*|`")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a writer gave: the text, the model that wrote it ('' for none), and what its calls took."""
+
+    text: str
+    model: str = ""
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    exact: bool = True
+    calls: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,26 +92,15 @@ class Source:
         name = f" {message.name}" if isinstance(message, ToolMessage) and message.name else ""
         return _LABEL[self.language].get(message.type, message.type) + name
 
-    def speaker(self, said: str) -> tuple[str, str]:
-        """The speaker that a copied line names at its beginning, or '', and the line without it."""
-        name, colon, text = said.partition(": ")
-        return (name, text.strip()) if colon and name in _LABEL[self.language].values() else ("", said)
-
     @cached_property
     def wanted(self) -> tuple[pack.Wanted, ...]:
         """The facts by what they matter."""
         return tuple(pack.Wanted(each, self._weight(each)) for each in self.facts)
 
     def _weight(self, found: fact.Fact) -> float:
-        """Who and which more than how much; twice what the user says has changed, for an earlier summary may tell the
-        old value; half what only a tool said."""
+        """Who and which more than how much; half what only a tool said."""
         unique = 1.5 if found.kind in UNIQUE else 1.0
-        changed = 2.0 if any(fact.holds(each.text, found) for each in self._news) else 1.0
-        return unique * changed * (1.0 if self._said(found) else 0.5)
-
-    @cached_property
-    def _news(self) -> list[fact.Fact]:
-        return [each for text in self._asked for each in change.news(text)]
+        return unique * (1.0 if self._said(found) else 0.5)
 
     @cached_property
     def _asked(self) -> list[str]:
@@ -128,29 +125,18 @@ class Source:
         """What the user and the assistant say."""
         return "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
 
-    def is_outdated(self, text: str) -> bool:
-        """Whether a text gives a value that the user replaced in these turns, without the new one."""
-        return change.apply(text, self._changes) != text
-
-    @cached_property
-    def _changes(self) -> list[change.Change]:
-        answered = [clean(message.text) for message in self.messages if isinstance(message, AIMessage)]
-        told = [line for text in answered for line in sentence.split(text)]
-        return change.said(told[-MOST_SAID:], [line for text in self._asked for line in assertions(text)][-MOST_SAID:])
-
     @cached_property
     def sentences(self) -> list[note.Note]:
-        """Sentences and clauses of the original as candidates for notes, without values that were replaced since; where
-        passages were found tells nothing."""
+        """Sentences and clauses of the original as candidates for notes; where passages were found tells nothing."""
         found, start = [], 0
         for message in self.messages:
             speaker = _LABEL[self.language].get(message.type, "")
             for piece in () if is_search(message) else note.clauses(clean(_plain(message.text))):
                 said = note.tidy(_MARKS.sub("", piece).strip())
                 own = isinstance(message, HumanMessage) or not self._repeats(said)
-                if _says(said) and own and not self.is_outdated(said):
+                if _says(said) and own:
                     at = start + max(0, message.text.find(piece))
-                    found.append(note.Note(said, at, note.SOURCE, speaker))
+                    found.append(note.Note(said, at, speaker))
             start += len(message.text)
         return found
 

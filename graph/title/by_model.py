@@ -1,35 +1,23 @@
-"""A session's title, made from the conversation by a short side call; the user's own title always wins (design §3).
-
-After the first answered turn, and once more after turn 4, when it is clearer what the conversation is about. When no
-good title comes of it, the first line of the question stays.
-"""
+"""A title in the model's own words, from the conversation as data."""
 
 from __future__ import annotations
 
 import json
-import logging
 import re
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
 import prompt
-from errors import GieokError, SessionUnknown
-from graph.engine import Engine
 from model.modelset import ModelSet
 from model.stream import complete
-from store import Session, Turn
+from store import Turn
 from text.clean import clean
 from text.language import Language, detect
 
-log = logging.getLogger(__name__)
-
 CHARS = 30
 LAST_TURN = 4
-MOST_TOKENS = 60
-"""Longest title in tokens of the model's answer: 30 syllables, with what stands around them."""
 SAID_CHARS = {1: (400, 300), LAST_TURN: (160, 120)}
 """Characters of a question and of an answer that the model is shown, by the number of turns."""
 
@@ -42,15 +30,6 @@ _WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": 
 """Words in another script than the conversation's language."""
 
 
-def plan(engine: Engine, session_id: str, number: int) -> None:
-    """Puts the title on the list of side work, when one is due after turn ``number``."""
-    wanted = engine.settings.titles
-    if wanted is None:  # a small model's titles are often worse than the question's first line
-        wanted = engine.models().kind != "embedded"
-    if wanted and _due(engine.store.session(session_id), number):
-        engine.background.submit(("title", session_id), _work(engine, session_id, number))
-
-
 def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threading.Event | None = None) -> str | None:
     """A title of at most ``CHARS`` characters in the conversation's language, or None when the model gave none.
 
@@ -59,33 +38,9 @@ def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threa
     said = [(clean(turn.question), clean(turn.answer or "")) for turn in turns]
     whole = "\n".join(text for pair in said for text in pair)
     language = detect(whole, default)
-    shown = [(asked, "") for asked, _ in said] if models.constrained else said  # a small model copies the answer
-    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(shown, language))]
-    answer = complete(models.utility, messages, stop=stop, **_bound(models))
+    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(said, language))]
+    answer = complete(models.utility, messages, stop=stop)
     return _tidy(answer.text, language, whole)
-
-
-def _due(session: Session, number: int) -> bool:
-    """A title of the first question is replaced early; a model's own only once, after turn ``LAST_TURN``."""
-    return session.titled != "user" and (number == LAST_TURN or (session.titled == "auto" and number < LAST_TURN))
-
-
-def _work(engine: Engine, session_id: str, number: int) -> Callable[[threading.Event], None]:
-    def work(stop: threading.Event) -> None:
-        try:
-            session = engine.store.session(session_id)
-            turns = [turn for turn in engine.store.turns_between(session_id, 1, number) if turn.answer]
-            if not turns or not _due(session, number):
-                return
-            title = make(turns, engine.models(), session.language, stop)
-            if title:
-                engine.store.entitle(session_id, title)
-        except SessionUnknown:  # deleted meanwhile
-            return
-        except GieokError as error:
-            log.info("no title for a session: %s", error.code)
-
-    return work
 
 
 def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
@@ -103,14 +58,6 @@ def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
 def _cut(text: str, limit: int) -> str:
     line = " ".join(text[: limit * 4].split())
     return line if len(line) <= limit else f"{line[:limit]} …"
-
-
-def _bound(models: ModelSet) -> dict[str, Any]:
-    if not models.constrained:
-        return {}
-    shape = {"type": "object", "properties": {"title": {"type": "string", "minLength": 2, "maxLength": 2 * CHARS}}}
-    schema = {"name": "title", "schema": {**shape, "required": ["title"], "additionalProperties": False}}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}, "max_tokens": MOST_TOKENS}
 
 
 def _tidy(answer: str, language: Language, source: str) -> str | None:

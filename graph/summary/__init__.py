@@ -1,7 +1,7 @@
-"""Making one chunk summary: prompt, checks, the single repair (context-managing.md «요약 생성 규칙», design §5).
+"""Making one chunk summary: who writes it, and the checks that hold for every writer (design §5).
 
-Knows neither LangGraph nor the store. Models that need help write short notes in a constrained shape, and code packs
-them to the length; others write plain text. The same checks hold for both.
+Knows neither LangGraph nor the store. The profile of the utility model says who writes: the model (``by_model``) or code
+(``extracted``).
 """
 
 from __future__ import annotations
@@ -10,26 +10,31 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
 from errors import ContextTooLong, GieokError, ModelOutputError, RequestRejected, SummaryRejected, trace
-from graph import draft
 from graph.context import past
-from graph.source import SLACK, SMALL, Source
 from graph.state import SummaryRecord
+from graph.summary import by_model, extracted
+from graph.summary.source import SLACK, SMALL, Draft, Source
 from model.modelset import ModelSet
 from model.stream import Stopped
-from text import fact, pack
+from text import fact
 from text.clean import clean
 
-__all__ = ["SLACK", "SMALL", "Made", "is_hopeless", "make", "written"]
+__all__ = ["SLACK", "SMALL", "Made", "Writer", "is_hopeless", "make", "written"]
 
 log = logging.getLogger(__name__)
 
+Writer = Literal["model", "extracted"]
+_WRITERS: dict[Writer, Callable[[Source, ModelSet, threading.Event | None], Draft]] = {
+    "model": by_model.write,
+    "extracted": extracted.write,
+}
 _REFUSED = (400, 422)
 """HTTP statuses that speak of what was sent; others of the account, the address or the server."""
 
@@ -39,7 +44,7 @@ class Made:
     """A summary that may replace its turns, and what it cost.
 
     ``lost``, ``kept``: facts as the original writes them. ``exact``: the server counted the tokens. ``model``: '' when
-    the user wrote it. ``origin``: ``extracted`` for sentences of the original in place of a model's words.
+    no model wrote it. ``origin``: ``extracted`` for sentences of the original in place of a model's words.
     """
 
     record: SummaryRecord
@@ -64,32 +69,31 @@ def make(
     language: str,
     stop: threading.Event | None,
     again: Callable[[], bool] = lambda: False,
+    writer: Writer | None = None,
 ) -> Made:
     """Summarise all messages of the given turns to ``int(original_chars * rate)`` characters.
 
     The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when it shows none.
-    ``again``: whether an attempt at these turns has failed hopelessly before; when this one does too, words of the
-    original take the place of the model's, and the turns do not stay raw for ever (decision 0011).
-    Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed, ``Stopped`` when
-    ``stop`` was set, and the model's own errors.
+    ``writer``: None takes the profile's. ``again``: whether an attempt at these turns has failed hopelessly before; when
+    this one does too, words of the original take the place of the model's, and the turns do not stay raw for ever
+    (decision 0011). Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed,
+    ``Stopped`` when ``stop`` was set, and the model's own errors.
     """
     begun = time.monotonic()
     with _rejecting(turns):
         source = _source(messages, turns, rate, language)
-        talk = draft.Talk(models, stop, source.opening(draft.longest(source, models)))
-        text, origin = _text(source, talk, again)
-        made = Made(
-            record=source.record(thread_id, text),
-            **_facts(source, text),
+        draft, origin = _draft(source, models, writer or models.side.summaries, stop, again)
+        return Made(
+            record=source.record(thread_id, draft.text),
+            **_facts(source, draft.text),
             seconds=time.monotonic() - begun,
-            prompt_tokens=talk.prompt_tokens,
-            answer_tokens=talk.answer_tokens,
-            exact=talk.exact,
-            calls=talk.calls,
-            model=models.side_name,
+            prompt_tokens=draft.prompt_tokens,
+            answer_tokens=draft.answer_tokens,
+            exact=draft.exact,
+            calls=draft.calls,
+            model=draft.model,
             origin=origin,
         )
-    return made
 
 
 def is_hopeless(error: GieokError) -> bool:
@@ -99,32 +103,19 @@ def is_hopeless(error: GieokError) -> bool:
     return isinstance(error, ModelOutputError | ContextTooLong)
 
 
-def _text(source: Source, talk: draft.Talk, again: Callable[[], bool]) -> tuple[str, str]:
-    """The summary's text and its origin."""
+def _draft(
+    source: Source, models: ModelSet, writer: Writer, stop: threading.Event | None, again: Callable[[], bool]
+) -> tuple[Draft, str]:
+    """The summary and its origin."""
     try:
         with _rejecting(source.turns):
-            text = draft.notes(source, talk) if talk.models.constrained else draft.prose(source, talk)
-        _check(text, source)
+            draft = _WRITERS[writer](source, models, stop)
+        _check(draft.text, source)
     except GieokError as error:
-        if is_hopeless(error) and again() and (text := _extract(source)):
-            return text, "extracted"
+        if writer == "model" and is_hopeless(error) and again():
+            return extracted.write(source, models, stop), "extracted"
         raise
-    return text, "auto"
-
-
-def _extract(source: Source) -> str:
-    """Words of the original alone: the sentences that hold the most of it; its beginning where it is tiny or none fits.
-
-    '' only for an original without a sign.
-    """
-    size = len(source.original)
-    with suppress(SummaryRejected), _rejecting(source.turns):
-        if size > SMALL and (text := pack.pack(source.sentences, source.wanted, source.room)):
-            return text
-    said = " ".join(clean(" ".join(each.text for each in source.messages)).split())
-    most = size if size <= SMALL else source.room.most
-    words = said if len(said) <= most else said[: most + 1].rpartition(" ")[0]
-    return words or said[:most]
+    return draft, "auto" if writer == "model" else "extracted"
 
 
 def written(
@@ -132,8 +123,7 @@ def written(
 ) -> Made:
     """A summary in the user's own words, of any length, with the facts that it holds and lacks."""
     source, own = _source(messages, turns, rate, language), clean(text)
-    record = source.record(thread_id, own)
-    facts = _facts(source, own)
+    record, facts = source.record(thread_id, own), _facts(source, own)
     return Made(
         record, **facts, seconds=0.0, prompt_tokens=0, answer_tokens=0, exact=True, calls=0, model="", origin="edited"
     )
@@ -156,14 +146,13 @@ def _rejecting(turns: Sequence[int]) -> Iterator[None]:
 
 
 def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Source:
-    said = tuple(past(each) for each in messages)
-    return Source(said, tuple(turns), rate, "ko" if language == "ko" else "en")
+    return Source(tuple(map(past, messages)), tuple(turns), rate, "ko" if language == "ko" else "en")
 
 
 def _facts(source: Source, text: str) -> dict[Literal["lost", "kept"], tuple[str, ...]]:
     """The facts of the original that a text lacks and holds."""
-    lost = tuple(each.text for each in source.facts if not fact.holds(text, each))
-    kept = tuple(each.text for each in source.facts if fact.holds(text, each))
+    lost = tuple(one.text for one in source.facts if not fact.holds(text, one))
+    kept = tuple(one.text for one in source.facts if fact.holds(text, one))
     return {"lost": lost, "kept": kept}
 
 
@@ -173,5 +162,5 @@ def _check(text: str, source: Source) -> None:
         raise source.rejected("it is empty", "empty")
     if len(text) > source.limit:
         target, original = source.room.target, len(source.original)
-        said = f"it has {len(text)} characters, for a target of {target} and an original of {original}"
-        raise source.rejected(said, "too_long", length=len(text), target=target, original=original)
+        reason = f"it has {len(text)} characters, for a target of {target} and an original of {original}"
+        raise source.rejected(reason, "too_long", length=len(text), target=target, original=original)
