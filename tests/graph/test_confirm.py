@@ -68,7 +68,7 @@ def test_forget_lists_at_once_and_asks_before_it_drops(bot: Agent) -> None:
     done(say(bot, own, MOVED.text))
     listed, asked = last(bot, own).steps
     assert "address: 45 Elm Street" in listed["result"]
-    assert asked["artifact"]["ask"]["arguments"]["lines"] == ["address: 45 Elm Street"]
+    assert asked["artifact"]["ask"]["arguments"]["lines"][0] == "address: 45 Elm Street"
     assert values(bot, own) == {"address": "45 Elm Street"}
     bot.confirm(own, 3, asked["call"], True)
     assert values(bot, own) == {}
