@@ -82,9 +82,9 @@ def test_of_several_lines_only_those_that_the_user_picks_go(bot: Agent) -> None:
     done(say(bot, own, QUESTION))
     done(say(bot, own, MOVED.text))
     (call, ask) = asks(bot, own)[0]
-    assert ask["arguments"]["lines"] == ["address: Elm", "old address: Elm"]
+    assert ask["arguments"] == {"lines": ["address: Elm", "old address: Elm"]}
     answered = bot.confirm(own, 2, call, True, lines=["old address: Elm", "something else"])
-    assert answered["chosen"] == ["old address: Elm"]
+    assert answered.get("chosen") == ["old address: Elm"]
     assert list(values(bot, own)) == ["address"]
 
 
