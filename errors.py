@@ -228,7 +228,7 @@ class RequestRejected(UpstreamError):
 class ToolsRejected(UpstreamError):
     code = "tools_rejected"
     message = "The model {model!r} at {url} takes no tools."
-    hint = "Set GIEOK_NATIVE_TOOLS=false: then a short call of its own decides about tools, by JSON schema."
+    hint = "Set GIEOK_NATIVE_TOOLS=false: then code chooses the tools."
     retryable = False
 
 

@@ -13,7 +13,8 @@ from graph.event import Event
 from graph.play import play
 from graph.tool.ask import Ask
 from graph.wiring import build
-from memory import Memory
+from graph.summary import Writer
+from memory import FoldReport, Memory
 from model import token
 from model.modelset import ModelSet
 from retrieval.library import Library
@@ -62,10 +63,28 @@ class Agent(Engine):
         return made
 
     def remake_summary(
-        self, session_id: str, first_turn: int, rate: float, *, stop: threading.Event | None = None
+        self,
+        session_id: str,
+        first_turn: int,
+        rate: float,
+        *,
+        stop: threading.Event | None = None,
+        writer: Writer | None = None,
     ) -> Summary:
-        """A chunk summary once more at another rate (``graph.revise.remake``)."""
-        return revise.remake(self, session_id, first_turn, rate, stop)
+        """A chunk summary once more, at another rate or by another writer (``graph.revise.remake``)."""
+        return revise.remake(self, session_id, first_turn, rate, stop, writer)
+
+    def rewrite_memory(self, session_id: str, *, stop: threading.Event | None = None) -> FoldReport:
+        """The long-term memory of a session once more, in the model's words; a version of its own.
+
+        Raises ``Stopped`` when ``stop`` was set, and the model's own errors. Without memory nothing is done.
+        """
+        if self.memory is None:
+            return FoldReport("nothing")
+        language = self.store.session(session_id).language
+        return self.memory.rewrite(
+            self.tenant, session_id, models=self.models(), language=language, user=self.user, stop=stop
+        )
 
     def edit_summary(self, session_id: str, first_turn: int, text: str) -> Summary:
         """A chunk summary in the user's words (``graph.revise.edit``)."""

@@ -23,6 +23,7 @@ from graph.system import system_prompt
 from graph.turns import closing, due_chunks, question
 from memory import MemoryView
 from model.modelset import ModelSet
+from model.profile import Profile
 from store import Session
 
 
@@ -47,13 +48,16 @@ def preview(engine: Engine, session_id: str) -> Preview:
     turn = TurnContext(models, engine.settings, engine.budgets, ledger=ledger, unfolded=unfolded)
     records, making = _due(engine, session, messages, list(state["summary_history"]))
     kept = within(records[len(leaving(records, turn)) :], session_id, turn)
-    given = changing(engine, session, remembered)
+    given = changing(engine, session, remembered, models.profile)
     return Preview(next_prompt(engine, session, models, messages, kept, given).report, making)
 
 
-def changing(engine: Engine, session: Session, remembered: MemoryView | None) -> tuple[Changing, ...]:
-    """What would stand before the question now."""
-    return (*memory.parts(remembered, engine, session.language), *engine.changing(session))
+def changing(
+    engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile
+) -> tuple[Changing, ...]:
+    """What changes from turn to turn in the next prompt."""
+    parts = memory.parts(remembered, engine, session.language, session.turn_count + 1, profile)
+    return parts if profile.prompt == "bare" else (*parts, *engine.changing(session))
 
 
 def next_prompt(
@@ -67,7 +71,7 @@ def next_prompt(
     """The prompt that the next turn of a session would have, made of these messages and summaries and of what is
     ``given`` before the question. Raises ``ContextTooLong``."""
     number = session.turn_count + 1
-    tools = [*engine.tools, *memory.tools(engine, session, number), *offered(engine)]
+    tools = [*engine.tools, *memory.tools(engine, session, number, models.profile), *offered(engine)]
     return build(
         messages,
         records,

@@ -41,4 +41,12 @@ def _quoted(result: ToolMessage, language: str) -> str | None:
     return render("reply_documents", language, text=first["text"].strip(), number=first["number"])
 
 
-WORDING: dict[str, Callable[[ToolMessage, str], str | None]] = {SEARCH: _quoted}
+def _as_it_is(result: ToolMessage, language: str) -> str | None:
+    return str(result.text)
+
+
+WORDING: dict[str, Callable[[ToolMessage, str], str | None]] = {
+    SEARCH: _quoted,
+    "remember": _as_it_is,
+    "forget": _as_it_is,
+}

@@ -34,6 +34,8 @@ class Sampling:
 
 QWEN = Sampling(temperature=0.7, top_p=0.8, top_k=20, repeat_penalty=1.05)
 """The card of Qwen2.5's instruct models (generation_config.json)."""
+QWEN3 = Sampling(temperature=0.7, top_p=0.8, top_k=20, repeat_penalty=1.0)
+"""The card of Qwen3's instruct models of July 2025: no penalty for repetition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def choose(
     """
     strong = TOOLLESS if takes_tools is False else STRONG
     if setting != "auto":
-        return Choice(SMALL if setting == "small" else strong, "setting")
+        asked = SMALL if setting == "small" else strong
+        return Choice(replace(asked, sampling=known.sampling) if known else asked, "setting")
     if known is not None:
         return Choice(known, "catalogue")
     if parameters is not None and parameters < SMALL_BELOW:

@@ -90,7 +90,7 @@ def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) 
     rate = state.get("compression_rate", turn.settings.compression_rate)
     found = turn.ledger.take(session_id, chunk, rate) if turn.ledger else None
     if found is None and turn.models.side.summaries == "model":
-        if turn.ledger and not _overflows(state, turn):
+        if turn.ledger and turn.settings.ahead and not _overflows(state, turn):
             emit(runtime, SummaryLater(tuple(chunk)))
             return None
         emit(runtime, SummaryStarted(tuple(chunk)))

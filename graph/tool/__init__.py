@@ -16,6 +16,7 @@ from langchain_core.tools import BaseTool
 from pydantic import ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
+from graph.tool import wish
 from graph.tool.calculate import calculate
 from graph.tool.forget import forget
 from graph.tool.reach import Reach
@@ -50,5 +51,10 @@ MEMORY_TOOLS: tuple[Callable[[Reach], BaseTool], ...] = (
 
 
 def memory_tools(reach: Reach) -> list[BaseTool]:
-    """The tools of one turn that reach its long-term memory."""
+    """The tools of one turn that reach its long-term memory, for a model that calls tools itself."""
     return [_as_text(make(reach)) for make in MEMORY_TOOLS]
+
+
+def wish_tools(reach: Reach, near: wish.Near) -> list[BaseTool]:
+    """The same where a router chooses: what to keep or to forget is the user's message."""
+    return [_as_text(tool) for tool in (recall_memory(reach), *wish.tools(reach, near))]

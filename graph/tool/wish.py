@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
 from errors import MemoryAway, PinsFull
 from graph.tool.ask import asking
 from graph.tool.reach import Reach
@@ -22,6 +25,32 @@ MOST = 5
 FLOOR, MARGIN = 0.77, 0.03
 """Cosines: a line below the floor is not meant, nor one that comes so much less near than the nearest. Of 22 wishes
 over twelve lines each (11 ko, 11 en) the line meant was among those left 21 times; two were left on average."""
+
+
+class WishArguments(BaseModel, extra="forbid"):
+    """Arguments of both tools."""
+
+    message: str = Field(description="What the user wrote")
+
+
+def tools(reach: Reach, near: Near) -> list[BaseTool]:
+    """``remember`` and ``forget`` for a profile whose tools a router chooses; they take the user's message as it is."""
+
+    def remember(message: str) -> tuple[str, dict[str, Any]]:
+        done = keep(reach, message)
+        return done.text, done.artifact or {}
+
+    def forget(message: str) -> tuple[str, dict[str, Any]]:
+        done = ask_to_forget(reach, message, near)
+        return done.text, done.artifact or {}
+
+    about = {"remember": "Keeps what the user wants remembered.", "forget": "Asks the user what shall be forgotten."}
+    return [
+        StructuredTool.from_function(
+            run, name=name, description=about[name], args_schema=WishArguments, response_format="content_and_artifact"
+        )
+        for name, run in (("remember", remember), ("forget", forget))
+    ]
 
 
 @dataclass(frozen=True)
