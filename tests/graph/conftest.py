@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
 

@@ -42,7 +42,7 @@ def test_a_summary_made_ahead_at_the_old_rate_is_not_used(
     assert bot.store.ledger.ready(own, [1, 2, 3], 0.3) is not None
     bot.store.set_rate(own, 0.1)
     talk(bot, own, [4])
-    assert rates(bot, own) == ([0.1] if profile is SMALL else []), "code makes the new one at once, a model after the turn"
+    assert rates(bot, own) == ([0.1] if profile is SMALL else []), "a model needs a turn more"
     talk(bot, own, [5])
     assert rates(bot, own) == [0.1]
     assert [row.status for row in bot.store.ledger.summaries(own, superseded=True)] == ["superseded", "active"]
