@@ -10,7 +10,7 @@ import httpx2
 from langchain_core.language_models import BaseChatModel
 
 from model import resolve, scripted
-from model.catalogue import QWEN
+from model.catalogue import QWEN25_CODER
 from model.client import chat
 from model.modelset import ModelSet
 from model.profile import SMALL, choose
@@ -47,7 +47,7 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
         answer = httpx2.post(f"{root}/tokenize", json={"content": text}, timeout=settings.model_timeout)
         return len(answer.raise_for_status().json()["tokens"])
 
-    chosen = choose(settings.model_profile, known=QWEN.profile)
+    chosen = choose(settings.model_profile, known=QWEN25_CODER.profile)
     sampling = chosen.profile.sampling
 
     def role(limit: int | None, temperature: float | None) -> BaseChatModel:
