@@ -11,9 +11,9 @@ from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
 from graph.play import play
+from graph.summary import Writer
 from graph.tool.ask import Ask
 from graph.wiring import build
-from graph.summary import Writer
 from memory import FoldReport, Memory
 from model import token
 from model.modelset import ModelSet

@@ -52,9 +52,7 @@ def preview(engine: Engine, session_id: str) -> Preview:
     return Preview(next_prompt(engine, session, models, messages, kept, given).report, making)
 
 
-def changing(
-    engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile
-) -> tuple[Changing, ...]:
+def changing(engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile) -> tuple[Changing, ...]:
     """What changes from turn to turn in the next prompt."""
     parts = memory.parts(remembered, engine, session.language, session.turn_count + 1, profile)
     return parts if profile.prompt == "bare" else (*parts, *engine.changing(session))

@@ -11,7 +11,8 @@ from prompt import render
 
 
 def system_prompt(profile: Profile, language: str, tools: Sequence[BaseTool]) -> str:
-    """The text of part 1. A model that does not call tools is not told of them: it would write calls into its answers."""
+    """The text of part 1. A model that does not call tools is not told of them: it would write calls into its
+    answers."""
     if profile.prompt == "bare":
         return render("system_bare", language)
     text = render("system", language)

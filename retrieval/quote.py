@@ -31,8 +31,8 @@ def quote(
 ) -> LookUp:
     """The section to quote; without one, the specified sentence with menu links (copilot-rag.md §4.4).
 
-    ``filters``: nothing else may be found; ``kind``: what is looked through first, None: what the question names. Raises
-    what the library raises.
+    ``filters``: nothing else may be found; ``kind``: what is looked through first, None: what the question names.
+    Raises what the library raises.
     """
     begun = time.monotonic()
     named = asked_for(question) if kind is None else kind

@@ -30,8 +30,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def agent(tmp_path: Path) -> Iterator[OpenAgent]:
     """Opens agents on one data folder.
 
-    ``chat``, ``utility``: scripts; ``profile``, ``side``, ``kind`` and ``context_size``: of the models; ``resolve``: instead of
-    all these; ``changing``: what is placed before the question; the rest are settings. Titles are
+    ``chat``, ``utility``: scripts; ``profile``, ``side``, ``kind`` and ``context_size``: of the models; ``resolve``:
+    instead of all these; ``changing``: what is placed before the question; the rest are settings. Titles are
     made and documents searched only where a test wants them, so that the others count summaries alone.
     """
     opened: list[Agent] = []

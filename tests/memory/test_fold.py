@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
+from memory.topic import is_topic, shortened
 
 from errors import FoldRejected
 from memory.fold import MOST_SENTENCES, Folded, make, word_for_word
 from memory.line import repeats
 from memory.source import Source
 from memory.state import MOST_ENTITIES, Entity, Replaced, Turn
-from memory.topic import is_topic, shortened
 from model import scripted
 from model.modelset import ModelSet
 from model.scripted import count
