@@ -7,14 +7,14 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
 from errors import BadSetting, KeyRejected, ModelUnreachable
-from model import catalogue, client, embedded, token, weights
+from model import catalogue, client, default, embedded, token, weights
+from model.catalogue import Weights
 from model.endpoint import Found
 from model.modelset import Kind, ModelSet
 from model.probe import Listed, Refused, Told, context_size, listed, told
@@ -199,13 +199,12 @@ def _side(choice: Choice, settings: Settings) -> Choice:
 
 def _embedded(settings: Settings, progress: Report | None, cancel: threading.Event | None) -> Found:
     path = weights.ensure(settings, progress or (lambda _: None), cancel)
+    known = None if settings.embedded_path else catalogue.by_file(path.name)
+    settings = default.named(settings, known)
     server = embedded.connect(settings, path)
     name = embedded.name(settings)
     asked = context_size(server.url, server.key, name, settings.local_timeout) or settings.embedded_context
-    known = catalogue.find(settings.embedded_model).profile if settings.embedded_path is None else SMALL
-    chat = choose(settings.model_profile, known=known, takes_tools=settings.native_tools)
-    # one slot serves everything, so side calls would push the conversation out of it
-    side = chat if settings.model_profile != "auto" else Choice(SMALL, "one_slot")
+    chat, utility = embedded_roles(settings, known)
     return Found(
         kind="embedded",
         url=server.url,
@@ -213,10 +212,18 @@ def _embedded(settings: Settings, progress: Report | None, cancel: threading.Eve
         chat_model=name,
         utility_model=name,
         chat=chat,
-        utility=_side(side, settings),
+        utility=utility,
         context_size=min(asked, settings.context_size or asked),
         label=f"{name} (embedded)",
     )
+
+
+def embedded_roles(settings: Settings, known: Weights | None) -> tuple[Choice, Choice]:
+    """What the embedded model is trusted with as the one that answers and beside that. ``known``: its entry; None: the
+    user's own file. One slot serves everything, so side calls would push the conversation out of it."""
+    chat = choose(settings.model_profile, known=known.profile if known else SMALL, takes_tools=settings.native_tools)
+    side = chat if settings.model_profile != "auto" else Choice(SMALL, "one_slot")
+    return chat, _side(side, settings)
 
 
 # --- the roles ----------------------------------------------------------------------------------
@@ -242,7 +249,8 @@ def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
 
 def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
     """Before each request, start the embedded server again if it died. It comes back at the same address, or where
-    somebody took that at another, with another key."""
+    somebody took that at another, with another key. It has the same weights, whatever came into their folder."""
+    settings = default.named(settings, catalogue.CATALOGUE.get(found.chat_model))
 
     def alive(request: httpx2.Request) -> None:
         now = embedded.connect(settings, weights.ensure(settings))

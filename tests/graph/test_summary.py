@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from graph.source import Source
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 
 from errors import ModelUnreachable, RequestRejected, SummaryRejected
 from graph import draft
-from graph.source import Source
 from graph.summary import Made, make, written
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel, models

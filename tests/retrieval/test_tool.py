@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from langchain_core.messages import ToolMessage
-
 from model.decide import instructions, parse, schema
+
 from model.scripted import ScriptedModel
 from retrieval import Library, LookUp, tool
 from retrieval.tool import NAME, fenced

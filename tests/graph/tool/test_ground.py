@@ -6,9 +6,9 @@ import time
 
 import pytest
 from langchain_core.messages import ToolCall
+from model.decide import grounded
 
 from graph.tool import TOOLS
-from model.decide import grounded
 
 
 def used(name: str, question: str, **arguments: str) -> dict[str, str] | None:
