@@ -57,6 +57,15 @@ def bare(line: str) -> str:
     return undated(line).text
 
 
+def statements_of(line: str) -> list[Told]:
+    """The statements of a line: the first and the last one with its turn, those between them with one between."""
+    told = undated(line)
+    texts = told.text.split(JOINT)
+    step = (told.last - told.first) / max(1, len(texts) - 1)
+    turns = [told.first + round(at * step) for at in range(len(texts))]
+    return [Told(turn, turn, text) for turn, text in zip(turns, texts, strict=True)]
+
+
 def parts(text: str) -> list[str]:
     """The statements of a memory, without their turns, oldest first."""
     return [part for line in lines(text) for part in bare(line).split(JOINT)]

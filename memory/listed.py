@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memory.drop import is_gone
-from memory.line import JOINT, letters_of, lines, undated
+from memory.line import letters_of, lines, statements_of
 from memory.source import is_question, statements
 from memory.state import State, Turn
 from text import fact, sentence
@@ -43,9 +43,8 @@ def _held(state: State, *, own: bool) -> Iterator[tuple[str, Kind, int]]:
     for pin in state.pins:
         yield pin, "pin", 0
     for line in lines(state.text):
-        told = undated(line)
-        for part in told.text.split(JOINT):
-            yield part, "memory", told.last if own else 0
+        for told in statements_of(line):
+            yield told.text, "memory", told.last if own else 0
     for entity in state.entities:
         yield entity.line, "entity", entity.turn if own else 0
 

@@ -14,6 +14,9 @@ from text import fact, sentence
 from text.clean import clean
 from text.language import Language, detect
 
+MOST_LOOKED = 200
+"""Sentences of one turn that are looked at."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -47,7 +50,7 @@ class Source:
     @cached_property
     def wanted(self) -> tuple[fact.Fact, ...]:
         """Numbers, names, dates … of what the user said in the new turns."""
-        spoken = (statement for turn in self.told for statement in statements(turn.question))
+        spoken = (statement for turn in self.told for statement in statements(turn.question)[:MOST_LOOKED])
         return fact.facts("\n".join(spoken))
 
     @cached_property

@@ -14,8 +14,8 @@ from textwrap import wrap
 from typing import Any
 
 from memory.fold.folded import MOST_SENTENCES, Folded
-from memory.line import JOINT, Told, dated, holds_all, letters_of, likeness, pairs, same, undated
-from memory.source import Source, held_by, is_question, whole
+from memory.line import JOINT, Told, dated, holds_all, letters_of, likeness, pairs, same, statements_of, undated
+from memory.source import MOST_LOOKED, Source, held_by, is_question, whole
 from memory.state import Turn
 from text import fact, number, sentence
 from text.clean import clean
@@ -33,8 +33,6 @@ NEIGHBOURS = 5
 """Turns that may share a line: as many as a fold takes over."""
 MOST_OF_TURN = 8
 """Statements of one turn: a long paste must not push out all else."""
-MOST_LOOKED = 200
-"""Sentences of one turn that are looked at."""
 LEAST_PAIRS, ENOUGH_PAIRS = 4, 24
 """Letter pairs of a statement without a fact that says anything, and of one that could not say more."""
 NEARLY = 0.9
@@ -104,7 +102,8 @@ class _Weighed:
 
     def __init__(self, told: Sequence[Told]) -> None:
         self.alive = list(range(len(told)))
-        self._letters = [pairs(each.text) for each in told]
+        letters = [pairs(each.text) for each in told]
+        self._shared = [[len(one & other) for other in letters] for one in letters]
         self._sizes = [_size(each.text) for each in told]
         kinds = [_kinds(each.text) for each in told]
         limits = [[KIN_WITH_VALUES if kinds[one] & kinds[at] else KIN for one in range(at)] for at in self.alive]
@@ -120,15 +119,14 @@ class _Weighed:
         that is worth."""
         worth: dict[int, float] = {}
         for place, at in enumerate(self.alive):
-            own = self._letters[at]
-            later = (len(own & self._letters[one]) for one in self.alive[place + 1 :])
-            new = (1 - max(later, default=0) / max(1, len(own))) * self._sizes[at]
+            shared = self._shared[at]
+            again = max((shared[one] for one in self.alive[place + 1 :]), default=0) / max(1, shared[at])
+            new = (1 - again) * self._sizes[at]
             worth[at] = max([new, *(worth[one] for one in self._kin[at] if one in worth)])
         return worth
 
     def _near(self, one: int, other: int) -> float:
-        first, second = self._letters[one], self._letters[other]
-        return len(first & second) / max(1, min(len(first), len(second)))
+        return self._shared[one][other] / max(1, min(self._shared[one][one], self._shared[other][other]))
 
 
 def _size(text: str) -> float:
@@ -169,13 +167,9 @@ def _holds(told: Told, text: str) -> bool:
 
 
 def _known(line: str) -> list[Told]:
-    """The statements of a line of the memory so far, the first and the last one with its turn, those between them with
-    one between; a line without a date stays as it is."""
+    """The statements of a line of the memory so far; one without a date stays as it is."""
     told = undated(line)
-    texts = told.text.split(JOINT) if told.first else [told.text]
-    step = (told.last - told.first) / max(1, len(texts) - 1)
-    turns = [told.first + round(at * step) for at in range(len(texts))]
-    return [Told(turn, turn, text) for turn, text in zip(turns, texts, strict=True)]
+    return statements_of(line) if told.first else [told]
 
 
 def _share(line: Told, told: Told, language: Language) -> bool:
