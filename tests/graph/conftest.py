@@ -26,7 +26,7 @@ Route = Callable[..., None]
 
 @pytest.fixture
 def route(monkeypatch: pytest.MonkeyPatch) -> Route:
-    """What the router chooses: ``route(part, tool, argument=…)`` for a question that holds ``part``, otherwise nothing."""
+    """What the router chooses: ``route(part, tool, argument=…)`` for a question that holds ``part``, else nothing."""
     rules: list[tuple[str, ToolCall]] = []
 
     def choose(question: str, previous: str | None, tools: Sequence[BaseTool], language: str) -> list[ToolCall]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -45,7 +46,7 @@ def chunk(size: int) -> list[AnyMessage]:
     sentences = [each.strip() for each in " ".join(TOPICS.split()).split(".") if each.strip()]
     said = " ".join(f"{when}{each}." for when in WHEN for each in sentences)[:size]
     cuts = [size * part // 6 for part in range(7)]
-    pieces = [said[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    pieces = [said[start:end] for start, end in pairwise(cuts)]
     return turns(*zip(pieces[::2], pieces[1::2], strict=True))
 
 
