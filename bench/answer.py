@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
+from graph.choice import layout
 from graph.clock import now_text
 from graph.context import Changing, Limits, build
 from graph.state import SummaryRecord
@@ -100,12 +101,12 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
         records,
         turn,
         language=language,
-        system=system_prompt(language, TOOLS, calls=False),
+        system=system_prompt(chosen.profile, language, TOOLS),
         count=chosen.count,
         exact=chosen.exact,
         limits=Limits(chosen.context_size - ANSWER_TOKENS),
-        changing=(Changing("time", now_text(language)),),
-        inline=chosen.decide is not None,
+        changing=() if chosen.profile.prompt == "bare" else (Changing("time", now_text(language)),),
+        layout=layout(chosen.profile),
     )
     return built.messages
 

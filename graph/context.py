@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -26,6 +26,11 @@ prefix stays unbroken; a longer one is given only with the current question."""
 
 VERSION_MARK = 4
 """Letters that tell one version of a summary from another."""
+
+Layout = Literal["messages", "inline", "bare"]
+"""How tools and memory stand in the prompt: tool calls and results as messages of their own; results before the question
+they were asked for, because a model that does not call tools would take a call for an answer to imitate; or bare, with
+nothing of ours inside the user's messages."""
 
 _MESSAGE_TOKENS = 4
 """What a chat template adds around each message, in tokens."""
@@ -83,22 +88,23 @@ def build(
     changing: Sequence[Changing] = (),
     history_tokens: int = 0,
     beside: int = 0,
-    inline: bool = False,
+    layout: Layout = "messages",
 ) -> Prompt:
     """The prompt of turn ``turn`` from the state's messages and summary records.
 
     ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``beside``: tokens that
-    go to the model beside the messages, the forms of its tools; they count as the system's part. ``inline``: what tools
-    said stands before the question it was asked for, and their calls nowhere: a model that does not call tools itself
-    would take a call in its history for an answer to imitate.
+    go to the model beside the messages, the forms of its tools; they count as the system's part. ``layout``: see
+    ``Layout``.
     Raises ``ContextTooLong`` when the current turn alone does not fit.
     """
     last = covered(records)
     groups = (group for group in split(messages, turn) if group.number > last)
-    *recent, current = map(_without_calls, groups) if inline else groups
-    draft = _Draft(records, recent, current, language, system, count, changing, beside, inline)
+    *recent, current = groups if layout == "messages" else map(_without_calls, groups)
+    if layout == "bare":
+        recent = [_spoken(turn) for turn in recent]
+    draft = _Draft(records, recent, current, language, system, count, changing, beside, layout)
     draft, cut = _fit(draft, limits.prompt)
-    given: dict[str, str] = {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
+    given: dict[str, str] = {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
     return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, cut), given)
 
 
@@ -120,7 +126,7 @@ class _Draft:
     count: Callable[[str], int]
     changing: Sequence[Changing]
     beside: int = 0
-    inline: bool = False
+    layout: Layout = "messages"
 
     @cached_property
     def summaries(self) -> str:
@@ -134,16 +140,30 @@ class _Draft:
 
     @cached_property
     def messages(self) -> list[AnyMessage]:
+        if self.layout == "bare":
+            return self._bare()
         first = _joined((self.system, self.summaries))
         raw = [message for turn in self.recent for message in self._turn(turn, [past(each) for each in turn.messages])]
         changes = block(self.changing, self.language)
         return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
 
+    def _bare(self) -> list[AnyMessage]:
+        """Nothing of ours in the user's messages: memory stands behind the summaries, and what tools gave for this turn in
+        a message of its own before the question."""
+        lasting = [part.text for part in self.changing if part.lasting]
+        raw = [given(message) for turn in self.recent for message in turn.messages]
+        question, *rest = self.current.messages
+        tools = [str(message.text) for message in rest if isinstance(message, ToolMessage)]
+        beside = _joined([*tools, block(self.changing, self.language)])
+        own = [SystemMessage(beside)] if beside else []
+        first = SystemMessage(_joined((self.system, self.summaries, *lasting)))
+        return [first, *raw, *own, HumanMessage(str(question.text))]
+
     def _turn(self, turn: TurnMessages, messages: Sequence[AnyMessage], changes: str | None = None) -> list[AnyMessage]:
         """A turn as the model gets it: before its question the lasting parts, inline what tools said, and what changes
         (the block that was frozen with it, unless another one is given)."""
         question, *rest = messages
-        said = [each for each in rest if self.inline and isinstance(each, ToolMessage)]
+        said = [each for each in rest if self.layout == "inline" and isinstance(each, ToolMessage)]
         told = (_told(each, self.language) for each in said)
         frozen = str(question.additional_kwargs.get("block", "")) if changes is None else changes
         lasting = (part.text for part in self.lasting(turn.number))
@@ -213,6 +233,11 @@ def given(message: AnyMessage) -> AnyMessage:
 def _without_calls(turn: TurnMessages) -> TurnMessages:
     kept = (each for each in turn.messages if not (isinstance(each, AIMessage) and each.tool_calls))
     return TurnMessages(turn.number, tuple(kept))
+
+
+def _spoken(turn: TurnMessages) -> TurnMessages:
+    """The turn without what tools gave."""
+    return TurnMessages(turn.number, tuple(each for each in turn.messages if not isinstance(each, ToolMessage)))
 
 
 def _told(message: ToolMessage, language: str) -> str:
@@ -320,7 +345,7 @@ def _report(
     full = total - summaries - recent + max(history_tokens, recent)
     dropped = [each for part in draft.changing for each in part.left_out]
     left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
-    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages), draft.inline)
+    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages), draft.layout)
 
 
 def _changing(part: Changing, count: Callable[[str], int]) -> Part:

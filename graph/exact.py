@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from errors import TurnUnknown
-from graph.context import VERSION_MARK, Changing, Limits, build, digest, is_search, past, summed, version_mark
+from graph.context import VERSION_MARK, Changing, Layout, Limits, build, digest, is_search, past, summed, version_mark
 from graph.engine import Engine
 from graph.node.casual import casual_prompt
 from graph.rebuild import messages_of
@@ -80,7 +80,7 @@ class _Record:
     def __init__(self, engine: Engine, turn: Turn, language: Language) -> None:
         self._engine, self._turn, self._language = engine, turn, language
         self._parts: dict[PartName, dict[str, Any]] = {each["name"]: each for each in (turn.report or {})["parts"]}
-        self._inline = bool((turn.report or {}).get("inline"))
+        self._layout = _layout(turn.report or {})
         self._own = _before_the_answer(turn)
         self._given: Mapping[str, str] | None = None
 
@@ -104,7 +104,7 @@ class _Record:
         """The whole prompt, by the function that made it then; of parts that are all there."""
         system, question = self._text("system") or "", str(self._own[0].text)
         if "recent" not in self._parts:
-            return casual_prompt(system, question, self._text("hint") or "")
+            return casual_prompt(system, question)
         raw = [message for row in self._recent() for message in messages_of(row)]
         return build(
             [*raw, *self._own],
@@ -116,7 +116,7 @@ class _Record:
             exact=False,
             limits=Limits(prompt=2**60),
             changing=self.changing(),
-            inline=self._inline,
+            layout=self._layout,
         ).messages
 
     def changing(self) -> tuple[Changing, ...]:
@@ -158,8 +158,9 @@ class _Record:
         return [row for row in rows if row.number in numbers]
 
     def _sent(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Those of these messages that went to the model: inline no calls of tools."""
-        return [each for each in messages if not (self._inline and isinstance(each, AIMessage) and each.tool_calls)]
+        """Those of these messages that went to the model: calls only where it makes them itself."""
+        calls = self._layout == "messages"
+        return [each for each in messages if calls or not (isinstance(each, AIMessage) and each.tool_calls)]
 
     def _records(self) -> list[SummaryRecord] | None:
         """The summaries in the versions that were sent; None when one of them cannot be told."""
@@ -177,6 +178,11 @@ class _Record:
         if not mark:  # an older answer: certain where there was never another version
             return records[0] if len(records) == 1 else None
         return next((each for each in records if version_mark(each) == mark), None)
+
+
+def _layout(report: Mapping[str, Any]) -> Layout:
+    """How tools stood in the prompt; reports of older versions have ``inline`` instead."""
+    return cast(Layout, report.get("layout") or ("inline" if report.get("inline") else "messages"))
 
 
 def _before_the_answer(turn: Turn) -> list[AnyMessage]:

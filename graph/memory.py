@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 
 from langchain_core.tools import BaseTool
 
@@ -16,13 +16,16 @@ from errors import GieokError, SessionUnknown, trace
 from graph.context import Changing, mark
 from graph.engine import Engine
 from graph.report import LeftOut
-from graph.tool import memory_tools
+from graph.tool import memory_tools, wish_tools
 from graph.tool.reach import Reach
+from graph.turns import CHUNK
 from memory import Due, MemoryView, Patience, Turn
 from memory.state import fitted
 from model.modelset import ModelSet
+from model.profile import Profile
 from model.stream import Stopped
 from prompt import render
+from retrieval.embed import BuiltIn
 from retrieval.tool import NAME as SEARCH
 from store import Session
 from store import Turn as Row
@@ -78,17 +81,21 @@ def view(engine: Engine, session: Session, models: ModelSet, number: int, patien
     return seen() if follow(engine, session.id, number - 1, patience) else MemoryView(away=True)
 
 
-def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple[Changing, ...]:
-    """Memory and entities as parts of the context, each within its budget; none while there is none.
+def parts(
+    found: MemoryView | None, engine: Engine, language: Language, number: int, profile: Profile
+) -> tuple[Changing, ...]:
+    """Memory and entities as parts of the context of turn ``number``, each within its budget; none while there is none.
 
-    They seldom change, so they stay with the question they were first given with (``Changing.lasting``).
+    They seldom change, so they stay with the question they were first given with (``Changing.lasting``). A bare prompt
+    also has lines of the turns that are summarised and not in the memory yet.
     """
     limits = engine.prompting
     if found is None or limits.memory_tool_only:
         return ()
     if found.away:
         return (Changing("memory", "", limits.budget_memory, left_out=(LeftOut("", "memory_away"),)),)
-    memory = render("memory", language, memory=found.text) if found.text else ""
+    text = _with_waiting(found, number) if profile.prompt == "bare" else found.text
+    memory = render("memory", language, memory=text) if text else ""
     entities = render("entities", language, entities=found.entity_text) if found.entities else ""
     cut = (LeftOut(str(len(found.cut)), "memory_cut"),) if found.cut else ()
     cut_entities = (LeftOut(str(len(found.cut_entities)), "entities_cut"),) if found.cut_entities else ()
@@ -96,6 +103,13 @@ def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple
         Changing("memory", memory, limits.budget_memory, lasting=True, left_out=cut),
         Changing("entities", entities, limits.budget_entities, lasting=True, left_out=cut_entities),
     )
+
+
+def _with_waiting(found: MemoryView, number: int) -> str:
+    """The memory with lines of the turns that wait for it, but for those that are raw in the prompt."""
+    summarised = (number - 1) // CHUNK * CHUNK
+    waiting = (line for turn, line in found.waiting_lines if turn <= summarised)
+    return "\n".join([*filter(None, [found.text]), *waiting])
 
 
 def keep(engine: Engine, session_id: str, given: Sequence[Changing], since: float) -> None:
@@ -119,12 +133,25 @@ def unfolded(found: MemoryView | None) -> int | None:
     return 1 if found.away else min(found.waiting, default=None)
 
 
-def tools(engine: Engine, session: Session, number: int, patience: Patience | None = None) -> list[BaseTool]:
+def tools(
+    engine: Engine, session: Session, number: int, profile: Profile, patience: Patience | None = None
+) -> list[BaseTool]:
     """``recall_memory``, ``remember`` and ``forget`` for turn ``number``."""
     if engine.memory is None:
         return []
     reach = Reach(engine.memory, engine.tenant, session.id, number, session.language, engine.user, patience)
-    return memory_tools(reach)
+    return memory_tools(reach) if profile.tools == "native" else wish_tools(reach, near)
+
+
+@cache
+def _embedding() -> BuiltIn:
+    return BuiltIn()
+
+
+def near(text: str, others: Sequence[str]) -> list[float]:
+    """How near each of the other texts comes to a text: cosines of the built-in embedding."""
+    question = _embedding().query(text)
+    return [float(cosine) for cosine in _embedding().passages(list(others)) @ question]
 
 
 def follow(engine: Engine, session_id: str, last: int, patience: Patience | None = None) -> bool:

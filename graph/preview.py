@@ -9,7 +9,7 @@ from typing import cast
 
 from langchain_core.messages import AnyMessage
 
-from graph import memory
+from graph import choice, memory
 from graph.chunk import chunk_messages
 from graph.context import Changing, Prompt, build
 from graph.documents import offered
@@ -22,8 +22,8 @@ from graph.state import ChatState, SummaryRecord
 from graph.system import system_prompt
 from graph.turns import closing, due_chunks, question
 from memory import MemoryView
-from model import decide
 from model.modelset import ModelSet
+from model.profile import Profile
 from store import Session
 
 
@@ -48,13 +48,16 @@ def preview(engine: Engine, session_id: str) -> Preview:
     turn = TurnContext(models, engine.settings, engine.budgets, ledger=ledger, unfolded=unfolded)
     records, making = _due(engine, session, messages, list(state["summary_history"]))
     kept = within(records[len(leaving(records, turn)) :], session_id, turn)
-    given = changing(engine, session, remembered)
+    given = changing(engine, session, remembered, models.profile)
     return Preview(next_prompt(engine, session, models, messages, kept, given).report, making)
 
 
-def changing(engine: Engine, session: Session, remembered: MemoryView | None) -> tuple[Changing, ...]:
-    """What would stand before the question now."""
-    return (*memory.parts(remembered, engine, session.language), *engine.changing(session))
+def changing(
+    engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile
+) -> tuple[Changing, ...]:
+    """What changes from turn to turn in the next prompt."""
+    parts = memory.parts(remembered, engine, session.language, session.turn_count + 1, profile)
+    return parts if profile.prompt == "bare" else (*parts, *engine.changing(session))
 
 
 def next_prompt(
@@ -68,20 +71,20 @@ def next_prompt(
     """The prompt that the next turn of a session would have, made of these messages and summaries and of what is
     ``given`` before the question. Raises ``ContextTooLong``."""
     number = session.turn_count + 1
-    tools = [*engine.tools, *memory.tools(engine, session, number), *offered(engine)]
+    tools = [*engine.tools, *memory.tools(engine, session, number, models.profile), *offered(engine)]
     return build(
         messages,
         records,
         number,
         language=session.language,
-        system=system_prompt(session.language, tools, calls=models.decide is None),
+        system=system_prompt(models.profile, session.language, tools),
         count=models.count,
         exact=models.exact,
         limits=TurnContext(models, engine.settings, engine.budgets).limits(),
         changing=given,
         history_tokens=session.history_tokens,
-        beside=decide.form_tokens(models, tools),
-        inline=models.decide is not None,
+        beside=choice.form_tokens(models, tools),
+        layout=choice.layout(models.profile),
     )
 
 

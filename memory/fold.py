@@ -29,7 +29,7 @@ from memory.view import Count
 from model.modelset import ModelSet
 from text import fact, sentence
 from text.clean import clean
-from text.note import polite
+polite = lambda _: False
 
 MOST_SENTENCES = 20
 ENOUGH = 0.6
@@ -84,8 +84,8 @@ def make(
     after one repair; ``Stopped``; and the model's own errors.
     """
     begun, talk = time.monotonic(), Talk(models, stop, opening(source, models))
-    written = _notes(source, talk, step) if models.constrained else _prose(source, talk, room, step)
-    held = [pin for pin in source.pins if models.constrained or _has(_text(written), pin)]
+    written = _notes(source, talk, step) if (models.side.folds == "extracted") else _prose(source, talk, room, step)
+    held = [pin for pin in source.pins if (models.side.folds == "extracted") or _has(_text(written), pin)]
     made = _finished(source, written, held, models.count, room)
     made = replace(
         made,
@@ -95,7 +95,7 @@ def make(
         calls=talk.calls,
         model=models.side_name,
     )
-    if why := _fault(source, written, made, models.constrained):
+    if why := _fault(source, written, made, (models.side.folds == "extracted")):
         raise source.rejected(why, cost(made))
     return made
 

@@ -215,7 +215,7 @@ def opening(source: Source, models: ModelSet) -> tuple[str, str]:
 
 
 def _speech(source: Source, models: ModelSet) -> tuple[int, int]:
-    if models.constrained:
+    if (models.side.folds == "extracted"):
         return SPEECH[source.language]
     each = models.context_size // 4 // max(1, len(source.turns))  # a token is at least a character
     return each, each

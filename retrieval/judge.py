@@ -20,12 +20,12 @@ from text import sentence
 from text.clean import clean
 
 MISSING = ("steps", "conditions", "values", "definition", "other")
-SHOWN, SHOWN_SMALL = 10, 4
-"""Passages that a model is shown: a small one on a processor reads about 35 tokens a second."""
-LETTERS, LETTERS_SMALL = 700, 200
+SHOWN = 10
+"""Passages that the model is shown."""
+LETTERS = 700
 """Letters of each passage that it is shown."""
-REPLY_TOKENS, REPLY_TOKENS_FREE = 160, 2000
-"""Longest reply: constrained, and of a model that may think first."""
+REPLY_TOKENS = 2000
+"""Longest reply of a model that may think first."""
 _QUESTION = {"ko": "질문", "en": "Question"}
 
 
@@ -75,7 +75,7 @@ def judge(
     """Reranks and judges. Never raises for a bad reply or a failed call; ``Stopped`` when it was stopped."""
     messages: list[AnyMessage] = [
         SystemMessage(render("documents_judge", language)),
-        HumanMessage(_ask(question, shown, language, models.constrained)),
+        HumanMessage(_ask(question, shown, language)),
     ]
     try:
         answer = _call(models, messages, len(shown), stop)
@@ -146,17 +146,13 @@ def shape(count: int) -> dict[str, Any]:
 
 
 def _call(models: ModelSet, messages: list[AnyMessage], count: int, stop: threading.Event | None) -> AIMessage:
-    limit = REPLY_TOKENS if models.constrained else REPLY_TOKENS_FREE
     try:
-        return complete(models.utility, messages, stop=stop, response_format=shape(count), max_tokens=limit)
-    except RequestRejected:
-        if models.constrained:
-            raise
-        return complete(models.utility, messages, stop=stop, max_tokens=limit)  # a server without json_schema
+        return complete(models.utility, messages, stop=stop, response_format=shape(count), max_tokens=REPLY_TOKENS)
+    except RequestRejected:  # a server without json_schema
+        return complete(models.utility, messages, stop=stop, max_tokens=REPLY_TOKENS)
 
 
-def _ask(question: str, shown: Sequence[Shown], language: str, small: bool) -> str:
+def _ask(question: str, shown: Sequence[Shown], language: str) -> str:
     asked = _QUESTION[language]
-    letters = LETTERS_SMALL if small else LETTERS
-    lines = [f"[{n}] {one.label}: {excerpt(one.text, question, letters)}" for n, one in enumerate(shown, 1)]
+    lines = [f"[{n}] {one.label}: {excerpt(one.text, question, LETTERS)}" for n, one in enumerate(shown, 1)]
     return "\n".join([f"{asked}: {' '.join(question.split())[:600]}", *lines])

@@ -13,6 +13,7 @@ from graph.agent import Agent, open_agent
 from memory import link
 from model import scripted
 from model.modelset import ModelSet
+from model.profile import STRONG, Profile
 from settings import load
 from tests.graph.talk import answering, summarising
 
@@ -29,7 +30,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def agent(tmp_path: Path) -> Iterator[OpenAgent]:
     """Opens agents on one data folder.
 
-    ``chat``, ``utility``, ``decide``: scripts; ``kind`` and ``context_size``: of the models; ``resolve``: instead of
+    ``chat``, ``utility``: scripts; ``profile``, ``side``, ``kind`` and ``context_size``: of the models; ``resolve``: instead of
     all these; ``changing``: what is placed before the question; the rest are settings. Titles are
     made and documents searched only where a test wants them, so that the others count summaries alone.
     """
@@ -38,15 +39,16 @@ def agent(tmp_path: Path) -> Iterator[OpenAgent]:
     def make(
         chat: Any = answering,
         utility: Any = summarising,
-        decide: Any = None,
         *,
+        profile: Profile = STRONG,
+        side: Profile | None = None,
         kind: Any = "scripted",
         context_size: int = 100_000,
         resolve: Callable[[], ModelSet] | None = None,
         changing: Any = None,
         **settings: Any,
     ) -> Agent:
-        own = replace(scripted.models(chat, utility, decide, context_size=context_size), kind=kind)
+        own = replace(scripted.models(chat, utility, profile=profile, side=side, context_size=context_size), kind=kind)
         chosen = load(**{"data_dir": tmp_path / "data", "titles": False, "retrieval": False, **settings})
         made = open_agent(chosen, resolve or (lambda: own))
         opened.append(made)
