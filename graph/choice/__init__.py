@@ -40,4 +40,4 @@ def choose(
         return []
     question, *_ = own = current(messages)
     earlier = [str(message.text) for message in messages[: -len(own)] if isinstance(message, HumanMessage)]
-    return routed.choose(str(question.text), earlier[-1] if earlier else None, tools, language)
+    return routed.choose(str(question.text), earlier[-1] if earlier else None, tools)
