@@ -76,8 +76,8 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
 
 
 def _chosen(messages: list[AnyMessage], language: str, turn: TurnContext) -> list[ToolCall]:
-    """The calls that a router makes at the start of a turn; none where the model calls tools itself."""
-    if tool_rounds(messages):
+    """The calls that a router makes at the start of a turn; none without one, or where tools are off."""
+    if tool_rounds(messages) or not turn.settings.tool_limit:
         return []
     return storable(choice.choose(turn.models.profile, turn.tools, messages, language))
 
