@@ -70,7 +70,7 @@ def play(args: argparse.Namespace, chosen: Sequence[Conversation], ours: Kept, t
     """Plays what is not in the files yet, a conversation whole by one side and then by the other, which goes first by
     turns. Both sides are kept after every conversation."""
     settings, models = current(), None
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, ExitStack() as stack:
         sides: list[tuple[Side, Kept, Path | None]] = []
         if any(each.name not in ours for each in chosen):
             playing, models = stack.enter_context(side.product(settings, Path(name) / "product"))
