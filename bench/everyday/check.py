@@ -17,8 +17,8 @@ from bench.everyday.item import different, is_about, items
 from bench.everyday.spelling import Span, folded, holds, letters
 from text import loop
 
-ECHO = 0.85
-"""From this likeness on, an answer is the question again."""
+ECHO, AGAIN = 0.85, 0.9
+"""From this likeness on, an answer is the question again, or an earlier answer."""
 KOREAN, LATIN, FOREIGN = 0.5, 0.9, 0.03
 """Shares of letters: at least so many Korean ones, at least so many Latin ones, at most so many of other scripts."""
 COPIES = 3
@@ -26,6 +26,10 @@ WINDOW = 8
 """So many words of our prompts in a row are taken from them."""
 _VARIABLE = re.compile(r"\$\{?\w+\}?")
 _TAG = re.compile(r"</?[a-z_]+>")
+_REFUSAL = re.compile(
+    r"\W*(?:죄송합니다[,.]?\s*(?:하지만|저는)|죄송하지만|(?:I['’]m|I am)? ?sorry,? but|I apologi[sz]e,? but|As an AI)",
+    re.IGNORECASE,
+)
 _NAME = r"\w*[A-Za-z]\w*(?:[._/(][\w.()/]+|\.[a-z]+\b)|\w*_\w+"
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|https?://\S+|" + _NAME, re.DOTALL)
 
@@ -33,7 +37,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|https?://\S+|" + _NAME, re.DOTALL)
 @dataclass(frozen=True)
 class Given:
     """What an answer is judged by. ``listed``: the answer to the nearest earlier turn that asked for a list;
-    ``typed``: everything that the user typed so far."""
+    ``typed``: everything that the user typed so far; ``before``: the earlier answers."""
 
     turn: Turn
     question: str
@@ -42,6 +46,7 @@ class Given:
     span: Span
     listed: str = ""
     typed: str = ""
+    before: Sequence[str] = ()
 
 
 def failed(given: Given) -> list[str]:
@@ -113,6 +118,17 @@ def _repeat(given: Given) -> bool:
     return not again and loop.begins(given.answer.rstrip()) is None
 
 
+def _again(given: Given) -> bool:
+    """What asks for no value gets no earlier answer once more, but for a short courtesy."""
+    answer = letters(given.answer)
+    return bool(given.turn.has) or len(answer) < 20 or not any(_alike(answer, letters(each)) for each in given.before)
+
+
+def _refusal(given: Given) -> bool:
+    """What asks for no value is not turned down."""
+    return bool(given.turn.has) or _REFUSAL.match(given.answer) is None
+
+
 CHECKS: dict[str, Callable[[Given], bool]] = {
     "has": _has,
     "lacks": _lacks,
@@ -124,6 +140,8 @@ CHECKS: dict[str, Callable[[Given], bool]] = {
     "echo": _echo,
     "leak": _leak,
     "repeat": _repeat,
+    "again": _again,
+    "refusal": _refusal,
 }
 
 
@@ -147,6 +165,10 @@ def _pieces(text: str) -> Iterator[str]:
 def _spaced(text: str) -> str:
     """Folded, with one space between words and no sign at an end of the text."""
     return re.sub(r"\s+", " ", folded(text)).strip(" -.,:;!?\"'«»")
+
+
+def _alike(one: str, other: str) -> bool:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= AGAIN
 
 
 def _sentences(text: str) -> Sequence[str]:

@@ -71,14 +71,14 @@ def share(judged: Sequence[Judged]) -> float | None:
 
 
 def _judged(conversation: Conversation, played: Sequence[Played]) -> Iterator[Judged]:
-    listed, typed = "", ""
+    listed, typed, before = "", "", tuple[str, ...]()
     for turn, each in zip(conversation.turns, played, strict=True):
         typed += f"\n{each.question}"
         span = Span(*(datetime.fromtimestamp(moment).astimezone() for moment in (each.began, each.ended)))
         language = turn.language or conversation.language
-        given = Given(turn, each.question, each.answer, language, span, listed, typed)
+        given = Given(turn, each.question, each.answer, language, span, listed, typed, before)
         yield Judged(conversation, turn, each, tuple(failed(given)))
-        listed = each.answer if turn.items else listed
+        listed, before = each.answer if turn.items else listed, (*before, each.answer)
 
 
 def _times(ours: Sequence[Judged], theirs: Sequence[Judged]) -> dict[str, object]:

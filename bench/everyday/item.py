@@ -10,7 +10,7 @@ from bench.everyday.spelling import folded, letters
 
 SAME = 0.9
 """So alike, two items are one."""
-_ENUMERATED = re.compile(r"^(\s*)(?:#+\s*)?(?:\*\*)?(?:\d{1,2}[.)]|[①-⑩]|\d\ufe0f?\u20e3)\s*(.+)$", re.MULTILINE)
+_ENUMERATED = re.compile(r"^(\s*)(?:#+\s*)?(?:\*\*)?(?:\d{1,2}[.)](?!\d)|[①-⑩]|\d\ufe0f?\u20e3)\s*(.+)$", re.MULTILINE)
 _BULLET = re.compile(r"^(\s*)[-*•·▪]\s+(.+)$", re.MULTILINE)
 _HEADING = re.compile(r"^(\s*)(?:#+\s*|\*\*)(.+)$", re.MULTILINE)
 _INLINE = re.compile(r"(?:^|\s)\(?\d[.)]\s")

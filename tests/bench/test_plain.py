@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
 SPAN = Span(NOON, NOON)
 
 
-def checked(turn: Turn, answer: str, language: str = "en", **more: str) -> list[str]:
+def checked(turn: Turn, answer: str, language: str = "en", **more: Any) -> list[str]:
     return failed(Given(turn, turn.say, answer, language, SPAN, **more))
 
 
@@ -153,6 +154,30 @@ def test_a_sentence_three_times_is_a_repetition_and_twice_is_none() -> None:
     sentence = "Sow them in early spring. "
     assert checked(asked(), sentence * 3 + "Then wait.") == ["repeat"]
     assert checked(asked(), sentence * 2 + "Then wait.") == []
+
+
+def test_an_earlier_answer_again_is_wrong_where_no_value_was_asked_for() -> None:
+    earlier = "When does your café open, and what will you serve there?"
+    assert checked(asked("we open in March"), earlier, before=[earlier]) == ["again"]
+    assert checked(asked("we open in March"), "March is a fine month to open a café.", before=[earlier]) == []
+    assert checked(asked("we open in March"), "Good to know!", before=["Good to know!"]) == []
+    assert (
+        checked(asked("when?", has=[["March"]]), "It opens in March, as you told me.", before=["It opens in March"])
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "expected"),
+    [
+        ("I'm sorry, but I can't help with that.", "en", ["refusal"]),
+        ("죄송합니다, 하지만 저는 사람을 추적할 수 없습니다.", "ko", ["refusal"]),
+        ("I'm sorry to hear that. Try to rest.", "en", []),
+        ("요즘 잠을 못 주무셔서 힘드시겠어요.", "ko", []),
+    ],
+)
+def test_what_the_user_tells_is_not_turned_down(said: str, language: str, expected: list[str]) -> None:
+    assert checked(asked("요즘 잠을 못 자네요"), said, language) == expected
 
 
 def test_an_answer_may_be_no_longer_than_was_asked() -> None:
