@@ -14,13 +14,15 @@ from pathlib import Path
 import prompt
 from bench.everyday.conversation import Turn
 from bench.everyday.item import different, is_about, items
-from bench.everyday.spelling import Span, folded, holds, letters
+from bench.everyday.spelling import Span, folded, holds, letters, values
 from text import loop
 
 ECHO, AGAIN = 0.85, 0.9
 """From this likeness on, an answer is the question again, or an earlier answer."""
 KOREAN, LATIN, FOREIGN = 0.5, 0.9, 0.03
 """Shares of letters: at least so many Korean ones, at least so many Latin ones, at most so many of other scripts."""
+SHORT, SHORT_VALUE = 20, 60
+"""Letters of an answer that may come again: where no value was asked for, and where one was."""
 COPIES = 3
 WINDOW = 8
 """So many words of our prompts in a row are taken from them."""
@@ -119,9 +121,12 @@ def _repeat(given: Given) -> bool:
 
 
 def _again(given: Given) -> bool:
-    """What asks for no value gets no earlier answer once more, but for a short courtesy."""
+    """No earlier answer once more with the same numbers, but for short ones: a courtesy, or a value asked twice."""
     answer = letters(given.answer)
-    return bool(given.turn.has) or len(answer) < 20 or not any(_alike(answer, letters(each)) for each in given.before)
+    if len(answer) < (SHORT_VALUE if given.turn.has else SHORT):
+        return True
+    same = [letters(each) for each in given.before if values(each) == values(given.answer)]
+    return not any(SequenceMatcher(None, answer, each, autojunk=False).ratio() >= AGAIN for each in same)
 
 
 def _refusal(given: Given) -> bool:
@@ -165,10 +170,6 @@ def _pieces(text: str) -> Iterator[str]:
 def _spaced(text: str) -> str:
     """Folded, with one space between words and no sign at an end of the text."""
     return re.sub(r"\s+", " ", folded(text)).strip(" -.,:;!?\"'«»")
-
-
-def _alike(one: str, other: str) -> bool:
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= AGAIN
 
 
 def _sentences(text: str) -> Sequence[str]:

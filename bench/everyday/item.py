@@ -10,9 +10,11 @@ from bench.everyday.spelling import folded, letters
 
 SAME = 0.9
 """So alike, two items are one."""
-_ENUMERATED = re.compile(r"^(\s*)(?:#+\s*)?(?:\*\*)?(?:\d{1,2}[.)](?!\d)|[①-⑩]|\d\ufe0f?\u20e3)\s*(.+)$", re.MULTILINE)
-_BULLET = re.compile(r"^(\s*)[-*•·▪]\s+(.+)$", re.MULTILINE)
-_HEADING = re.compile(r"^(\s*)(?:#+\s*|\*\*)(.+)$", re.MULTILINE)
+_ENUMERATED = re.compile(
+    r"^([ \t]*)(?:#+\s*)?(?:\*\*)?(?:\d{1,2}[.)](?!\d)|[①-⑩]|\d\ufe0f?\u20e3)\s*(.+)$", re.MULTILINE
+)
+_BULLET = re.compile(r"^([ \t]*)[-*•·▪]\s+(.+)$", re.MULTILINE)
+_HEADING = re.compile(r"^([ \t]*)(?:#+\s*|\*\*)(.+)$", re.MULTILINE)
 _INLINE = re.compile(r"(?:^|\s)\(?\d[.)]\s")
 _ORDINAL = re.compile(
     r"(?:첫째|둘째|셋째|넷째|다섯째|마지막으로|(?:첫|두|세|네|다섯)\s?번째)[는은로,:]?\s"

@@ -86,6 +86,7 @@ def test_a_text_that_was_to_be_rewritten_must_not_come_back_as_it_was() -> None:
     ("answer", "number"),
     [
         ("Here are three:\n1. **Seeds**: a packet\n   - cheap\n   - small\n2. **Candles**\n3. **Honey**: a jar", 3),
+        ("Here are some:\n\n1. Seeds\n2. Candles\n\nEnjoy!", 2),
         ("- seeds\n- candles\n- honey\n\nTell me if you need more.", 3),
         ("### 1. Seeds\nCheap.\n### 2. Candles\nNice.", 2),
         ("첫째, 할인 쿠폰을 줍니다. 둘째, 시음을 합니다. 셋째, 추첨을 합니다.", 3),
