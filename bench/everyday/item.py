@@ -75,9 +75,14 @@ def _outermost(pattern: re.Pattern[str], answer: str) -> list[str]:
 
 
 def _with_commas(answer: str) -> list[str]:
-    """The longest enumeration in one sentence."""
+    """The longest enumeration in one sentence; of its ends only as many words as the items between them have."""
     sentences = re.split(r"(?<=[.!?:])\s|\n", answer)
-    return max(([part for part in _JOINED.split(each) if part.strip()] for each in sentences), key=len, default=[])
+    parts = max(([part for part in _JOINED.split(each) if part.strip()] for each in sentences), key=len, default=[])
+    if len(parts) < 3:
+        return parts
+    size = max(len(part.split()) for part in parts[1:-1])
+    first, last = parts[0].split()[-size:], parts[-1].split()[:size]
+    return [" ".join(first), *parts[1:-1], " ".join(last)]
 
 
 def _words(text: str) -> set[str]:

@@ -119,6 +119,9 @@ def test_a_follow_up_is_about_the_item_it_names() -> None:
     assert checked(second, "시음회에서는 손님이 원두를 맛봅니다.", "ko", listed=listed) == []
     assert checked(second, "쿠폰에 도장을 찍어 드립니다.", "ko", listed=listed) == ["item"]
     assert checked(last, "인스타에 사진을 올리면 추첨합니다.", "ko", listed=listed) == []
+    joined = "Easy vegetables for a child to grow are tomatoes, carrots, and cucumbers."
+    assert checked(asked("and the first?", item=1), "Give tomatoes a sunny spot.", listed=joined) == []
+    assert checked(asked("and the first?", item=1), "Give carrots loose soil.", listed=joined) == ["item"]
     assert checked(second, "무엇이든 좋습니다.", "ko", listed="세 가지를 알려드릴게요.") == ["item"]
 
 
