@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
 
 from bench.everyday.conversation import Conversation
 from bench.everyday.when import said
@@ -62,7 +63,7 @@ Side = Callable[[Conversation], list[Played]]
 def product(settings: Settings, folder: Path) -> Iterator[tuple[Side, ModelSet]]:
     """The agent of the app on a fresh data folder with its own documents; each conversation is a new session."""
     own = fresh(settings, folder)
-    with closing(open_agent(own, lambda: seeded(resolve.models(own)))) as agent:
+    with closing(open_agent(own)) as agent:
         if agent.library is not None:
             first_run(agent.library)
         if agent.memory is not None:
@@ -76,9 +77,8 @@ def plain(settings: Settings, folder: Path) -> Iterator[Side]:
     cache: a system prompt of two lines and the whole history."""
     own = fresh(settings, folder)
     found = resolve.find(own)
-    body = {**CARD, "seed": SEED}
     model = chat(
-        found.url, found.key, found.chat_model, settings=own, extra_body=body, max_tokens=own.answer_tokens,
+        found.url, found.key, found.chat_model, settings=own, extra_body=CARD, max_tokens=own.answer_tokens,
         temperature=TEMPERATURE,
     )  # fmt: skip
     yield lambda conversation: _by_chat(model, conversation)
@@ -93,20 +93,21 @@ def fresh(settings: Settings, folder: Path) -> Settings:
     return settings.model_copy(update={"data_dir": folder, "database_url": None, "titles": False})
 
 
-def seeded(models: ModelSet) -> ModelSet:
-    """The same models with a fixed seed."""
-    roles = {name: getattr(models, name, None) for name in ("chat", "utility", "decide")}
-    fixed: dict[str, Any] = {name: _seeded(role) for name, role in roles.items() if role is not None}
-    return replace(models, **fixed)
-
-
-def _seeded(model: BaseChatModel) -> BaseChatModel:
-    return model.model_copy(update={"seed": SEED}) if hasattr(model, "seed") else model
+def seed(models: ModelSet, number: int) -> None:
+    """Fixes the seed of every role. Each turn has another: with one for all, a turn that begins as an earlier one did
+    goes on like it, too."""
+    for name in ("chat", "utility", "decide"):
+        role = getattr(models, name, None)
+        if isinstance(role, ChatOpenAI):
+            role.seed = SEED + number
 
 
 def _by_product(agent: Agent, conversation: Conversation) -> list[Played]:
     session = agent.store.create_session(conversation.language, agent.settings.compression_rate)
-    played = [_turn(agent, session.id, turn.say, conversation.language) for turn in conversation.turns]
+    played: list[Played] = []
+    for number, turn in enumerate(conversation.turns):
+        seed(agent.models(), number)
+        played.append(_turn(agent, session.id, turn.say, conversation.language))
     agent.background.idle(PATIENCE)
     return played
 
@@ -128,17 +129,17 @@ def _turn(agent: Agent, session: str, text: str, language: str) -> Played:
 def _by_chat(model: BaseChatModel, conversation: Conversation) -> list[Played]:
     history: list[BaseMessage] = [SystemMessage(SYSTEM[conversation.language])]
     played: list[Played] = []
-    for turn in conversation.turns:
+    for number, turn in enumerate(conversation.turns):
         question = said(turn.say, conversation.language, datetime.now())
         history.append(HumanMessage(question))
-        played.append(_streamed(model, history, turn.say, question))
+        played.append(_streamed(model, history, turn.say, question, SEED + number))
         history.append(AIMessage(played[-1].answer))
     return played
 
 
-def _streamed(model: BaseChatModel, history: Sequence[BaseMessage], text: str, question: str) -> Played:
+def _streamed(model: BaseChatModel, history: Sequence[BaseMessage], text: str, question: str, seed: int) -> Played:
     began, first, pieces = time.time(), 0.0, []
-    for chunk in model.stream(list(history)):
+    for chunk in model.stream(list(history), seed=seed):
         pieces.append(str(chunk.text))
         if pieces[-1] and not first:
             first = time.time() - began
