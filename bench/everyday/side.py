@@ -29,8 +29,8 @@ CARD: dict[str, Any] = {"top_p": 0.8, "top_k": 20, "repeat_penalty": 1.05}
 TEMPERATURE = 0.7
 """The sampling of the model's card."""
 SYSTEM = {
-    "ko": "너는 친절하고 유능한 비서다.\n사용자의 말에 한국어로 짧고 정확하게 답한다.",
-    "en": "You are a helpful assistant.\nAnswer the user in English, briefly and exactly.",
+    "ko": "당신은 친절한 AI 비서입니다.\n한국어로 간결하게 답해 주세요.",
+    "en": "You are a helpful assistant.\nAnswer briefly, in English.",
 }
 PATIENCE = 600.0
 """Seconds that side work may take after a conversation, before the other side begins."""
