@@ -136,22 +136,22 @@ def test_the_router_is_given_the_question_the_one_before_it_and_what_is_offered(
 ) -> None:
     seen: list[tuple[str, str | None, list[str], str]] = []
 
-    def choose(text: str, previous: str | None, tools: Any, language: str) -> list[Any]:
+    def choose(text: str, previous: str | None, tools: Any) -> list[Any]:
         seen.append((text, previous, [each.name for each in tools], language))
         return []
 
     monkeypatch.setattr(routed, "choose", choose)
     messages = [asked("하나", 1, "s"), AIMessage("네"), asked("둘", 2, "s")]
-    choice.choose(SMALL, OWN, messages[:1], "ko")
-    choice.choose(SMALL, OWN, messages, "ko")
+    choice.choose(SMALL, OWN, messages[:1])
+    choice.choose(SMALL, OWN, messages)
     names = [each.name for each in OWN]
     assert seen == [("하나", None, names, "ko"), ("둘", "하나", names, "ko")]
 
 
 def test_a_model_that_calls_tools_itself_has_no_router(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routed, "choose", lambda *_: pytest.fail("it was asked"))
-    assert choice.choose(STRONG, OWN, [asked("하나", 1, "s")], "ko") == []
-    assert choice.choose(SMALL, (), [asked("하나", 1, "s")], "ko") == []
+    assert choice.choose(STRONG, OWN, [asked("하나", 1, "s")]) == []
+    assert choice.choose(SMALL, (), [asked("하나", 1, "s")]) == []
 
 
 @pytest.mark.parametrize(("given", "layout"), [(STRONG, "messages"), (TOOLLESS, "inline"), (SMALL, "bare")])
