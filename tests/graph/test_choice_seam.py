@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool, ToolException, tool
 
 from graph import choice
@@ -18,6 +18,7 @@ from graph.event import Event, ToolFinished, ToolStarted
 from graph.tool import TOOLS as OWN
 from graph.turns import question as asked
 from model.profile import SMALL, STRONG, TOOLLESS, Profile
+from model.scripted import ScriptedModel
 from tests.graph.conftest import OpenAgent, Route
 from tests.graph.talk import answer, calling, done, only, prompts, question, say, summary_calls
 from tests.graph.test_conversation import NewSession
@@ -117,7 +118,7 @@ def test_a_call_that_is_cut_off_with_the_turn_leaves_a_conversation_that_goes_on
 def test_where_tools_are_switched_off_none_is_called(choosing: Choosing, session: NewSession, profile: Profile) -> None:
     bot = choosing("look_up_tide", tool_limit=0)
     if profile.tools == "native":
-        bot = bot.using(replace(bot.models(), chat=type(bot.models().chat)([AIMessage("모르겠습니다")])))
+        bot = bot.using(replace(bot.models(), chat=ScriptedModel(["모르겠습니다"])))
     assert not only(say(bot, session(bot), ASKED), ToolStarted)
 
 
@@ -134,18 +135,18 @@ def test_the_answer_can_be_asked_for_again(choosing: Choosing, session: NewSessi
 def test_the_router_is_given_the_question_the_one_before_it_and_what_is_offered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[tuple[str, str | None, list[str], str]] = []
+    seen: list[tuple[str, str | None, list[str]]] = []
 
     def choose(text: str, previous: str | None, tools: Any) -> list[Any]:
-        seen.append((text, previous, [each.name for each in tools], language))
+        seen.append((text, previous, [each.name for each in tools]))
         return []
 
     monkeypatch.setattr(routed, "choose", choose)
-    messages = [asked("하나", 1, "s"), AIMessage("네"), asked("둘", 2, "s")]
+    messages: list[AnyMessage] = [asked("하나", 1, "s"), AIMessage("네"), asked("둘", 2, "s")]
     choice.choose(SMALL, OWN, messages[:1])
     choice.choose(SMALL, OWN, messages)
     names = [each.name for each in OWN]
-    assert seen == [("하나", None, names, "ko"), ("둘", "하나", names, "ko")]
+    assert seen == [("하나", None, names), ("둘", "하나", names)]
 
 
 def test_a_model_that_calls_tools_itself_has_no_router(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ NewSession = Callable[[Agent], str]
 ERASURES: dict[str, Callable[[Agent, Memory, str], object]] = {
     "erase": lambda agent, memory, session: memory.erase(agent.tenant, session),
     "erase_user": lambda agent, memory, session: memory.erase_user(agent.tenant),
-    "forget": lambda agent, memory, session: memory.forget(agent.tenant, session, "item 1", turn=7),
+    "drop": lambda agent, memory, session: memory.drop(agent.tenant, session, ["item 1: $100"], turn=7),
     "remove_entity": lambda agent, memory, session: memory.remove_entity(agent.tenant, session, "item 1"),
     "delete": lambda agent, memory, session: agent.delete_session(session),
 }

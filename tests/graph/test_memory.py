@@ -211,7 +211,7 @@ def test_what_came_out_of_memory_never_goes_in_again(agent: OpenAgent) -> None:
     own = new(bot)
     assert bot.memory is not None
     bot.memory.remember(bot.tenant, own, "secret word", "rosebud", turn=0)
-    bot.memory.forget(bot.tenant, own, "nothing of the kind", turn=0)
+    bot.memory.drop(bot.tenant, own, ["nothing of the kind"], turn=0)
     for number in range(1, 8):
         done(say(bot, own, f"{fact(number)} Please recall it."))
         settled(bot)
