@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
-from model import resolve, scripted
-from model.catalogue import QWEN
+from model import resolve, scripted, slot
+from model.catalogue import QWEN25_CODER
 from model.client import chat
 from model.modelset import ModelSet
 from model.profile import SMALL, choose
@@ -39,7 +39,7 @@ def codes() -> ModelSet:
 
 
 def _running(url: str, context: int, settings: Settings) -> ModelSet:
-    """A llama.cpp server that runs already, used as the embedded one is."""
+    """A llama.cpp server that runs already, used as the embedded one is: one slot for all calls."""
     root = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"
 
     @cache
@@ -47,11 +47,11 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
         answer = httpx2.post(f"{root}/tokenize", json={"content": text}, timeout=settings.model_timeout)
         return len(answer.raise_for_status().json()["tokens"])
 
-    chosen = choose(settings.model_profile, known=QWEN.profile)
+    chosen = choose(settings.model_profile, known=QWEN25_CODER.profile)
     sampling = chosen.profile.sampling
 
     def role(limit: int | None, temperature: float | None) -> BaseChatModel:
-        body = {"id_slot": 0, "cache_prompt": True, "seed": SEED, **(sampling.body() if sampling else {})}
+        body = {**slot.CALL, "seed": SEED, **(sampling.body() if sampling else {})}
         return chat(url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature)
 
     return ModelSet(

@@ -96,9 +96,17 @@ def measure(
     chosen: ModelSet, chunks: Sequence[Chunk], rates: Sequence[float], *, show: bool, writer: Writer
 ) -> dict[str, object]:
     """The figures of these chunks at these rates."""
-    outcomes = [summarise(chosen, chunk, rate, writer) for chunk in chunks for rate in rates]  # one prompt for all rates
+    outcomes = [
+        summarise(chosen, chunk, rate, writer) for chunk in chunks for rate in rates
+    ]  # one prompt for all rates
     head = [each for each in outcomes if each.rate == (HEADLINE if HEADLINE in rates else rates[0])]
-    result: dict[str, object] = {"model": chosen.name, "profile": chosen.side.name, "writer": writer, "chunks": len(chunks), **figures(head)}
+    result: dict[str, object] = {
+        "model": chosen.name,
+        "profile": chosen.side.name,
+        "writer": writer,
+        "chunks": len(chunks),
+        **figures(head),
+    }
     for rate in sorted(rates):
         result |= _named(f"r{rate:g}", figures([each for each in outcomes if each.rate == rate]))
     held = [each for each in head if each.chunk.dialogue.held]

@@ -15,8 +15,8 @@ from component import resource
 from component.catalogue import Words
 from component.entity import draw_entities
 from component.markdown import plain, shown
-from component.rewrite import draw_rewrite
 from component.owner import Owner, draw_said, owner, warn
+from component.rewrite import draw_rewrite
 from component.session import moment
 from component.statement import draw_statements
 from component.takeout import draw_takeout

@@ -11,9 +11,10 @@ from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
 from graph.play import play
+from graph.summary import Writer
+from graph.system import prefixes
 from graph.tool.ask import Ask
 from graph.wiring import build
-from graph.summary import Writer
 from memory import FoldReport, Memory
 from model import token
 from model.modelset import ModelSet
@@ -179,7 +180,7 @@ def _resolver(settings: Settings) -> Callable[[], ModelSet]:
     def resolve() -> ModelSet:
         from model.resolve import models
 
-        return models(settings)
+        return models(settings, prefixes=prefixes(settings.language))
 
     return resolve
 

@@ -82,7 +82,8 @@ def _written(engine: Engine, session: Session, number: int, answered: Ask) -> bo
     if engine.memory is None:
         raise QuestionUnknown(session=session.id, turn=number)
     if answered["tool"] == "remember":
-        return engine.memory.remember(engine.tenant, session.id, **answered["arguments"], turn=number, user=engine.user)
+        key, value = answered["arguments"]["key"], answered["arguments"]["value"]
+        return engine.memory.remember(engine.tenant, session.id, key, value, turn=number, user=engine.user)
     lines, newest = answered["chosen"], session.turn_count  # no turn so far brings them back
     return engine.memory.drop(engine.tenant, session.id, lines, turn=newest, user=engine.user) is not None
 

@@ -28,9 +28,9 @@ VERSION_MARK = 4
 """Letters that tell one version of a summary from another."""
 
 Layout = Literal["messages", "inline", "bare"]
-"""How tools and memory stand in the prompt: tool calls and results as messages of their own; results before the question
-they were asked for, because a model that does not call tools would take a call for an answer to imitate; or bare, with
-nothing of ours inside the user's messages."""
+"""How tools and memory stand in the prompt: tool calls and results as messages of their own; results before the
+question they were asked for, because a model that does not call tools would take a call for an answer to imitate; or
+bare, with nothing of ours inside the user's messages."""
 
 _MESSAGE_TOKENS = 4
 """What a chat template adds around each message, in tokens."""
@@ -104,7 +104,9 @@ def build(
         recent = [_spoken(turn) for turn in recent]
     draft = _Draft(records, recent, current, language, system, count, changing, beside, layout)
     draft, cut = _fit(draft, limits.prompt)
-    given: dict[str, str] = {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
+    given: dict[str, str] = (
+        {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
+    )
     return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, cut), given)
 
 
@@ -148,8 +150,8 @@ class _Draft:
         return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
 
     def _bare(self) -> list[AnyMessage]:
-        """Nothing of ours in the user's messages: memory stands behind the summaries, and what tools gave for this turn in
-        a message of its own before the question."""
+        """Nothing of ours in the user's messages: memory stands behind the summaries, and what tools gave for this
+        turn in a message of its own before the question."""
         lasting = [part.text for part in self.changing if part.lasting]
         raw = [given(message) for turn in self.recent for message in turn.messages]
         question, *rest = self.current.messages

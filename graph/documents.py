@@ -27,7 +27,6 @@ from graph.report import LeftOut
 from graph.runtime import Notes
 from graph.turns import current
 from model.modelset import ModelSet
-from model.stream import Stopped
 from prompt import render
 from retrieval.batch import NICE
 from retrieval.kind import asked_for
@@ -39,6 +38,7 @@ from retrieval.tool import LEANING_WORDS, NAME, result, tool
 from settings import Settings
 
 log = logging.getLogger(__name__)
+
 
 def quiet(engine: Engine) -> AbstractContextManager[None]:
     """While an answer is made, the embedding of documents waits (design §5 «Background work yields»)."""

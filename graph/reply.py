@@ -1,7 +1,7 @@
 """The answer that code words from what tools gave: exact, and there at once (design §9, small profile).
 
-A tool's result becomes a sentence by the function that stands under its name in ``WORDING``; a tool without one leaves the
-answer to the model.
+A tool's result becomes a sentence by the function that stands under its name in ``WORDING``; a tool without one
+leaves the answer to the model.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from model.profile import Choice
 class Found:
     """One OpenAI-compatible endpoint and what is known about it.
 
-    ``url``: up to and including ``/v1``. ``key``: sent as the bearer token; never shown. ``chat``, ``utility``: what each
-    role is trusted with, and why. ``context_size``: tokens of one prompt plus its answer. ``label``: a short name for
-    people, such as ``qwen2.5-coder-1.5b-instruct-q4_k_m (embedded)``.
+    ``url``: up to and including ``/v1``. ``key``: sent as the bearer token; never shown. ``chat``, ``utility``: what
+    each role is trusted with, and why. ``context_size``: tokens of one prompt plus its answer. ``label``: a short
+    name for people, such as ``qwen2.5-coder-1.5b-instruct-q4_k_m (embedded)``.
     """
 
     kind: Kind

@@ -20,8 +20,8 @@ class ModelSet:
     ``chat`` answers the user; ``utility`` makes summaries and other side calls. ``profile``: what the chat model is
     trusted with; ``side``: the same of the utility model; ``why``, ``side_why``: why these were chosen. ``count`` gives
     the tokens of a text; ``exact`` says whether by the model's own tokenizer. ``name``: the chat model; ``side_name``:
-    the one of side calls. ``context_size``: tokens of one prompt plus answer. ``kind``: where the model runs; what it is
-    trusted with is the profiles'.
+    the one of side calls. ``context_size``: tokens of one prompt plus answer. ``kind``: where the model runs; what it
+    is trusted with is the profiles'.
     """
 
     chat: BaseChatModel

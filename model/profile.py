@@ -1,8 +1,8 @@
 """What a model is trusted with: a small one only talks, a strong one does everything (design §9).
 
-A ``Profile`` belongs to one role of a ``ModelSet`` (chat or utility). It is chosen from the setting, the catalogue and the
-size that the server tells, here and nowhere else; the rest of the product reads the profile's fields and never asks what
-kind of model it talks to.
+A ``Profile`` belongs to one role of a ``ModelSet`` (chat or utility). It is chosen from the setting, the catalogue
+and the size that the server tells, here and nowhere else; the rest of the product reads the profile's fields and
+never asks what kind of model it talks to.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ QWEN3 = Sampling(temperature=0.7, top_p=0.8, top_k=20, repeat_penalty=1.0)
 class Profile:
     """What one role does.
 
-    ``tools``: the model calls tools itself, or a router chooses them. ``summaries``, ``folds``: written by the model, or
-    extracted by code. ``titles``: by the model, or the first words. ``documents``: the model answers from what tools and
-    documents give and cites them, or code words it and quotes the best section. ``prompt``: with instructions, tools and
-    the time, or bare: a few lines, summaries, memory and the conversation, and the user's message alone at its end.
-    ``sampling``: None leaves it to the server.
+    ``tools``: the model calls tools itself, or a router chooses them. ``summaries``, ``folds``: written by the model,
+    or extracted by code. ``titles``: by the model, or the first words. ``documents``: the model answers from what
+    tools and documents give and cites them, or code words it and quotes the best section. ``prompt``: with
+    instructions, tools and the time, or bare: a few lines, summaries, memory and the conversation, and the user's
+    message alone at its end. ``sampling``: None leaves it to the server.
     """
 
     name: Literal["small", "strong", "toolless"]
@@ -82,8 +82,9 @@ def choose(
 ) -> Choice:
     """The profile of one role.
 
-    ``setting``: ``GIEOK_MODEL_PROFILE``. ``known``: what the catalogue says of these weights. ``parameters``: how many the
-    server says that the model has. ``takes_tools``: whether the server takes tools; None where it does not say.
+    ``setting``: ``GIEOK_MODEL_PROFILE``. ``known``: what the catalogue says of these weights. ``parameters``: how
+    many the server says that the model has. ``takes_tools``: whether the server takes tools; None where it does not
+    say.
     """
     strong = TOOLLESS if takes_tools is False else STRONG
     if setting != "auto":

@@ -21,9 +21,9 @@ from retrieval.document import DocType, Document, Filters, Hit, Passage, Section
 from retrieval.embed import Embedder, Vectors, embedder
 from retrieval.fuse import nearness
 from retrieval.lookup import LookUp
-from retrieval.quote import quote
 from retrieval.loop import CALLS, look_up
 from retrieval.pgvector import index
+from retrieval.quote import quote
 from retrieval.row import digest
 from retrieval.search import View
 from retrieval.shelf import Shelf
@@ -246,7 +246,8 @@ class Library:
         budget: int | None = None,
     ) -> LookUp:
         """Finds passages to answer from, by the loop of copilot-rag.md §4, or for a model that is not trusted with
-        judging them the best section, by one search (``retrieval.quote``). ``language`` None: the question's. ``filters``, ``kind``, ``calls``, ``budget`` (None: the setting): see ``retrieval.loop.look_up``.
+        judging them the best section, by one search (``retrieval.quote``). ``language`` None: the question's.
+        ``filters``, ``kind``, ``calls``, ``budget`` (None: the setting): see ``retrieval.loop.look_up``.
 
         Raises ``Stopped`` when ``stop`` was set, and what the class says; a judge that fails is told in the trace.
         """

@@ -33,9 +33,7 @@ class SearchArguments(BaseModel, extra="forbid"):
     query: str = Field(max_length=QUERY_CHARS, description="What to look for, in the words of the user's question")
 
 
-def tool(
-    look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None
-) -> BaseTool:
+def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None) -> BaseTool:
     """The tool. ``look_up``: usually ``Library.look_up`` with its models and language; ``heard`` gets each outcome.
 
     The message that it makes has ``LookUp.plain()`` as its artifact.

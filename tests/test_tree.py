@@ -44,7 +44,8 @@ SHOWING = (
     "component/readiness.py",
     "door/doctor.py",
 )
-"""Where the kind of a model is asked: what the user chose among, what is being made ready, who has a key to be tried."""
+"""Where the kind of a model is asked: what the user chose among, what is being made ready, who has a key to be
+tried."""
 FAMILY = re.compile(r"\b(qwen|gpt-\d|llama\d|gemma|exaone|smollm|mistral)", re.IGNORECASE)
 PRINTING = ("cli.py", "bench/__main__.py")
 SHADOWING = ("mcp", "a2a")

@@ -46,7 +46,8 @@ def casual_prompt(system: str, question: str) -> list[AnyMessage]:
 def wants_casual(state: ChatState, profile: Profile) -> bool:
     """Whether the turn is only a greeting, thanks or the like, and answers no question of the message before it.
 
-    A bare prompt has no shorter form, so there is no fast path for it. Raises ``EmptyMessage`` without a user's message.
+    A bare prompt has no shorter form, so there is no fast path for it. Raises ``EmptyMessage`` without a user's
+    message.
     """
     question = _question(state)
     return profile.prompt == "full" and is_casual(question) and not _asked(state["messages"])

@@ -1,7 +1,7 @@
 """Making one chunk summary: who writes it, and the checks that hold for every writer (design §5).
 
-Knows neither LangGraph nor the store. The profile of the utility model says who writes: the model (``by_model``) or code
-(``extracted``).
+Knows neither LangGraph nor the store. The profile of the utility model says who writes: the model (``by_model``) or
+code (``extracted``).
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def make(
     """Summarise all messages of the given turns to ``int(original_chars * rate)`` characters.
 
     The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when it shows none.
-    ``writer``: None takes the profile's. ``again``: whether an attempt at these turns has failed hopelessly before; when
-    this one does too, words of the original take the place of the model's, and the turns do not stay raw for ever
+    ``writer``: None takes the profile's. ``again``: whether an attempt at these turns has failed hopelessly before;
+    when this one does too, words of the original take the place of the model's, and the turns do not stay raw for ever
     (decision 0011). Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed,
     ``Stopped`` when ``stop`` was set, and the model's own errors.
     """

@@ -3,58 +3,15 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import Any
-
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 import prompt
 from graph.summary.source import Draft, Source
 from model.modelset import ModelSet
-from model.stream import complete, cut_off, usage
+from model.talk import Talk
 from text import fact, note, pack, sentence
-from text.clean import clean
 
 LEAST_TARGET = 12
 """Characters that are asked for at least: a model makes nothing of a request for fewer."""
-
-
-@dataclass
-class Talk:
-    """One exchange with the utility model: a repair goes on where the first call ended, so its prefix is cached.
-
-    ``cut``: the last reply ended because its tokens were used up.
-    """
-
-    models: ModelSet
-    stop: threading.Event | None
-    messages: list[AnyMessage]
-    prompt_tokens: int = 0
-    answer_tokens: int = 0
-    exact: bool = True
-    calls: int = 0
-    cut: bool = False
-
-    def ask(self, request: str, **bind: Any) -> str:
-        """The model's reply to a further request."""
-        last = self.messages[-1]
-        if isinstance(last, HumanMessage):  # one user message: the dialogue, then the request
-            self.messages[-1] = HumanMessage(f"{last.text}\n\n{request}")
-        else:
-            self.messages.append(HumanMessage(request))
-        answer = complete(self.models.utility, list(self.messages), stop=self.stop, **bind)
-        self._count(answer)
-        self.cut = cut_off(answer)
-        reply = clean(answer.text).strip()
-        self.messages.append(AIMessage(reply))
-        return reply
-
-    def _count(self, answer: AIMessage) -> None:
-        asked, _, answered, exact = usage(answer)
-        self.calls += 1
-        self.exact = self.exact and exact
-        self.prompt_tokens += asked if exact else sum(self.models.count(message.text) for message in self.messages)
-        self.answer_tokens += answered if exact else self.models.count(answer.text)
 
 
 def write(source: Source, models: ModelSet, stop: threading.Event | None) -> Draft:

@@ -11,8 +11,8 @@ from text.clean import clean
 
 
 def write(source: Source, models: ModelSet, stop: threading.Event | None) -> Draft:
-    """The sentences that hold the most facts and the most that is new; the beginning of the original where it is tiny or
-    no sentence fits. Calls no model. '' only for an original without a sign."""
+    """The sentences that hold the most facts and the most that is new; the beginning of the original where it is tiny
+    or no sentence fits. Calls no model. '' only for an original without a sign."""
     return Draft(_packed(source) or _beginning(source))
 
 

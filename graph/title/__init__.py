@@ -1,7 +1,7 @@
 """A session's title: the first words of its question, or the model's from a short side call (design §3, §9).
 
-The user's own title always wins. A model writes one after the first answered turn, and once more after turn 4, when it is
-clearer what the conversation is about; where no good one comes of it, the first words stay.
+The user's own title always wins. A model writes one after the first answered turn, and once more after turn 4, when
+it is clearer what the conversation is about; where no good one comes of it, the first words stay.
 """
 
 from __future__ import annotations

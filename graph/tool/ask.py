@@ -7,10 +7,7 @@ It is plain data and stands as ``{"ask": …}`` in the ``artifact`` of the tool'
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired
-
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 
 class Kept(TypedDict):
@@ -49,7 +46,6 @@ class Forget(_Question):
 
 
 Ask = Remember | Forget
-_ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 
 
 def asking(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +55,15 @@ def asking(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def asked(artifact: Mapping[str, Any] | None) -> Ask | None:
     """The question in an artifact, if there is one; a step of an imported conversation may hold anything."""
-    try:
-        return _ASK.validate_python(artifact["ask"]) if artifact else None
-    except (KeyError, ValidationError):
-        return None
+    ask = (artifact or {}).get("ask")
+    return cast(Ask, ask) if isinstance(ask, dict) and _fits(ask) else None
+
+
+def _fits(ask: Mapping[str, Any]) -> bool:
+    given = ask.get("arguments")
+    if not isinstance(given, dict) or not (ask.get("answer") is None or isinstance(ask["answer"], bool)):
+        return False
+    if ask.get("tool") == "remember":
+        return isinstance(given.get("key"), str) and isinstance(given.get("value"), str)
+    lines = given.get("lines")
+    return ask.get("tool") == "forget" and isinstance(lines, list) and all(isinstance(each, str) for each in lines)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from model.decide import instructions, parse
 
 from bench import decide
 from graph.tool import TOOLS
-from model.decide import instructions, parse
 
 
 def _right(row: dict[str, object], decision: str) -> bool:

@@ -181,6 +181,7 @@ def test_forget_drops_it_and_recall_does_not_bring_it_back(agent: OpenAgent) -> 
         calling("remember", key="wifi code", value="hunter2"),
         "Kept.",
         calling("forget", what="wifi code"),
+        calling("forget", numbers=[1]),
         "Forgotten.",
         calling("recall_memory", query="wifi code"),
         "I do not know.",

@@ -10,7 +10,7 @@ import pytest
 
 from errors import BadImport, MemoryBlank
 from memory import Memory
-from tests.memory.test_memory import fold, talk
+from tests.memory.test_memory import fold, forget, talk
 
 DAMAGE: list[object] = [None, "x", -1, 10**9, 10**30, float("nan"), [], [[]], {}, True, "\ud800"]
 
@@ -23,7 +23,7 @@ def taken(memory: Memory) -> dict[str, Any]:
     fold(memory)
     memory.remember("acme", "s1", "item 1", "$7", turn=6)
     memory.pin("acme", "s1", "I am Kim.")
-    memory.forget("acme", "s1", "item 2", turn=6)
+    forget(memory, "item 2", 6)
     assert memory.settle(10)
     return memory.export("acme")
 
