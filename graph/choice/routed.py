@@ -12,12 +12,15 @@ from graph.choice.arguments import calls
 from graph.choice.router import router
 
 
-def choose(question: str, previous: str | None, tools: Sequence[BaseTool]) -> list[ToolCall]:
-    """The calls that a message needs, of the tools that are there; ``previous``: the user's message before it."""
+def choose(question: str, previous: str | None, tools: Sequence[BaseTool], language: str) -> list[ToolCall]:
+    """The calls that a message needs, of the tools that are there.
+
+    ``previous``: the user's message before it. ``language``: the session's; the router reads both alike.
+    """
     offered = {tool.name for tool in tools}
-    route = router().route(question, previous)
+    label = router().route(question, previous).label
     return [
         ToolCall(name=name, args=arguments, id=uuid4().hex, type="tool_call")
-        for name, arguments in calls(route.label, question, previous)
+        for name, arguments in calls(label, question, previous)
         if name in offered
     ]

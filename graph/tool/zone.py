@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -116,8 +116,8 @@ def _said() -> dict[str, tuple[str, bool]]:
 
 def _cities() -> dict[str, str]:
     """What zones are named after, in their identifiers and in the two languages."""
-    current: dict[str, str] = get_global("zone_aliases")
-    lands: dict[str, str] = get_global("zone_territories")
+    current: Mapping[str, str] = get_global("zone_aliases")
+    lands: Mapping[str, str] = get_global("zone_territories")
     own = {zone for zone, land in lands.items() if land not in ("001", "ZZ")}
     known = {_key(zone.rpartition("/")[2]): zone for zone in own}
     for locale in _LOCALES:
@@ -128,7 +128,7 @@ def _cities() -> dict[str, str]:
 
 
 def _countries() -> dict[str, str]:
-    zones: dict[str, list[str]] = get_global("territory_zones")
+    zones: Mapping[str, list[str]] = get_global("territory_zones")
     main = {land: own[0] for land, own in zones.items() if len(own) == 1}
     main |= {land.upper(): zone for land, zone in _listed("main").items()}
     names = [(name, main[land]) for locale in _LOCALES for land, name in locale.territories.items() if land in main]
