@@ -118,8 +118,8 @@ class Settings(BaseSettings):
     )
     summaries: Literal["auto", "model"] = Field(
         "auto",
-        description="Who writes summaries and long-term memory. auto: as the profile says. model: always the model, also"
-        " a small one.",
+        description="Who writes summaries and long-term memory. auto: as the profile says. model: always the model,"
+        " also a small one.",
     )
     context_size: int | None = Field(
         None, ge=1024, description="Tokens that the model takes. Empty: asked from the server, else 128,000."

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
-from model import resolve, scripted
+from model import resolve, scripted, slot
 from model.catalogue import QWEN25_CODER
 from model.client import chat
 from model.modelset import ModelSet
@@ -39,7 +39,7 @@ def codes() -> ModelSet:
 
 
 def _running(url: str, context: int, settings: Settings) -> ModelSet:
-    """A llama.cpp server that runs already, used as the embedded one is."""
+    """A llama.cpp server that runs already, used as the embedded one is: one slot for all calls."""
     root = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"
 
     @cache
@@ -51,7 +51,7 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
     sampling = chosen.profile.sampling
 
     def role(limit: int | None, temperature: float | None) -> BaseChatModel:
-        body = {"id_slot": 0, "cache_prompt": True, "seed": SEED, **(sampling.body() if sampling else {})}
+        body = {**slot.CALL, "seed": SEED, **(sampling.body() if sampling else {})}
         return chat(url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature)
 
     return ModelSet(

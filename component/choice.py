@@ -16,6 +16,7 @@ from pydantic import SecretStr
 import settings
 from component import resource
 from component.readiness import Readiness
+from graph.system import prefixes
 from model import default, resolve
 from model.resolve import OPENAI
 from settings import Settings, is_address, is_key
@@ -125,7 +126,7 @@ def _ready(choice: Choice) -> Readiness:
     if choice.kind == "embedded":
         return resource.embedded(choice.chat_model)
     asked = choice.applied(settings.current())
-    return Readiness(lambda progress: resolve.models(asked, progress=progress))
+    return Readiness(lambda progress: resolve.models(asked, progress=progress, prefixes=prefixes(asked.language)))
 
 
 def _url_problem(url: str) -> Problem | None:

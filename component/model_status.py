@@ -53,7 +53,7 @@ def draw_profile(words: Words, models: ModelSet) -> None:
     """What each role is trusted with, and why."""
     writes = words(f"profile.side.{models.side.summaries}", name=models.side_name)
     for does, why in ((words(f"profile.{models.profile.name}.about"), models.why), (writes, models.side_why)):
-        st.caption(plain(f"{does} ({words(f'profile.why.{why}')})"))
+        st.caption(plain(words("profile.line", does=does, why=words(f"profile.why.{why}"))))
 
 
 def again(words: Words, status: Status) -> str:

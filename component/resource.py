@@ -14,6 +14,7 @@ from component.intake import Intake, Intakes
 from component.job import Jobs
 from component.readiness import Readiness
 from graph.agent import Agent, open_agent
+from graph.system import prefixes
 from model import default, resolve
 from model.modelset import ModelSet
 from model.weights import Progress
@@ -53,7 +54,7 @@ def _readiness(of: settings.Settings) -> Readiness:
     ready: Readiness
 
     def look(progress: Callable[[Progress], None]) -> ModelSet:
-        return resolve.models(of, progress=progress, cancel=ready.cancelled)
+        return resolve.models(of, progress=progress, cancel=ready.cancelled, prefixes=prefixes(of.language))
 
     ready = Readiness(look)
     return ready

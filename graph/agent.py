@@ -12,6 +12,7 @@ from graph.engine import Engine
 from graph.event import Event
 from graph.play import play
 from graph.summary import Writer
+from graph.system import prefixes
 from graph.tool.ask import Ask
 from graph.wiring import build
 from memory import FoldReport, Memory
@@ -179,7 +180,7 @@ def _resolver(settings: Settings) -> Callable[[], ModelSet]:
     def resolve() -> ModelSet:
         from model.resolve import models
 
-        return models(settings)
+        return models(settings, prefixes=prefixes(settings.language))
 
     return resolve
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from errors import TurnUnknown
 from graph.context import VERSION_MARK, Changing, Layout, Limits, build, digest, is_search, past, summed, version_mark
@@ -88,7 +88,7 @@ class _Record:
         """One part, as the report names it."""
         name: PartName = part["name"]
         if name == "recent":
-            said = ((each, row.number) for row in self._recent() for each in self._sent(_past(row)))
+            said = ((each, row.number) for row in self._recent() for each in self._sent(self._past(row)))
             return PartText(name, tuple(_piece(*each) for each in said))
         if name == "question":
             return PartText(name, (Piece(str(self._own[0].text), "user", self._turn.number),))
@@ -157,6 +157,11 @@ class _Record:
         rows = self._engine.store.turns_between(self._turn.session_id, numbers[0], numbers[-1]) if numbers else []
         return [row for row in rows if row.number in numbers]
 
+    def _past(self, row: Turn) -> list[AnyMessage]:
+        """An earlier turn as it was sent; a bare prompt has what tools gave for its own question only."""
+        bare = self._layout == "bare"
+        return [past(each) for each in messages_of(row) if not (bare and isinstance(each, ToolMessage))]
+
     def _sent(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Those of these messages that went to the model: calls only where it makes them itself."""
         calls = self._layout == "messages"
@@ -189,10 +194,6 @@ def _before_the_answer(turn: Turn) -> list[AnyMessage]:
     """The question of a turn and what its tools said."""
     messages = messages_of(turn)
     return messages[:-1] if is_answer(messages[-1]) else messages
-
-
-def _past(row: Turn) -> Sequence[AnyMessage]:
-    return [past(each) for each in messages_of(row)]
 
 
 def _piece(message: AnyMessage, number: int) -> Piece:

@@ -29,9 +29,10 @@ from store import Session
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """``report`` of the next prompt as far as it is known; ``making``: turns whose summary is still to be made.
+    """``report`` of the next prompt, were it sent now; ``making``: turns whose summary is still to be made.
 
-    Those count as long as they are meant to be. What tools will say, and passages that a search will find, come on top.
+    Those are raw where a model writes it in the background, and count as long as they are meant to be where the turn
+    itself has it made. What tools will say, and passages that a search will find, come on top.
     """
 
     report: ContextReport
@@ -46,7 +47,8 @@ def preview(engine: Engine, session_id: str) -> Preview:
     remembered = memory.before(engine, session, models, number)
     unfolded, ledger = memory.unfolded(remembered), engine.store.ledger
     turn = TurnContext(models, engine.settings, engine.budgets, ledger=ledger, unfolded=unfolded)
-    records, making = _due(engine, session, messages, list(state["summary_history"]))
+    later = models.side.summaries == "model" and engine.settings.ahead
+    records, making = _due(engine, session, messages, list(state["summary_history"]), later)
     kept = within(records[len(leaving(records, turn)) :], session_id, turn)
     given = changing(engine, session, remembered, models.profile)
     return Preview(next_prompt(engine, session, models, messages, kept, given).report, making)
@@ -93,20 +95,25 @@ def _state(engine: Engine, session: Session) -> ChatState:
 
 
 def _due(
-    engine: Engine, session: Session, messages: list[AnyMessage], records: list[SummaryRecord]
+    engine: Engine, session: Session, messages: list[AnyMessage], records: list[SummaryRecord], later: bool
 ) -> tuple[list[SummaryRecord], tuple[str, ...]]:
-    """The records that the next turn will have, and which of them are not made yet."""
+    """The records that the next turn will have, and which are not made yet.
+
+    ``later``: it takes none that is not ready.
+    """
     making = []
     for chunk in islice(due_chunks(session.turn_count + 1, records), MOST_DUE):
         ready = engine.store.ledger.ready(session.id, chunk, session.compression_rate)
         if ready is None:
             making.append(f"{chunk[0]}-{chunk[-1]}")
+        if ready is None and later:
+            break
         records.append(cast(SummaryRecord, ready.record) if ready else _meant(session, messages, chunk))
     return records, tuple(making)
 
 
 def _meant(session: Session, messages: list[AnyMessage], chunk: list[int]) -> SummaryRecord:
-    """A stand-in for a summary: as much of the original as it may be long (``graph.source``)."""
+    """A stand-in for a summary: as much of the original as it may be long (``graph.summary.source``)."""
     original = "".join(str(each.text) for each in chunk_messages(messages, session.turn_count + 1, chunk))
     length = int(len(original) * session.compression_rate)
     return SummaryRecord(

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from langchain_core.tools import BaseTool
 
+from model.prefix import Prefix
 from model.profile import Profile
-from prompt import render
+from prompt import LANGUAGES, render
 
 
 def system_prompt(profile: Profile, language: str, tools: Sequence[BaseTool]) -> str:
@@ -19,6 +20,12 @@ def system_prompt(profile: Profile, language: str, tools: Sequence[BaseTool]) ->
     if profile.tools == "native":
         return f"{text}\n\n{render('system_tools', language, tools=describe(tools, language))}"
     return f"{text}\n{render('system_routed', language)}" if tools else text
+
+
+def prefixes(language: str) -> list[Prefix]:
+    """How every bare prompt begins, in this language («auto»: Korean) and then in the others, to be read beforehand."""
+    first = language if language in LANGUAGES else LANGUAGES[0]
+    return [Prefix(render("system_bare", each)) for each in (first, *(one for one in LANGUAGES if one != first))]
 
 
 def describe(tools: Sequence[BaseTool], language: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from urllib.parse import urlsplit
@@ -13,10 +13,11 @@ import httpx2
 from langchain_core.language_models import BaseChatModel
 
 from errors import BadSetting, KeyRejected, ModelUnreachable
-from model import catalogue, client, default, embedded, token, weights
+from model import catalogue, client, default, embedded, slot, token, weights
 from model.catalogue import Weights
 from model.endpoint import Found
 from model.modelset import Kind, ModelSet
+from model.prefix import Prefix, Prefixes
 from model.probe import Listed, Refused, Told, context_size, listed, told
 from model.profile import SMALL, Choice, choose, written_by_model
 from settings import Settings, variable
@@ -25,8 +26,6 @@ OPENAI = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-5-mini"
 CONTEXT = 128_000
 _HOSTED_TIMEOUT = 10.0
-_SLOT = {"id_slot": 0, "cache_prompt": True}
-"""The embedded server has one slot: the conversation keeps its prefix there."""
 _NO_CHAT = re.compile(
     r"embed|rerank|whisper|\btts\b|dall-e|moderation|minilm|(^|[/:_-])(bge|e5|gte|nomic|clip)-", re.IGNORECASE
 )
@@ -35,17 +34,24 @@ Offered = tuple[Listed, ...]
 Report = Callable[[weights.Progress], None]
 
 
-def models(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> ModelSet:
-    """The models that the settings ask for, ready to answer.
+def models(
+    settings: Settings,
+    progress: Report | None = None,
+    cancel: threading.Event | None = None,
+    prefixes: Sequence[Prefix] = (),
+) -> ModelSet:
+    """The models that the settings ask for, ready to answer: the first answer can begin at once.
 
     May take minutes the first time: weights are fetched, a model loads. ``progress`` follows the fetching of weights,
-    ``cancel`` stops it. Raises what ``find`` raises.
+    ``cancel`` stops it. ``prefixes``: how prompts begin, that of the interface's language first; the embedded model
+    has read it when this returns. Raises what ``find`` raises.
     """
     found = find(settings, progress, cancel)
+    begun = _prefixes(found, settings, prefixes) if found.kind == "embedded" else None
     count, exact = token.counter(found)
     return ModelSet(
-        chat=_role(found, "chat", settings),
-        utility=_role(found, "utility", settings),
+        chat=_role(found, "chat", settings, begun),
+        utility=_role(found, "utility", settings, begun),
         count=count,
         exact=exact,
         name=found.chat_model,
@@ -229,7 +235,7 @@ def embedded_roles(settings: Settings, known: Weights | None) -> tuple[Choice, C
 # --- the roles ----------------------------------------------------------------------------------
 
 
-def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
+def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -> BaseChatModel:
     """The client of one role. Side work is deterministic where the server is known to allow it."""
     limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
     sampling = found.chat.profile.sampling if role == "chat" else None
@@ -238,21 +244,40 @@ def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
         found.key,
         found.utility_model if role == "utility" else found.chat_model,
         settings=settings,
-        extra_body={**(_SLOT if found.kind == "embedded" else {}), **(sampling.body() if sampling else {})} or None,
+        extra_body={**(slot.CALL if begun is not None else {}), **(sampling.body() if sampling else {})} or None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,
         temperature=sampling.temperature if sampling else _temperature(found, role),
     )
-    if found.kind == "embedded":
-        _revive(model, found, settings)
+    if begun is not None:
+        _revive(model, found, settings, begun)
     return model
 
 
-def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
-    """Before each request, start the embedded server again if it died. It comes back at the same address, or where
-    somebody took that at another, with another key. It has the same weights, whatever came into their folder."""
-    settings = default.named(settings, catalogue.CATALOGUE.get(found.chat_model))
+def _prefixes(found: Found, settings: Settings, prefixes: Sequence[Prefix]) -> Prefixes:
+    """A prompt with instructions and tools begins in its own way every time, so only a bare one is saved."""
+
+    def connect() -> embedded.Embedded:
+        return embedded.connect(settings, weights.ensure(settings))
+
+    settings = _settled(found, settings)
+    begun = prefixes if found.chat.profile.prompt == "bare" else ()
+    made = Prefixes(begun, connect, weights.ensure(settings), embedded.states(settings))
+    made.prepare()
+    return made
+
+
+def _settled(found: Found, settings: Settings) -> Settings:
+    """The settings with the weights that were found, whatever came into their folder meanwhile."""
+    return default.named(settings, catalogue.CATALOGUE.get(found.chat_model))
+
+
+def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:
+    """Before each request, start the embedded server again if it died, and have its slot hold how the prompt begins.
+    It comes back at the same address, or where somebody took that at another, with another key."""
+    settings = _settled(found, settings)
 
     def alive(request: httpx2.Request) -> None:
+        begun.before(request.content)
         now = embedded.connect(settings, weights.ensure(settings))
         if now.url != found.url:
             request.url = httpx2.URL(str(request.url).replace(found.url, now.url, 1))

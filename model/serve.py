@@ -36,7 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="what its clients share: locks and state")
     parser.add_argument("weights", help="path of a GGUF file")
     parser.add_argument("--name", required=True, help="what the model is called in answers")
-    for option in ("slots", "context", "threads"):
+    parser.add_argument("--states", type=Path, required=True, help="folder of saved slot states")
+    for option in ("context", "threads"):
         parser.add_argument(f"--{option}", type=int, required=True)
     options = parser.parse_args(arguments)
     running, clients = _lock(options.folder / "server.lock"), open_lock(options.folder / "clients.lock")
@@ -94,7 +95,8 @@ def _free(port: int) -> bool:
 
 def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.Server, str]:
     """Load the model and listen; returns when it is ready."""
-    params = parameters(options.weights, options.name, options.slots, options.context, options.threads)
+    params = parameters(options.weights, options.name, options.context, options.threads)
+    params.slot_save_path = _folder(options.states)
     params.port = port
     params.api_keys = [key]
     try:
@@ -103,11 +105,20 @@ def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.
         sys.exit(f"RuntimeError: {error}")
 
 
-def parameters(weights: str, name: str, slots: int, context: int, threads: int) -> xllamacpp.CommonParams:
-    """One unified cache; each slot keeps the prefix of its kind of call (docs/decision/0002-three-slots.md).
+def _folder(path: Path) -> str:
+    """As llama.cpp takes it, which puts a name right behind it; none where there can be no folder."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        log.warning("no slot state can be saved: %s", error)
+        return ""
+    return f"{path}/"
 
-    ``cache_idle_slots`` must be off: with a unified cache it empties the other slots whenever one starts to work.
-    ``cache_ram_mib`` must be 0: with prompts kept beyond the slots, two calls at once for one slot end in a loop.
+
+def parameters(weights: str, name: str, context: int, threads: int) -> xllamacpp.CommonParams:
+    """One slot: a second caller waits until the first is answered (docs/decision/0016-one-slot.md).
+
+    ``cache_ram_mib`` must be 0: with prompts kept beyond the slot, two callers at once end in a loop.
     """
     params = xllamacpp.CommonParams()
     params.model.path = weights
@@ -116,10 +127,8 @@ def parameters(weights: str, name: str, slots: int, context: int, threads: int) 
     params.reuse_port = True
     params.ui = False
     params.n_ctx = context
-    params.n_parallel = slots
-    params.kv_unified = True
+    params.n_parallel = 1
     params.n_batch = params.n_ubatch = BATCH
-    params.cache_idle_slots = False
     params.cache_ram_mib = 0
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads

@@ -59,15 +59,11 @@ def ensure(settings: Settings, progress: Report = _silent, cancel: threading.Eve
     """
     if settings.embedded_path is not None:
         return _own_file(settings.embedded_path)
-    wanted, cancel = default.choose(settings), cancel or threading.Event()
     try:
-        return _ensured(settings, wanted, progress, cancel)
-    except WeightsMissing:
+        return _chosen(settings, progress, cancel or threading.Event())
+    except (WeightsMissing, WeightsCorrupt):
         default.forget(settings)
-        other = default.instead(settings, wanted)
-        if other is None:
-            raise
-    return _ensured(settings, other, progress, cancel)
+        raise
 
 
 def ready(settings: Settings) -> bool:
@@ -79,6 +75,19 @@ def ready(settings: Settings) -> bool:
     except BadSetting:
         return False
     return weights is not None and _place(settings, weights).known()
+
+
+def _chosen(settings: Settings, progress: Report, cancel: threading.Event) -> Path:
+    """The weights that ``model.default`` chooses, or what it falls back to when they are not to be had."""
+    wanted = default.choose(settings)
+    try:
+        return _ensured(settings, wanted, progress, cancel)
+    except (WeightsMissing, WeightsCorrupt) as error:
+        other = default.instead(settings, wanted)
+        if other is None:
+            raise
+        log.warning("%s; %s is fetched instead", error, other.name)
+    return _ensured(settings, other, progress, cancel)
 
 
 def _ensured(settings: Settings, weights: Weights, progress: Report, cancel: threading.Event) -> Path:

@@ -6,6 +6,7 @@ A small model must not be asked whether passages suffice; how near they come say
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from errors import PassageUnknown
@@ -39,9 +40,9 @@ def quote(
     asked = filters or Filters()
     hits = library.search(question, named) if named != Filters() and asked == Filters() else []
     tool: Tool = "search_by_metadata"
-    if not hits:
+    if not _near(library, hits):
         tool, hits = "search_all", library.search_all(question, asked)
-    near = bool(hits) and nearness(hits) >= library.near
+    near = _near(library, hits)
     passages = (_cited(library, hits[0]),) if near else ()
     chosen = fallback.choose(
         ranked=len(hits),
@@ -56,6 +57,10 @@ def quote(
     step = Step(tool, {"query": question}, tuple(hits), None, reason, search_seconds=seconds)
     sufficiency: Sufficiency = "not_judged" if near else "empty"
     return LookUp(question, language, passages, (step,), sufficiency, fallback=chosen, seconds=seconds)
+
+
+def _near(library: Searching, hits: Sequence[Hit]) -> bool:
+    return bool(hits) and nearness(hits) >= library.near
 
 
 def _cited(library: Searching, hit: Hit) -> Cited:

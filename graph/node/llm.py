@@ -40,7 +40,7 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     except Stopped:
         return {"messages": [stopped("")]}
     language = state.get("language", "ko")
-    if calls := _chosen(messages, language, turn):
+    if calls := _chosen(messages, turn):
         return {"messages": [AIMessage("", tool_calls=calls)]}
     system = system_prompt(turn.models.profile, language, turn.tools)
     prompt = _prompt(state, turn, system, found)
@@ -75,11 +75,11 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
     )
 
 
-def _chosen(messages: list[AnyMessage], language: str, turn: TurnContext) -> list[ToolCall]:
-    """The calls that a router makes at the start of a turn; none where the model calls tools itself."""
-    if tool_rounds(messages):
+def _chosen(messages: list[AnyMessage], turn: TurnContext) -> list[ToolCall]:
+    """The calls that a router makes at the start of a turn; none without one, or where tools are off."""
+    if tool_rounds(messages) or not turn.settings.tool_limit:
         return []
-    return storable(choice.choose(turn.models.profile, turn.tools, messages, language))
+    return storable(choice.choose(turn.models.profile, turn.tools, messages))
 
 
 def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:

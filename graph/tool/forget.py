@@ -65,29 +65,28 @@ def _dropped(reach: Reach, numbers: Sequence[int], what: str | None) -> str:
 
 def _chosen(reach: Reach, numbers: Sequence[int], what: str | None) -> list[str]:
     """The lines of these numbers. Raises ``ToolException`` with the list where it does not have them all."""
-    unknown = [number for number in numbers if number not in reach.listed]
+    unknown = ", ".join(str(number) for number in numbers if number not in reach.listed)
     if unknown:
-        said = ", ".join(map(str, unknown))
-        problem = f"Nothing was dropped: the list of this turn has no line {said}." if reach.listed else _UNLISTED
-        raise ToolException(f"{problem}\n{_shown(reach) if reach.listed else _listed(reach, what)}")
+        problem = f"no line {unknown} was listed" if reach.listed else "numbers count only after the lines were listed"
+        raise ToolException(f"Nothing was dropped: {problem} in this turn.\n{_listed(reach, what)}")
     return [reach.listed[number] for number in dict.fromkeys(numbers)]
 
 
-_UNLISTED = "Nothing was dropped: numbers count only after the lines were listed in this turn."
-
-
 def _listed(reach: Reach, what: str | None) -> str:
-    """Lists the lines of memory; from now on these numbers count."""
-    found = reach.memory.lines(reach.tenant, reach.session, user=reach.user, patience=reach.patience)
-    nearest = sorted(found, key=lambda line: note.shared(what or "", line.text), reverse=True)
-    shown = nearest[:MOST_LISTED] if len(found) > MOST_LISTED else found
-    reach.listed.clear()
-    reach.listed.update((line.number, line.text) for line in shown)
-    rest = len(found) - len(shown)
+    """The lines of memory with their numbers; a number means the same line for the whole turn."""
+    lines = reach.memory.lines(reach.tenant, reach.session, user=reach.user, patience=reach.patience)
+    texts = list(dict.fromkeys(line.text for line in lines))
+    nearest = sorted(texts, key=lambda text: note.shared(what or "", text), reverse=True)
+    shown = nearest[:MOST_LISTED] if len(texts) > MOST_LISTED else texts
+    for text in shown:
+        if text not in reach.listed.values():
+            reach.listed[len(reach.listed) + 1] = text
+    rest = len(texts) - len(shown)
     more = f"\n{rest} lines that come less near are not listed: call forget with other words in what." if rest else ""
-    return _shown(reach) + more if found else "Nothing is in memory."
+    return _told(reach, shown) + more if shown else "Nothing is in memory."
 
 
-def _shown(reach: Reach) -> str:
-    lines = "\n".join(f"{number}. {text}" for number, text in reach.listed.items())
+def _told(reach: Reach, shown: Sequence[str]) -> str:
+    numbers = {text: number for number, text in reach.listed.items()}
+    lines = "\n".join(f"{numbers[text]}. {text}" for text in shown)
     return render("memory_lines", reach.language, lines=lines)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import choice, resource
+from component import choice, follow, resource
 from component.advice import TOLD
 from component.options import NAME
+from component.readiness import Status
 from component.window import OPENED
 from model import catalogue, default, resolve, weights
 from model.modelset import ModelSet
@@ -166,6 +168,26 @@ def test_before_anything_is_here_the_first_page_says_how_much_will_come(
     unfollowed(monkeypatch)
     monkeypatch.setattr(resolve, "models", lambda asked, **_: time.sleep(5))
     assert "1.1 to 2.5 GB" in texts(page("en-US"))
+
+
+def test_the_page_is_drawn_anew_as_soon_as_it_is_known_what_comes() -> None:
+    """Else the first page would tell neither its size nor how to cancel it."""
+
+    class Coming:
+        asked = 0
+
+        @property
+        def status(self) -> Status:
+            self.asked += 1
+            return Status("fetching") if self.asked < 50 else Status("ready")
+
+    coming = Coming()
+    view: Any = SimpleNamespace(status=Status("looking"), readiness=coming, words=None)
+    follow._follow_model(view, [])
+    assert coming.asked == 1
+    view.status = Status("fetching")
+    follow._follow_model(view, [])
+    assert coming.asked == 50
 
 
 # --- the advice ---------------------------------------------------------------------------------

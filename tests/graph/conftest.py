@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import ToolCall
+from langchain_core.tools import BaseTool
 
 from graph.agent import Agent, open_agent
+from graph.choice import routed
 from memory import link
 from model import scripted
 from model.modelset import ModelSet
@@ -18,6 +21,23 @@ from settings import load
 from tests.graph.talk import answering, summarising
 
 OpenAgent = Callable[..., Agent]
+Route = Callable[..., None]
+
+
+@pytest.fixture
+def route(monkeypatch: pytest.MonkeyPatch) -> Route:
+    """What the router chooses: ``route(part, tool, argument=…)`` for a question that holds ``part``, else nothing."""
+    rules: list[tuple[str, ToolCall]] = []
+
+    def choose(question: str, previous: str | None, tools: Sequence[BaseTool], language: str) -> list[ToolCall]:
+        offered = {tool.name for tool in tools}
+        return [call for part, call in rules if part in question and call["name"] in offered]
+
+    def put(part: str, name: str, **arguments: object) -> None:
+        rules.append((part, ToolCall(name=name, args=arguments, id=f"routed-{len(rules)}", type="tool_call")))
+
+    monkeypatch.setattr(routed, "choose", choose)
+    return put
 
 
 @pytest.fixture(autouse=True)

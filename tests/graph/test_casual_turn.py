@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.messages import AIMessage
 
 from graph.event import ContextBuilt, SummaryMade
 from graph.exact import exact
-from graph.node.casual import CASUAL_TOKENS
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, only, prompts, question, raw, say, scripted, summarised, summary_calls, talk, topic
 from tests.graph.test_conversation import NewSession
@@ -31,23 +29,11 @@ def test_a_greeting_is_one_short_call_without_tools_and_still_a_turn(agent: Open
     assert bot.state(own)["turn_count"] == bot.store.session(own).turn_count == 6
 
 
-def test_the_embedded_model_cannot_greet_without_end(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(utility=[AIMessage("반가워요!", response_metadata={"finish_reason": "length"})], kind="embedded")
-    assert done(say(bot, session(bot), "안녕하세요")).usage.cut_at == 0
-    assert scripted(bot.models().utility).bound[-1]["max_tokens"] == CASUAL_TOKENS
-
-
 def test_other_turns_have_the_tools(agent: OpenAgent, session: NewSession) -> None:
     bot = agent()
     talk(bot, session(bot), [1])
     bound = scripted(bot.models().chat).bound[-1]["tools"]
     assert [each["function"]["name"] for each in bound] == ["current_time", "calculate"]
-
-
-def test_a_model_that_decides_is_not_asked_for_a_decision_on_a_greeting(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(decide=[])  # runs dry at once
-    end = done(say(bot, session(bot), "안녕하세요"))
-    assert end.usage.calls == 1
 
 
 def test_a_greeting_at_turn_four_leaves_the_summary_to_turn_five(agent: OpenAgent, session: NewSession) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from errors import ModelTimeout, QuestionAnswered, QuestionUnknown, SessionBusy, SessionDeleted
 from graph.agent import Agent
+from graph.context import is_search
 from graph.event import ToolFinished
 from store import portable
 from tests.graph.recalling import SECONDS
@@ -196,10 +197,11 @@ def test_what_could_not_run_is_told_to_the_model_and_asked_of_nobody(strong: Ope
 
 
 def test_an_earlier_turn_that_is_raw_counts_after_the_state_was_made_anew(bot: Agent) -> None:
-    own = read(bot)
+    own = read(bot, ADDRESS.text)
     bot.checkpoints.saver.delete_thread(own)
     done(say(bot, own, ADDRESS.text))
     assert len(asks(bot, own)) == 1
+    assert [each for each in bot.state(own)["messages"] if is_search(each)] == []
 
 
 def test_with_memory_turned_off_meanwhile_there_is_nothing_to_answer(bot: Agent) -> None:

@@ -128,6 +128,19 @@ def test_a_hub_whose_files_do_not_come_is_told_from_one_that_broke_off(world: Wo
     assert weights.ensure(world.settings()).name == world.general.file
 
 
+def test_a_hub_that_has_another_file_is_passed_over(world: World) -> None:
+    world.hub.content = made(world.general)[:-1] + b"!"
+    assert weights.ensure(world.settings()).name == world.coder.file
+
+
+def test_when_nothing_comes_from_anywhere_the_next_attempt_asks_again(world: World) -> None:
+    world.registry, world.hub.status, world.hub.content = False, 403, b""
+    with pytest.raises(WeightsMissing, match="coder"):
+        weights.ensure(world.settings())
+    world.hub.status, world.hub.content = 200, made(world.general)
+    assert weights.ensure(world.settings()).name == world.general.file
+
+
 def test_when_nothing_can_be_had_the_next_attempt_asks_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.registry = False
     hub = source.HUB

@@ -109,7 +109,7 @@ def test_a_size_is_read_as_people_write_it(size: object, number: float | None) -
 )
 def test_ollama_tells_the_size(serve: Serve, size: str, profile: Profile) -> None:
     chat, utility = roles(serve({"id": "m"}, shown={"m": ollama(size, "tools")}))
-    why = "unknown_size" if "knows" in size else "size"
+    why: Why = "unknown_size" if "knows" in size else "size"
     assert chat == utility == Choice(profile, why)
 
 

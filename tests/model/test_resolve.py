@@ -212,7 +212,12 @@ def test_the_weights_say_what_the_embedded_model_is_trusted_with(
 ) -> None:
     wanted: list[settings.Settings] = []
     monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path / QWEN3_4B.file)
-    monkeypatch.setattr(embedded, "connect", lambda given, _: wanted.append(given) or running)
+
+    def connect(given: settings.Settings, _: Path) -> Embedded:
+        wanted.append(given)
+        return running
+
+    monkeypatch.setattr(embedded, "connect", connect)
     found = resolve.find(settings.load())
     assert (found.chat_model, found.chat.profile.name, found.utility.profile) == (QWEN3_4B.name, "strong", SMALL)
     assert (wanted[0].embedded_model, wanted[0].embedded_context) == (QWEN3_4B.name, 16_384)
@@ -223,7 +228,12 @@ def test_a_model_in_use_stays_the_same_when_a_better_one_has_come(
 ) -> None:
     made = resolve.models(settings.load())
     asked: list[str] = []
-    monkeypatch.setattr(weights, "ensure", lambda given, *_: asked.append(given.embedded_model) or tmp_path)
+
+    def ensure(given: settings.Settings, *_: object) -> Path:
+        asked.append(given.embedded_model)
+        return tmp_path
+
+    monkeypatch.setattr(weights, "ensure", ensure)
     with pytest.raises(GieokError):
         complete(made.chat, [HumanMessage("안녕?")])
     assert set(asked) == {QWEN25_CODER.name}
