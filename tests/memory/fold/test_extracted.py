@@ -66,7 +66,11 @@ def test_a_statement_that_differs_in_a_word_or_a_value_repeats_nothing(later: st
 
 def test_what_a_later_statement_tells_too_leaves_first() -> None:
     old, new = "The budget of the trip is $3,200.", "The budget of the trip rose to $3,800."
-    others = ("Our gate opens at 9:30.", "Call 010-1234-5678 by night.", "My locker is B204.")
+    others = (
+        "Our gate to the ferry opens at 9:30.",
+        "Call my brother on 010-1234-5678 by night.",
+        "The locker beside the swimming pool is B204.",
+    )
     whole = fold(old, *others, new).text
     made = fold(old, *others, new, room=int(count(whole) / SHARE) - 1)
     assert "$3,200" in whole
