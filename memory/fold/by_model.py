@@ -34,7 +34,7 @@ LEAST = 200
 MOST_GONE = 40
 """What a reply may say to be gone."""
 SMALL_REPLY = 2000
-"""Longest reply of a model that is asked for it though its profile leaves folds to code: it may never come to an end."""
+"""Longest reply of a model that is asked for it though its profile leaves folds to code: it may never end."""
 MOST_ASKED = 20
 """Missing facts that are asked for."""
 LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
@@ -81,9 +81,8 @@ def _written(source: Source, talk: Talk, room: int, step: Callable[[str], None])
     if not lost and not fault:
         return first
     missing = ", ".join(lost[:MOST_ASKED]) or "–"
-    second = _draft(
-        source, talk.ask(prompt.render("memory_fold_again", source.language, lost=missing, **limits), SHAPE)
-    )
+    again = prompt.render("memory_fold_again", source.language, lost=missing, **limits)
+    second = _draft(source, talk.ask(again, SHAPE, **bound))
     step("repaired")
     return min(
         (second, first), key=lambda draft: (bool(draft.fault(source, talk.models, room)), len(draft.lost(source)))
