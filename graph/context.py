@@ -18,6 +18,7 @@ from errors import ContextTooLong
 from graph.report import ContextReport, LeftOut, Part, PartName
 from graph.state import SummaryRecord
 from graph.turns import TurnMessages, covered, split, unanswered
+from memory.line import letters_of, thinned
 from prompt import render
 
 FROZEN_TOKENS = 64
@@ -43,7 +44,7 @@ class Changing:
     """A part that differs from turn to turn: its text and its budget in tokens, what it holds, what had no room.
 
     ``lasting``: it differs seldom. It is given once and stays with that question while both stand, so that the prompt's
-    prefix stays unbroken and nothing is read twice.
+    prefix stays unbroken and nothing is read twice. ``whole``: the mark of the text that this one is a part of.
     """
 
     name: PartName
@@ -52,6 +53,7 @@ class Changing:
     lasting: bool = False
     items: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    whole: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def build(
     *recent, current = groups if layout == "messages" else map(_without_calls, groups)
     if layout == "bare":
         recent = [_spoken(turn) for turn in recent]
+        changing = [part for part in (_beside(part, records) for part in changing) if part.text or part.left_out]
     draft = _Draft(records, recent, current, language, system, count, changing, beside, layout)
     draft, cut = _fit(draft, limits.prompt)
     given: dict[str, str] = (
@@ -237,6 +240,16 @@ def _without_calls(turn: TurnMessages) -> TurnMessages:
     return TurnMessages(turn.number, tuple(kept))
 
 
+def _beside(part: Changing, records: Sequence[SummaryRecord]) -> Changing:
+    """The memory without statements that a summary in the prompt has word for word."""
+    if part.name != "memory" or not records:
+        return part
+    summarised = letters_of("".join(record["summary"] for record in records))
+    title, *lines = part.text.splitlines()
+    text = thinned("\n".join(lines), lambda statement: letters_of(statement) in summarised)
+    return replace(part, text=f"{title}\n{text}" if text else "", whole=mark(part.text))
+
+
 def _spoken(turn: TurnMessages) -> TurnMessages:
     """The turn without what tools gave."""
     return TurnMessages(turn.number, tuple(each for each in turn.messages if not isinstance(each, ToolMessage)))
@@ -353,7 +366,7 @@ def _report(
 def _changing(part: Changing, count: Callable[[str], int]) -> Part:
     """A part that changes; the record has the passages of a search, and keeps lasting texts by their marks."""
     size, there = count(part.text), part.lasting or part.name == "retrieval"
-    named, own = mark(part.text) if part.lasting else "", "" if there else part.text
+    named, own = (part.whole or mark(part.text)) if part.lasting else "", "" if there else part.text
     return Part(part.name, size, part.budget, part.items, named, own)
 
 

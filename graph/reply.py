@@ -78,7 +78,8 @@ def _timed(result: ToolMessage, question: str, language: str) -> str | None:
 
 def _day(language: str, day: date, distance: int) -> str:
     text = format_date(day, "full", locale=language)
-    number = format_unit(abs(distance), "duration-day", "long", locale=language)
+    count = abs(distance)
+    number = f"{count}일" if language == "ko" else format_unit(count, "duration-day", "long", locale=language)
     return render("reply_day_ahead" if distance > 0 else "reply_day_past", language, date=text, days=number)
 
 
