@@ -100,12 +100,15 @@ def build(
     Raises ``ContextTooLong`` when the current turn alone does not fit.
     """
     last = covered(records)
-    groups = (group for group in split(messages, turn) if group.number > last)
+    known = split(messages, turn)
+    groups = (group for group in known if group.number > last)
     *recent, current = groups if layout == "messages" else map(_without_calls, groups)
+    short = list[TurnMessages]()
     if layout == "bare":
+        short = [_spoken(_without_calls(group)) for group in known if group.number == last and not recent]
         recent = [_spoken(turn) for turn in recent]
         changing = [part for part in (_beside(part, records) for part in changing) if part.text or part.left_out]
-    draft = _Draft(records, recent, current, language, system, count, changing, beside, layout)
+    draft = _Draft(records, recent, current, language, system, count, changing, beside, layout, short)
     draft, cut = _fit(draft, limits.prompt)
     given: dict[str, str] = (
         {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
@@ -132,6 +135,7 @@ class _Draft:
     changing: Sequence[Changing]
     beside: int = 0
     layout: Layout = "messages"
+    short: Sequence[TurnMessages] = ()
 
     @cached_property
     def summaries(self) -> str:
@@ -153,10 +157,11 @@ class _Draft:
         return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
 
     def _bare(self) -> list[AnyMessage]:
-        """Nothing of ours in the user's messages: memory stands behind the summaries, and what tools gave for this
-        turn in a message of its own before the question."""
+        """Nothing of ours in the user's messages: memory stands behind the summaries, then short-term memory (the turn
+        before as it was said, where a summary has just taken it over), and what tools gave for this turn in a message
+        of its own before the question."""
         lasting = [part.text for part in self.changing if part.lasting]
-        raw = [given(message) for turn in self.recent for message in turn.messages]
+        raw = [given(message) for turn in (*self.short, *self.recent) for message in turn.messages]
         question, *rest = self.current.messages
         tools = [str(message.text) for message in rest if isinstance(message, ToolMessage)]
         beside = _joined([*tools, block(self.changing, self.language)])
@@ -304,6 +309,9 @@ def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
     what the tools of the current turn said, the first of it first."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
+    if tokens > limit and draft.short:
+        draft = replace(draft, short=())
+        tokens = draft.tokens()
     while tokens > limit and draft.recent:
         turn, *recent = draft.recent
         size = draft.size([turn])
@@ -351,6 +359,7 @@ def _report(
     parts = [
         Part("system", system, limits.system, mark=mark(draft.system)),
         Part("summaries", summaries, limits.summaries, *_summed(draft.records)),
+        *(Part("short", draft.size([turn]), limits.recent, (str(turn.number),)) for turn in draft.short),
         Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
         *(_changing(each, count) for each in draft.changing if each.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),

@@ -95,8 +95,9 @@ def parts(
         return ()
     if found.away:
         return (Changing("memory", "", limits.budget_memory, left_out=(LeftOut("", "memory_away"),)),)
-    text = _of_session(found, number) if profile.prompt == "bare" else found.text
-    memory = render("memory", language, memory=text) if text else ""
+    bare = profile.prompt == "bare"
+    text = _of_session(found, number) if bare else found.text
+    memory = render("memory_bare" if bare else "memory", language, memory=text) if text else ""
     entities = render("entities", language, entities=found.entity_text) if found.entities else ""
     cut = (LeftOut(str(len(found.cut)), "memory_cut"),) if found.cut else ()
     cut_entities = (LeftOut(str(len(found.cut_entities)), "entities_cut"),) if found.cut_entities else ()

@@ -42,12 +42,14 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     language = state.get("language", "ko")
     if calls := _chosen(messages, turn):
         return {"messages": [AIMessage("", tool_calls=calls)]}
+    if worded := _worded(messages, language, runtime):
+        return {"messages": [*_covered(state), worded]}
     system = system_prompt(turn.models.profile, language, turn.tools)
     prompt = _prompt(state, turn, system, found)
     turn.notes.report, turn.notes.system = prompt.report, system
     emit(runtime, ContextBuilt(prompt.report))
     tools = turn.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
-    message = _worded(messages, language, runtime) or _answer(prompt.messages, tools, runtime)
+    message = _answer(prompt.messages, tools, runtime)
     if message.tool_calls:
         return {"messages": [message]}
     return {"messages": [*_frozen(messages, language, prompt, turn), *_covered(state), message]}

@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from model.decide import instructions, parse
-
 from bench import decide
 from graph.tool import TOOLS
 
