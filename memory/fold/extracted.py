@@ -178,9 +178,13 @@ def _repeats(one: str, later: str) -> bool:
 
 
 def _with_pins(told: Sequence[Told], pins: Sequence[str]) -> list[Told]:
-    """With the pinned statements that are not among these, in the place of what they say."""
-    missing = [Told(0, 0, pin) for pin in pins if not any(_holds(each, pin) for each in told)]
-    return [*missing, *(each for each in told if not any(_holds(pin, each.text) for pin in missing))]
+    """With the pinned statements that are not among these, and without what is a part of one."""
+    whole = [each for each in told if not any(_is_part(each.text, pin) for pin in pins)]
+    return [*(Told(0, 0, pin) for pin in pins if not any(_holds(each, pin) for each in whole)), *whole]
+
+
+def _is_part(text: str, pin: str) -> bool:
+    return letters_of(text) in letters_of(pin) and not same(text, pin)
 
 
 def _holds(told: Told, text: str) -> bool:

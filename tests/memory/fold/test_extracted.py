@@ -145,8 +145,9 @@ def test_what_is_pinned_is_told_once_in_the_words_of_the_pin() -> None:
     made = fold("I am allergic to peanuts.", "My dog is Rex.", pins=("I am allergic to peanuts", "My cat is Tom."))
     assert made.text.count("peanuts") == 1
     assert made.text.startswith("My cat is Tom.")
-    shared = fold("My dog is Rex.", "My cat is Tom.", pins=("My dog is Rex · My cat is Tom",))
-    assert shared.text == "My dog is Rex · My cat is Tom"
+    pin = "My dog is Rex · My cat is Tom"
+    shared = fold("My dog is Rex.", "My cat is Tom.", pins=(pin,), text=pin)
+    assert shared.text == pin
 
 
 def test_a_fold_takes_milliseconds() -> None:
