@@ -7,8 +7,9 @@ the answer to the model.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from typing import Any
 
 from babel.dates import format_date, format_time, get_timezone_location
 from babel.units import format_unit
@@ -41,14 +42,22 @@ def _as_it_is(result: ToolMessage, question: str, language: str) -> str | None:
     return str(result.text)
 
 
-def _quoted(result: ToolMessage, question: str, language: str) -> str | None:
-    """The best section as it stands, with its number; without one, the specified sentence."""
-    found = result.artifact or {}
+def quote(found: Mapping[str, Any], language: str) -> str | None:
+    """The best section of a search as it stands, with its number; None where it found none.
+
+    ``found``: ``LookUp.plain()``.
+    """
     passages = found.get("passages") or ()
     if not passages:
-        return str((found.get("fallback") or {}).get("text") or "") or None
+        return None
     first = passages[0]
     return render("reply_documents", language, text=first["text"].strip(), number=first["number"])
+
+
+def _quoted(result: ToolMessage, question: str, language: str) -> str | None:
+    """The best section; without one, the specified sentence (copilot-rag.md §4.4)."""
+    found = result.artifact or {}
+    return quote(found, language) or str((found.get("fallback") or {}).get("text") or "") or None
 
 
 def _calculated(result: ToolMessage, question: str, language: str) -> str | None:

@@ -85,11 +85,15 @@ def _chosen(messages: list[AnyMessage], turn: TurnContext) -> list[ToolCall]:
 
 
 def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:
-    """The answer that code words from what tools gave, where the profile wants it and it can; no model is called."""
+    """The answer that code words from what tools or a first search gave, where the profile wants it and it can; no model
+    is called."""
     turn = context(runtime)
     if turn.models.profile.documents != "quoted":
         return None
     text = reply.word(current(messages), language)
+    if text is None and turn.settings.retrieval_first:
+        searches = (step.artifact for _, step in turn.notes.steps if step.artifact)
+        text = next((text for found in searches if (text := reply.quote(found, language))), None)
     if text is None:
         return None
     turn.notes.first_token = time.monotonic()
