@@ -85,8 +85,8 @@ def _chosen(messages: list[AnyMessage], turn: TurnContext) -> list[ToolCall]:
 
 
 def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:
-    """The answer that code words from what tools or a first search gave, where the profile wants it and it can; no model
-    is called."""
+    """The answer that code words from what tools or a first search gave, where the profile wants it and it can; no
+    model is called."""
     turn = context(runtime)
     if turn.models.profile.documents != "quoted":
         return None
