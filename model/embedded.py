@@ -31,7 +31,7 @@ from errors import EmbeddedFailed, MissingExtra
 from model.lock import exclusive, held, open_lock, written
 from settings import Settings, child_environment
 
-CALM = {"GOMP_SPINCOUNT": "100"}
+CALM = {"GOMP_SPINCOUNT": "1000"}
 """For the server's environment, below the user's own."""
 START_SECONDS = 300.0
 _ROOT = Path(__file__).resolve().parent.parent
