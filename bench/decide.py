@@ -6,6 +6,7 @@ import argparse
 import json
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,6 +32,7 @@ QUESTIONS = Path(__file__).parent / "data" / "decide.jsonl"
 HELD_OUT = QUESTIONS.with_stem("decide_held_out")
 """Twenty more, that nothing was tuned with; reported apart."""
 LANGUAGES = ("ko", "en")
+NONE = "none"
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Outcome:
     @property
     def wanted(self) -> str:
         """The tool that the question needs."""
-        return str(self.row.get("tool") or "none")
+        return str(self.row.get("tool") or NONE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,6 +78,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
         **_figures(outcomes),
         "held_out_questions": len(held_out),
         "held_out_share": _share(held_out),
+        **{f"held_out_{name}": value for name, value in _by_tool(held_out).items()},
         **_milliseconds(outcomes + held_out),
         **_wrong(outcomes + held_out, args.wrong),
     }
@@ -131,16 +134,23 @@ def _value(expression: str) -> Decimal | None:
 
 def _figures(outcomes: list[Outcome]) -> dict[str, object]:
     """Shares of right choices, of tools that were not needed or not these, and of tools that were missed."""
-    tools = sorted({each.wanted for each in outcomes})
     tongues = {tongue: [each for each in outcomes if each.row["language"] == tongue] for tongue in LANGUAGES}
     return {
         "right_share": _share(outcomes),
         **{f"{tongue}_share": _share(these) for tongue, these in tongues.items()},
-        **{f"{tool}_share": _share([each for each in outcomes if each.wanted == tool]) for tool in tools},
+        **_by_tool(outcomes),
         "wrong_tool_share": sum(bool(each.calls) and not each.right for each in outcomes) / max(1, len(outcomes)),
         "missed_share": sum(not each.calls and not each.right for each in outcomes) / max(1, len(outcomes)),
         "greeting_calls": sum(bool(each.calls) for each in outcomes if each.row.get("greeting")),
     }
+
+
+def _by_tool(outcomes: list[Outcome]) -> dict[str, object]:
+    """The share of right choices by the tool that is needed, and which tools were called where none is."""
+    tools = sorted({each.wanted for each in outcomes})
+    needless = Counter(call["name"] for each in outcomes if each.wanted == NONE for call in each.calls)
+    shares = {f"{tool}_share": _share([each for each in outcomes if each.wanted == tool]) for tool in tools}
+    return {**shares, "needless": dict(needless)}
 
 
 def _share(outcomes: list[Outcome]) -> float:

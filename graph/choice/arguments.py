@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from graph.choice.expression import expression
-from graph.choice.feature import Label
+from graph.choice.feature import Label, core
 from graph.tool import zone
 from graph.tool.recall_memory import QUERY_CHARS as RECALL_CHARS
 from graph.tool.time import LOCAL
@@ -32,7 +32,7 @@ def calls(label: Label, question: str, previous: str | None) -> list[tuple[str, 
 
 def zones(question: str, previous: str | None) -> list[str]:
     """The zones that a question of the time asks about; those of the question before where it says «there»."""
-    named = zone.named(question)
+    named = zone.named(core(question))
     if not named and previous and _THERE.search(question):
-        named = zone.named(previous)
+        named = zone.named(core(previous))
     return named or [LOCAL]

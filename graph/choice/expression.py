@@ -15,14 +15,15 @@ from graph.choice import numeral
 from graph.tool import arithmetic
 from text import sentence
 
-MAX_CHARS = 1000
+MAX_CHARS = 400
+"""Of what is read; of a longer message only the last sentence is."""
 _FORMS = Path(__file__).with_name("form.txt")
 _READ = range(0xE000, 0xE100)
 """Private characters, each of which stands for what has been read already."""
 _VALUE = r"((?<![\d.,])\d+(?:\.\d+)?(?![\d.]*\d)|[\ue000-\ue0ff])"
 _UNIT = (
     r"(?:명|사람|개월|개|잔|장|병|박스|박|일|시간|달|주|년|번|회|권|자루|상자|팩|대|마리|인분|그릇|판|줄|세트|켤레|벌|조각|알"
-    r"|캔|쪽|페이지|문제|점|kg|km|g|리터|l|m)"
+    r"|캔|쪽|페이지|문제|점|조|팀|그룹|kg|km|g|리터|l|m)"
 )
 _MACROS = {"P": rf"{_VALUE}\s?%", "C": rf"(?:\s?{_UNIT})?", "G": r"(?:\s[a-z]+){0,3}?\s", "U": _UNIT, "V": _VALUE}
 _OPERATOR = (
@@ -32,13 +33,18 @@ _OPERATOR = (
     (r"빼기|\bminus\b|(?<=\d)\s?[−–]\s?(?=\d)", "-"),
     (r"\^", "**"),
 )
+_TIGHT = re.compile(r"(?<![\d.(])\d[\d.]*(?:[-+]\d[\d.]*)+(?=\s(?:곱하기|나누기|times\b|divided\b|multiplied\b))")
+"""A sum in signs goes before the word behind it: «85+90 나누기 2»."""
 _SIGN = r"(?:\*\*|[-+*/%])"
 _JOINT = re.compile(
-    rf"(?P<unit>\s?{_UNIT}|\s[a-z]+)??(?:\s?(?:,|와|과|이?랑|하고|\band\b|&|;)\s?|\s)+(?:[a-z가-힣]+\s){{0,2}}"
+    rf"(?P<unit>\s?{_UNIT}|\s[a-z]+)??"
+    r"(?:(?:\s?(?:,|와|과|이?랑|하고|\band\b|&|;)\s?)+(?:[a-z가-힣]+\s){0,2}|\s(?:[가-힣]+\s){0,2})"
 )
 """What stands between two values of a list: a counting word, what joins them, what the next one is for."""
-_SUM = re.compile(r"합(?:계|산|치|하|쳐|해|$|[은이])|더하|더해|총액|\b(?:sum|total|add up)\b")
-_MEAN = re.compile(r"평균|\b(?:average|mean)\b")
+_SUM = re.compile(
+    r"합(?:계|산|치|하|쳐|해|$|[은이])|더하|더해|총액|(?:총|모두|전부) 얼마|\b(?:sum|total|add|altogether|in all)\b"
+)
+_MEAN = re.compile(r"평균|\b(?:average|mean of|the mean)\b")
 _TERM = rf"(?:(?:sqrt|factorial|log|ln|round|abs|pi)\b|{_SIGN}|[().,!\s]|{_VALUE.replace('((', '(?:(')})"
 _RUN = re.compile(rf"{_TERM}+")
 _ELSE = (
@@ -62,13 +68,11 @@ def expression(question: str, previous: str | None = None) -> str | None:
 
     A question that goes on from the sum of the ``previous`` one («and minus 8») is read with that.
     """
-    if len(question) > MAX_CHARS:
-        return None
     sentences = [each for each in sentence.split(question) if each.strip()]
     for text in dict.fromkeys([question, *sentences[-1:]]):
-        if found := _read(_signs(text), []):
+        if len(text) <= MAX_CHARS and (found := _read(_signs(text), [])):
             return found
-    before = expression(previous) if previous else None
+    before = expression(previous) if previous and len(question) <= MAX_CHARS else None
     return _continued(_signs(question), _signs(previous or ""), before) if before else None
 
 
@@ -85,6 +89,7 @@ def _continued(text: str, previous: str, before: str) -> str | None:
 
 def _signs(text: str) -> str:
     text = numeral.plain(text)
+    text = _TIGHT.sub(r"(\g<0>)", text)
     for words, sign in _OPERATOR:
         text = re.sub(words, sign, text)
     text = re.sub(r"(?<=\d)\s?x\s?(?=[\d(])", "*", text)

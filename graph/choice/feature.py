@@ -66,7 +66,7 @@ def facts(question: str, previous: str | None, before: Label) -> Values:
     leaning = previous is not None and len(question) <= LEANING_CHARS
     digit = bool(re.search(r"\d", question))
     reads = (digit or leaning) and expression(question, previous) is not None
-    named = bool(zone.named(question))
+    named = bool(zone.named(core(question)))
     own = [
         reads,
         named,

@@ -14,12 +14,12 @@ _N = r"\d+(?:\.\d+)?"
 _LOW = rf"(?=\d)(?:{_N}천\s?)?(?:{_N}백\s?)?(?:{_N}십)?(?<=[천백십])\d?"
 _GROUP = rf"(?:{_LOW}|{_N})"
 _KOREAN = re.compile(
-    rf"(?<![\d.])(?=\d)(?:{_GROUP}조\s?)?(?:{_GROUP}억\s?)?(?:{_GROUP}만(?:\s?(?={_LOW})|(?=\d)|))?(?:{_LOW}|(?<=만){_N})?"
+    rf"(?<![\d.])(?=\d)(?:{_GROUP}조(?=\s?[원달\d])\s?)?(?:{_GROUP}\s?억\s?)?(?:{_GROUP}\s?만(?:\s?(?={_LOW})|(?=\d)|))?(?:{_LOW}|(?<=만){_N})?"
     r"(?<=[조억만천백십\d])"
 )
 _SCALED = re.compile(rf"({_N})\s?(thousand|million|billion|trillion|k)\b")
 _MONEY = re.compile(
-    r"[₩$€£¥]|(?<=[\d만억천백십 ])(?:원|달러|유로|엔)(?![가-힣]*[년별])"
+    r"[₩$€£¥]\s?|(?<=[\d만억천백십])\s?(?:원|달러|유로|엔)"
     r"|(?<=\d) ?\b(?:won|krw|dollars?|usd|bucks|euros?|eur|pounds?|quid|yen)\b"
 )
 _SEPARATED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
@@ -56,6 +56,8 @@ def plain(text: str) -> str:
     """The message in lower case, its numbers in digits, without separators and currencies."""
     text = re.sub(r"[⁺⁻]?[⁰¹²³⁴-⁹]+", r"**\g<0>", text)
     text = unicodedata.normalize("NFKC", re.sub(r"(\d+)?\s*([¼-¾⅐-⅞])", _fraction, text)).casefold()
+    text = re.sub(r"\b(?:a |one )?dozen\b", "12", re.sub(r"(?<![가-힣])일주일", "7일", text))
+    text = re.sub(r"(?<![가-힣])일 ?년(?=[에이은간]|\s)", "1년", text)
     text = _SEPARATED.sub(lambda found: found[0].replace(",", ""), text)
     text = _ENGLISH.sub(_english, _COUNT.sub(_native, _SINO.sub(_sino, text)))
     text = _KOREAN.sub(lambda found: arithmetic.korean(found[0]) if re.search(r"\D", found[0]) else found[0], text)

@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).with_name("examples.jsonl")
 MEANING, LETTERS = 6.0, 5.0
 """How much the embedding and the letters weigh beside the facts, before anything is learned."""
 PENALTY = 1e-4
-STEPS = 200
+STEPS = 600
 
 
 @dataclass(frozen=True, slots=True)
