@@ -105,7 +105,7 @@ def build(
     *recent, current = groups if layout == "messages" else map(_without_calls, groups)
     short = list[TurnMessages]()
     if layout == "bare":
-        short = [_spoken(_without_calls(group)) for group in known if group.number == last and not recent]
+        short = [_spoken(_without_calls(group)) for group in known if group.number == last]
         recent = [_spoken(turn) for turn in recent]
         changing = [part for part in (_beside(part, records) for part in changing) if part.text or part.left_out]
     draft = _Draft(records, recent, current, language, system, count, changing, beside, layout, short)
@@ -157,8 +157,8 @@ class _Draft:
         return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
 
     def _bare(self) -> list[AnyMessage]:
-        """Nothing of ours in the user's messages: memory stands behind the summaries, then short-term memory (the turn
-        before as it was said, where a summary has just taken it over), and what tools gave for this turn in a message
+        """Nothing of ours in the user's messages: memory stands behind the summaries, then short-term memory (the
+        last summarised turn as it was said), and what tools gave for this turn in a message
         of its own before the question."""
         lasting = [part.text for part in self.changing if part.lasting]
         raw = [given(message) for turn in (*self.short, *self.recent) for message in turn.messages]

@@ -149,7 +149,8 @@ def respond(
 
 
 def _covered(state: ChatState) -> list[RemoveMessage]:
-    """Removals of the turns that a summary covers: their rows and their ledger entry are written by now.
+    """Removals of the turns that a summary covers, but for the last of them, which is short-term memory: their rows and
+    their ledger entry are written by now.
 
     None where nobody counts the turns (LangGraph's own tools): there the messages are what is counted.
     """
@@ -157,7 +158,7 @@ def _covered(state: ChatState) -> list[RemoveMessage]:
         return []
     last = covered(state.get("summary_history") or [])
     turns = split(state["messages"], turn_number(state))
-    return [RemoveMessage(str(message.id)) for each in turns if each.number <= last for message in each.messages]
+    return [RemoveMessage(str(message.id)) for each in turns if each.number < last for message in each.messages]
 
 
 def _frozen(messages: list[AnyMessage], language: str, prompt: Prompt, turn: TurnContext) -> list[AnyMessage]:
