@@ -29,7 +29,7 @@ BATCH = 64
 as fast as with 512; with 32 it is slower by a tenth."""
 NGRAM = 16
 """An answer that repeats so many tokens of the conversation is offered as many more from there, which the model checks
-in one go: copying is faster, other answers are not slower (docs/decision/0018-the-embedded-servers-settings.md)."""
+in one go: copying is faster, other answers are not slower (docs/decision/0016-one-slot.md)."""
 LINGER = 2.0
 _LOOK = 0.5
 
@@ -123,7 +123,7 @@ def parameters(weights: str, name: str, context: int, threads: int) -> xllamacpp
     """One slot: a second caller waits until the first is answered (docs/decision/0016-one-slot.md).
 
     ``cache_ram_mib`` must be 0: with prompts kept beyond the slot, two callers at once end in a loop. Without a memory
-    map the process takes a quarter less: llama.cpp keeps its own copy of most weights. Figures: 0018.
+    map the process takes a quarter less: llama.cpp keeps its own copy of most weights.
     """
     params = xllamacpp.CommonParams()
     params.model.path = weights

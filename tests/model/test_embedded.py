@@ -167,11 +167,10 @@ def test_two_sessions_that_ask_at_once_are_both_answered(server: Embedded) -> No
 def test_models_answer_through_it_and_count_exactly(server: Embedded, small_model: Path, data: Path) -> None:
     found = resolve.models(given(small_model, data))
     assert (found.kind, found.url, found.context_size) == ("embedded", server.url, 4096)
-    assert found.constrained
+    assert found.profile.name == found.side.name == "small"
     assert found.exact
     assert found.count("one two three") == 3
-    assert found.decide is not None
-    assert found.decide.invoke([HumanMessage("Say yes.")], max_tokens=4).content
+    assert found.utility.invoke([HumanMessage("Say yes.")], max_tokens=4).content
 
 
 def test_a_server_that_died_is_back_at_the_next_request(server: Embedded, small_model: Path, data: Path) -> None:
