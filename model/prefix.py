@@ -103,10 +103,11 @@ class Prefixes:
 
     def _restore(self, prefix: Prefix) -> bool:
         """Whether it stands now. A file that the server does not take is removed."""
-        server, path = self._connect(), self._file(prefix)
+        server = self._connect()
         if _standing.get(server.pid) == prefix:
             return True
         _standing.pop(server.pid, None)
+        path = self._file(prefix)
         if path is None:
             return False
         try:
