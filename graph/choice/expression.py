@@ -23,7 +23,7 @@ _READ = range(0xE000, 0xE100)
 _VALUE = r"((?<![\d.,])\d+(?:\.\d+)?(?![\d.]*\d)|[\ue000-\ue0ff])"
 _UNIT = (
     r"(?:명|사람|개월|개|잔|장|병|박스|박|일|시간|달|주|년|번|회|권|자루|상자|팩|대|마리|인분|그릇|판|줄|세트|켤레|벌|조각|알"
-    r"|캔|쪽|페이지|문제|점|조|팀|그룹|kg|km|g|리터|l|m)"
+    r"|캔|쪽|페이지|문제|점|조|팀|그룹|그램|평(?!균)|kg|km|g|리터|l|m)"
 )
 _MACROS = {"P": rf"{_VALUE}\s?%", "C": rf"(?:\s?{_UNIT})?", "G": r"(?:\s[a-z]+){0,3}?\s", "U": _UNIT, "V": _VALUE}
 _OPERATOR = (
@@ -42,8 +42,11 @@ _JOINT = re.compile(
 )
 """What stands between two values of a list: a counting word, what joins them, what the next one is for."""
 _SUM = re.compile(
-    r"합(?:계|산|치|하|쳐|해|$|[은이])|더하|더해|총액|(?:총|모두|전부) 얼마|\b(?:sum|total|add|altogether|in all)\b"
+    r"합(?:계|산|치|하|쳐|해|$|[은이])|더하|더해|총액|(?:총|모두|전부) ?(?:얼마|몇)"
+    r"|\b(?:sum|total|add|altogether|together|in all)\b"
 )
+_PRICE = re.compile(r"얼마|\b(?:how much|cost|costs|price|spend|pay)\b")
+"""Whoever asks so of several things that were read wants their sum."""
 _MEAN = re.compile(r"평균|\b(?:average|mean of|the mean)\b")
 _TERM = rf"(?:(?:sqrt|factorial|log|ln|round|abs|pi)\b|{_SIGN}|[().,!\s]|{_VALUE.replace('((', '(?:(')})"
 _RUN = re.compile(rf"{_TERM}+")
@@ -118,9 +121,9 @@ def _formed(text: str, values: list[str]) -> tuple[int, int, str] | None:
 
 def _listed(text: str) -> tuple[int, int, str] | None:
     """Where a list of values stands that is to be added up or averaged: all values of the text, of one kind."""
-    mean = bool(_MEAN.search(text))
     values = list(re.finditer(_VALUE, text))
-    if len(values) < 2 or "%" in text or not (mean or _SUM.search(text)):
+    mean, read = bool(_MEAN.search(text)), all(value[0] >= chr(_READ[0]) for value in values)
+    if len(values) < 2 or "%" in text or not (mean or _SUM.search(text) or (read and _PRICE.search(text))):
         return None
     joints = [_JOINT.fullmatch(text[one.end() : next_.start()]) for one, next_ in pairwise(values)]
     kinds = {(joint["unit"] or "").strip() if joint else None for joint in joints}
