@@ -59,10 +59,12 @@ _ELSE = (
 """Words that ask for more than is read, unless the expression has this sign."""
 _FOR_ONE = re.compile(rf"(?<![\d.])1\s?{_UNIT}(?:당|씩|에|이|은|는)?(?=\s(?:얼마|몇))")
 _THAT = re.compile(r"\b(?:that|it|this|the (?:result|total|answer))\b|[거여]기(?=서|에|다)|그(?:거|것|걸|값|결과| 값)")
-_PERCENT = re.compile(rf"{_VALUE}\s?%")
-_ONLY_PERCENT = re.compile(
-    rf"\W*(?:and|then|what about|how about|그럼|그러면|그리고)?\s*{_VALUE}\s?%(?:[은는]|이?면)?(?:요)?\W*"
+_INSTEAD = re.compile(
+    r"(?:(?:and|then|what about|how about|what if|if|with|그럼|그러면|그리고)\s)*"
+    rf"(?P<before>(?:by|for|between|among)\s)?{_VALUE}\s?(?P<after>%|{_UNIT}|[a-z]+)?(?:[은는]|이?면|이서|이|으?로)?(?:\s?나누면|\s?할인)?(?:이?면|은|는)?"
+    r"(?:요|\s?얼마\w*)?\W*"
 )
+"""A question that is only another value for the sum before it: «and for 6 people?»."""
 _LEAD = re.compile(rf"^(?:\W|and|then|now|ok|so|그럼|그리고|거기에|다시)*(?={_SIGN}\s?\d)")
 
 
@@ -81,13 +83,20 @@ def expression(question: str, previous: str | None = None) -> str | None:
 
 def _continued(text: str, previous: str, before: str) -> str | None:
     """A question with the sum before it in the place that it points at, or in front of a leading operator; one that is
-    only another percentage takes the place of that one."""
-    if (other := _ONLY_PERCENT.fullmatch(text)) and len(_PERCENT.findall(previous)) == 1:
-        return _read(_PERCENT.sub(f"{other[1]}%", previous), [])
+    only another value of the same kind takes the place of that one."""
+    if (other := _INSTEAD.fullmatch(text)) and (other["after"] or other["before"]):
+        return _exchanged(previous, other)
     mark = chr(_READ[0])
     text, places = _THAT.subn(mark, text)
     found = _read(text if places else _LEAD.sub(mark, text, count=1), [before]) if places < 2 else None
     return found if found != before else None
+
+
+def _exchanged(previous: str, other: re.Match[str]) -> str | None:
+    """The sum before, with its one value of this kind exchanged: kind is the word behind a value, or else before it."""
+    before, after = ("", other["after"]) if other["after"] else (other["before"], "")
+    same = re.compile(rf"{re.escape(before)}{_VALUE}(?=\s?{re.escape(after)})")
+    return _read(same.sub(f"{before}{other[2]}", previous), []) if len(same.findall(previous)) == 1 else None
 
 
 def _signs(text: str) -> str:
