@@ -23,7 +23,7 @@ _READ = range(0xE000, 0xE100)
 _VALUE = r"((?<![\d.,])\d+(?:\.\d+)?(?![\d.]*\d)|[\ue000-\ue0ff])"
 _UNIT = (
     r"(?:명|사람|개월|개|잔|장|병|박스|박|일|시간|달|주|년|번|회|권|자루|상자|팩|대|마리|인분|그릇|판|줄|세트|켤레|벌|조각|알"
-    r"|캔|쪽|페이지|문제|점|조|팀|그룹|kg|km|g|리터|l|m)"
+    r"|캔|쪽|페이지|문제|점|조|팀|그룹|그램|평(?!균)|kg|km|g|리터|l|m)"
 )
 _MACROS = {"P": rf"{_VALUE}\s?%", "C": rf"(?:\s?{_UNIT})?", "G": r"(?:\s[a-z]+){0,3}?\s", "U": _UNIT, "V": _VALUE}
 _OPERATOR = (
@@ -42,8 +42,11 @@ _JOINT = re.compile(
 )
 """What stands between two values of a list: a counting word, what joins them, what the next one is for."""
 _SUM = re.compile(
-    r"합(?:계|산|치|하|쳐|해|$|[은이])|더하|더해|총액|(?:총|모두|전부) 얼마|\b(?:sum|total|add|altogether|in all)\b"
+    r"합(?:계|산|치|하|쳐|해|$|[은이])|더하|더해|총액|(?:총|모두|전부) ?(?:얼마|몇)"
+    r"|\b(?:sum|total|add|altogether|together|in all)\b"
 )
+_PRICE = re.compile(r"얼마|\b(?:how much|cost|costs|price|spend|pay)\b")
+"""Whoever asks so of several things that were read wants their sum."""
 _MEAN = re.compile(r"평균|\b(?:average|mean of|the mean)\b")
 _TERM = rf"(?:(?:sqrt|factorial|log|ln|round|abs|pi)\b|{_SIGN}|[().,!\s]|{_VALUE.replace('((', '(?:(')})"
 _RUN = re.compile(rf"{_TERM}+")
@@ -56,10 +59,12 @@ _ELSE = (
 """Words that ask for more than is read, unless the expression has this sign."""
 _FOR_ONE = re.compile(rf"(?<![\d.])1\s?{_UNIT}(?:당|씩|에|이|은|는)?(?=\s(?:얼마|몇))")
 _THAT = re.compile(r"\b(?:that|it|this|the (?:result|total|answer))\b|[거여]기(?=서|에|다)|그(?:거|것|걸|값|결과| 값)")
-_PERCENT = re.compile(rf"{_VALUE}\s?%")
-_ONLY_PERCENT = re.compile(
-    rf"\W*(?:and|then|what about|how about|그럼|그러면|그리고)?\s*{_VALUE}\s?%(?:[은는]|이?면)?(?:요)?\W*"
+_INSTEAD = re.compile(
+    r"(?:(?:and|then|what about|how about|what if|if|with|그럼|그러면|그리고)\s)*"
+    rf"(?P<before>(?:by|for|between|among)\s)?{_VALUE}\s?(?P<after>%|{_UNIT}|[a-z]+)?(?:[은는]|이?면|이서|이|으?로)?(?:\s?나누면|\s?할인)?(?:이?면|은|는)?"
+    r"(?:요|\s?얼마\w*)?\W*"
 )
+"""A question that is only another value for the sum before it: «and for 6 people?»."""
 _LEAD = re.compile(rf"^(?:\W|and|then|now|ok|so|그럼|그리고|거기에|다시)*(?={_SIGN}\s?\d)")
 
 
@@ -78,13 +83,20 @@ def expression(question: str, previous: str | None = None) -> str | None:
 
 def _continued(text: str, previous: str, before: str) -> str | None:
     """A question with the sum before it in the place that it points at, or in front of a leading operator; one that is
-    only another percentage takes the place of that one."""
-    if (other := _ONLY_PERCENT.fullmatch(text)) and len(_PERCENT.findall(previous)) == 1:
-        return _read(_PERCENT.sub(f"{other[1]}%", previous), [])
+    only another value of the same kind takes the place of that one."""
+    if (other := _INSTEAD.fullmatch(text)) and (other["after"] or other["before"]):
+        return _exchanged(previous, other)
     mark = chr(_READ[0])
     text, places = _THAT.subn(mark, text)
     found = _read(text if places else _LEAD.sub(mark, text, count=1), [before]) if places < 2 else None
     return found if found != before else None
+
+
+def _exchanged(previous: str, other: re.Match[str]) -> str | None:
+    """The sum before, with its one value of this kind exchanged: kind is the word behind a value, or else before it."""
+    before, after = ("", other["after"]) if other["after"] else (other["before"], "")
+    same = re.compile(rf"{re.escape(before)}{_VALUE}(?=\s?{re.escape(after)})")
+    return _read(same.sub(f"{before}{other[2]}", previous), []) if len(same.findall(previous)) == 1 else None
 
 
 def _signs(text: str) -> str:
@@ -118,9 +130,9 @@ def _formed(text: str, values: list[str]) -> tuple[int, int, str] | None:
 
 def _listed(text: str) -> tuple[int, int, str] | None:
     """Where a list of values stands that is to be added up or averaged: all values of the text, of one kind."""
-    mean = bool(_MEAN.search(text))
     values = list(re.finditer(_VALUE, text))
-    if len(values) < 2 or "%" in text or not (mean or _SUM.search(text)):
+    mean, read = bool(_MEAN.search(text)), all(value[0] >= chr(_READ[0]) for value in values)
+    if len(values) < 2 or "%" in text or not (mean or _SUM.search(text) or (read and _PRICE.search(text))):
         return None
     joints = [_JOINT.fullmatch(text[one.end() : next_.start()]) for one, next_ in pairwise(values)]
     kinds = {(joint["unit"] or "").strip() if joint else None for joint in joints}

@@ -37,6 +37,7 @@ _DIGIT = dict(zip("일이삼사오육칠팔구", range(1, 10), strict=True))
 _OPERATION = r"더하기|빼기|곱하기|나누기"
 _SINO = re.compile(
     rf"(?<![가-힣\d])(?:[일이삼사오육칠팔구]?[십백천만억])+(?:[일이삼사오육칠팔구십백천만억])*"
+    rf"(?:(?<=[만억])\s(?:[일이삼사오육칠팔구]?[십백천])+[일이삼사오육칠팔구]?(?=\s?원))?"
     rf"(?=\s?(?:원|퍼센트|프로|{_OPERATION}|에서|에(?![가-힣])|의|을|를|은|는|이면)|[?\s]|$)"
     rf"|(?<![가-힣\d])[일이삼사오육칠팔구](?=\s(?:{_OPERATION}))|(?<=기\s)[일이삼사오육칠팔구](?=[은는이?\s]|$)"
 )
@@ -56,7 +57,8 @@ def plain(text: str) -> str:
     """The message in lower case, its numbers in digits, without separators and currencies."""
     text = re.sub(r"[⁺⁻]?[⁰¹²³⁴-⁹]+", r"**\g<0>", text)
     text = unicodedata.normalize("NFKC", re.sub(r"(\d+)?\s*([¼-¾⅐-⅞])", _fraction, text)).casefold()
-    text = re.sub(r"\b(?:a |one )?dozen\b", "12", re.sub(r"(?<![가-힣])일주일", "7일", text))
+    text = re.sub(r"\b(?:a |one )dozen\b", "12", re.sub(r"(\d) dozen\b", r"\1*12", text))
+    text = re.sub(r"1\s?인당", "인당", re.sub(r"(?<![가-힣])일주일", "7일", text))
     text = re.sub(r"(?<![가-힣])일 ?년(?=[에이은간]|\s)", "1년", text)
     text = _SEPARATED.sub(lambda found: found[0].replace(",", ""), text)
     text = _ENGLISH.sub(_english, _COUNT.sub(_native, _SINO.sub(_sino, text)))
@@ -89,7 +91,7 @@ def _english(found: re.Match[str]) -> str:
 def _sino(found: re.Match[str]) -> str:
     """«이백오십» → 250, «만이천» → 12000."""
     total = section = digit = 0
-    for letter in found[0]:
+    for letter in found[0].replace(" ", ""):
         if letter in _DIGIT:
             digit = _DIGIT[letter]
         elif letter in "십백천":
