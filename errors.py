@@ -228,7 +228,7 @@ class RequestRejected(UpstreamError):
 class ToolsRejected(UpstreamError):
     code = "tools_rejected"
     message = "The model {model!r} at {url} takes no tools."
-    hint = "Set GIEOK_NATIVE_TOOLS=false: then a short call of its own decides about tools, by JSON schema."
+    hint = "Set GIEOK_NATIVE_TOOLS=false: then code chooses the tools."
     retryable = False
 
 
@@ -405,6 +405,20 @@ class TurnUnknown(CallerError):
     code = "turn_unknown"
     message = "The session {session!r} has no turn {turn}."
     hint = "Reload the session and choose one of its turns."
+
+
+class QuestionUnknown(CallerError):
+    """A turn asks the user before memory is changed; another version of the turn asks for itself."""
+
+    code = "question_unknown"
+    message = "Turn {turn} of session {session!r} asks nothing that can be answered now."
+    hint = "Reload the session. Memory was not changed."
+
+
+class QuestionAnswered(CallerError):
+    code = "question_answered"
+    message = "This question of turn {turn} in session {session!r} was answered already."
+    hint = "Reload the session to see the answer. It was not changed."
 
 
 class SummaryUnknown(CallerError):

@@ -106,20 +106,32 @@ class Settings(BaseSettings):
     model_choice: bool = Field(
         True, description="Let whoever opens the page choose another model in its settings, for that page alone."
     )
+    model_profile: Literal["auto", "small", "strong"] = Field(
+        "auto",
+        description="What the model is trusted with. small: it only talks, code does the rest. strong: it also chooses"
+        " tools and writes summaries and memory. auto: small below about 4 billion parameters.",
+    )
     native_tools: bool | None = Field(
         None,
-        description="Whether the model calls tools by itself. Empty: yes if hosted or local (unless Ollama says that it"
-        " cannot), no if embedded. false also makes summaries, memory and titles by constrained JSON.",
+        description="Whether a strong model is sent tools. Empty: unless its server says that it takes none. false: a"
+        " router chooses them.",
+    )
+    summaries: Literal["auto", "model"] = Field(
+        "auto",
+        description="Who writes summaries and long-term memory. auto: as the profile says. model: always the model,"
+        " also a small one.",
     )
     context_size: int | None = Field(
         None, ge=1024, description="Tokens that the model takes. Empty: asked from the server, else 128,000."
     )
     embedded_model: str = Field(
-        "qwen2.5-coder-1.5b-instruct-q4_k_m", description="Name of the embedded model in the catalogue."
+        "auto",
+        description="Name of the embedded model in the catalogue. auto: the best whose weights are here, else by the"
+        " machine and the network.",
     )
     embedded_path: Path | None = Field(None, description="Path of your own GGUF file, used instead of the catalogue.")
     embedded_context: int = Field(
-        24576, ge=2048, le=131072, description="Tokens of context that the embedded model's slots share."
+        16384, ge=2048, le=131072, description="Most tokens of context of the embedded model."
     )
     embedded_threads: int = Field(
         0, ge=0, le=256, description="Threads of the embedded model. 0: the number of physical cores, at most 8."
@@ -134,11 +146,13 @@ class Settings(BaseSettings):
     language: Literal["auto", "ko", "en"] = Field("auto", description="Language of the interface. auto: the browser's.")
     compression_rate: float = Field(0.3, ge=0.1, le=0.5, description="Compression rate of new sessions (0.1 to 0.5).")
     ahead: bool = Field(
-        True, description="Make the next chunk summary in the background as soon as its third turn ends."
+        True,
+        description="Write the next chunk summary in the background as soon as its third turn ends. false: the fourth"
+        " turn waits for it.",
     )
     titles: bool | None = Field(
         None,
-        description="Let the model title conversations, beside the answer. Empty: yes, but not the embedded one.",
+        description="Let the model title conversations, beside the answer. Empty: as the profile says.",
     )
     trash_days: float = Field(
         30.0, ge=0, description="Days after which a deleted conversation is removed for good. 0: never."

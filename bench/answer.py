@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
+from graph.choice import layout
 from graph.clock import now_text
 from graph.context import Changing, Limits, build
 from graph.state import SummaryRecord
@@ -63,7 +64,12 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     conversations = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
     wanted = [each for each in conversations if args.only in (None, each["set"])]
     outcomes = [outcome for conversation in wanted for outcome in _ask(chosen, conversation)]
-    return {"model": chosen.name, **_figures(outcomes), **_answers(outcomes, args.answers)}
+    return {
+        "model": chosen.name,
+        "profile": chosen.profile.name,
+        **_figures(outcomes),
+        **_answers(outcomes, args.answers),
+    }
 
 
 def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[Outcome]:
@@ -100,12 +106,12 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
         records,
         turn,
         language=language,
-        system=system_prompt(language, TOOLS, calls=False),
+        system=system_prompt(chosen.profile, language, TOOLS),
         count=chosen.count,
         exact=chosen.exact,
         limits=Limits(chosen.context_size - ANSWER_TOKENS),
-        changing=(Changing("time", now_text(language)),),
-        inline=chosen.decide is not None,
+        changing=() if chosen.profile.prompt == "bare" else (Changing("time", now_text(language)),),
+        layout=layout(chosen.profile),
     )
     return built.messages
 

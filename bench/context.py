@@ -123,7 +123,7 @@ def _models(turns: Sequence[dialogue.Turn], args: argparse.Namespace) -> ModelSe
     messages = iter([each for turn in turns for each in turn.messages if isinstance(each, AIMessage)])
     chat = scripted.ScriptedModel(lambda _: next(messages), piece=r"(?s).+")
     if args.model:
-        return replace(bench_models.models(args), chat=chat, decide=None)
+        return replace(bench_models.models(args), chat=chat)
     return replace(scripted.models(chat=chat, utility=excerpt), count=token.estimate, exact=False)
 
 

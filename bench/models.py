@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
-from model import resolve
+from model import resolve, scripted, slot
+from model.catalogue import QWEN25_CODER
 from model.client import chat
 from model.modelset import ModelSet
+from model.profile import SMALL, choose
 from settings import Settings, current
 
-SLOTS = {"chat": 0, "decide": 1, "utility": 2}
 SEED = 7
 
 
@@ -32,8 +33,13 @@ def models(args: argparse.Namespace) -> ModelSet:
     return resolve.models(settings)
 
 
+def codes() -> ModelSet:
+    """The small profile with models that nobody may call: for benches of what code does alone."""
+    return scripted.models(profile=SMALL)
+
+
 def _running(url: str, context: int, settings: Settings) -> ModelSet:
-    """A llama.cpp server that runs already, used as the embedded one is: its own slot for each kind of call."""
+    """A llama.cpp server that runs already, used as the embedded one is: one slot for all calls."""
     root = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"
 
     @cache
@@ -41,20 +47,24 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
         answer = httpx2.post(f"{root}/tokenize", json={"content": text}, timeout=settings.model_timeout)
         return len(answer.raise_for_status().json()["tokens"])
 
-    def role(name: str, temperature: float) -> BaseChatModel:
-        body = {"id_slot": SLOTS[name], "cache_prompt": True, "seed": SEED}
-        limit = settings.answer_tokens if name == "chat" else None
+    chosen = choose(settings.model_profile, known=QWEN25_CODER.profile)
+    sampling = chosen.profile.sampling
+
+    def role(limit: int | None, temperature: float | None) -> BaseChatModel:
+        body = {**slot.CALL, "seed": SEED, **(sampling.body() if sampling else {})}
         return chat(url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature)
 
     return ModelSet(
-        chat=role("chat", 0.3),
-        utility=role("utility", 0.0),
-        decide=role("decide", 0.0),
+        chat=role(settings.answer_tokens, sampling.temperature if sampling else None),
+        utility=role(None, 0.0),
+        profile=chosen.profile,
+        side=chosen.profile,
+        why=chosen.why,
+        side_why=chosen.why,
         count=count,
         exact=True,
         name=url,
         kind="embedded",
         url=url,
         context_size=context,
-        constrained=True,
     )

@@ -12,9 +12,9 @@ from langchain_core.messages import AnyMessage
 
 from bench import dialogue
 from bench.models import add_arguments as add_model_arguments
-from bench.models import models
+from bench.models import codes, models
 from errors import SummaryRejected
-from graph.summary import SLACK, SMALL, Made, make
+from graph.summary import SLACK, SMALL, Made, Writer, make
 from graph.turns import CHUNK
 from model.modelset import ModelSet
 from text import fact
@@ -76,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of this bench."""
     add_model_arguments(parser)
     parser.add_argument("--rates", type=float, nargs="+", default=RATES, help="compression rates to measure")
+    parser.add_argument("--writer", choices=("model", "extracted"), help="who writes (default: as the profile says)")
     parser.add_argument("--set", choices=("all", "tuned", "held"), default="all", help="which dialogues")
     parser.add_argument("--show", action="store_true", help="list every summary with what it lost")
 
@@ -87,14 +88,25 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     were kept out of tuning.
     """
     chunks = [each for each in samples() if args.set in ("all", "held" if each.dialogue.held else "tuned")]
-    return measure(models(args), chunks, args.rates, show=args.show)
+    chosen = codes() if args.writer == "extracted" else models(args)
+    return measure(chosen, chunks, args.rates, show=args.show, writer=args.writer or chosen.side.summaries)
 
 
-def measure(chosen: ModelSet, chunks: Sequence[Chunk], rates: Sequence[float], *, show: bool) -> dict[str, object]:
+def measure(
+    chosen: ModelSet, chunks: Sequence[Chunk], rates: Sequence[float], *, show: bool, writer: Writer
+) -> dict[str, object]:
     """The figures of these chunks at these rates."""
-    outcomes = [summarise(chosen, chunk, rate) for chunk in chunks for rate in rates]  # one prompt for all rates
+    outcomes = [
+        summarise(chosen, chunk, rate, writer) for chunk in chunks for rate in rates
+    ]  # one prompt for all rates
     head = [each for each in outcomes if each.rate == (HEADLINE if HEADLINE in rates else rates[0])]
-    result: dict[str, object] = {"model": chosen.name, "chunks": len(chunks), **figures(head)}
+    result: dict[str, object] = {
+        "model": chosen.name,
+        "profile": chosen.side.name,
+        "writer": writer,
+        "chunks": len(chunks),
+        **figures(head),
+    }
     for rate in sorted(rates):
         result |= _named(f"r{rate:g}", figures([each for each in outcomes if each.rate == rate]))
     held = [each for each in head if each.chunk.dialogue.held]
@@ -112,7 +124,7 @@ def samples() -> list[Chunk]:
     ]
 
 
-def summarise(chosen: ModelSet, chunk: Chunk, rate: float) -> Outcome:
+def summarise(chosen: ModelSet, chunk: Chunk, rate: float, writer: Writer) -> Outcome:
     """One chunk at one rate; a rejected summary is an outcome too."""
     try:
         made = make(
@@ -123,6 +135,7 @@ def summarise(chosen: ModelSet, chunk: Chunk, rate: float) -> Outcome:
             models=chosen,
             language=chunk.dialogue.language,
             stop=None,
+            writer=writer,
         )
     except SummaryRejected:
         made = None
@@ -139,7 +152,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
         "worst_error": round(max(each.error for each in outcomes), 3),
         "facts_kept": round(kept / max(1, kept + lost), 3),
         "listed_kept": round(sum(each.listed_kept for each in outcomes) / max(1, listed), 3),
-        "seconds": round(statistics.median(made.seconds for made in done), 1) if done else None,
+        "seconds": round(statistics.median(made.seconds for made in done), 3) if done else None,
         "calls": sum(made.calls for made in done),
         "rejected": len(outcomes) - len(done),
         "over": sum(each.over for each in outcomes),

@@ -16,7 +16,8 @@ from pydantic import SecretStr
 import settings
 from component import resource
 from component.readiness import Readiness
-from model import resolve
+from graph.system import prefixes
+from model import default, resolve
 from model.resolve import OPENAI
 from settings import Settings, is_address, is_key
 
@@ -29,7 +30,10 @@ Problem = Literal["url", "url_secret", "key_signs", "key_missing", "name_missing
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was entered. ``url``: up to and including ``/v1``; empty fields are left to what the settings say."""
+    """What was entered. ``url``: up to and including ``/v1``; empty fields are left to what the settings say.
+
+    ``chat_model`` of an embedded one is its name in the catalogue.
+    """
 
     kind: Kind
     url: str = ""
@@ -54,9 +58,9 @@ class Choice:
         The key of the settings goes to the address of the settings and to no other: whoever opens the page may name
         an address, and must not be sent somebody else's key.
         """
-        fields: dict[str, object] = {"provider": self.kind}
         if self.kind == "embedded":
-            return base.model_copy(update=fields)
+            return default.asked(base, self.chat_model)
+        fields: dict[str, object] = {"provider": self.kind}
         url = self.url.rstrip("/")
         same = self.kind == "hosted" and url in ("", (base.openai_base_url or OPENAI).rstrip("/"))
         fields |= {
@@ -93,13 +97,12 @@ def readiness() -> Readiness:
 
 def choose(choice: Choice | None) -> None:
     """Uses these models from the next message on; None: those of the process again."""
-    if choice is None or (choice.kind == "embedded" and resource.readiness().is_embedded):
-        st.session_state.pop(CHOSEN, None)
-        readiness().start()
-        return
-    ready = resource.embedded() if choice.kind == "embedded" else _own(choice)
+    ready = resource.readiness() if choice is None else _ready(choice)
     ready.start()
-    st.session_state[CHOSEN] = Chosen(choice, ready)
+    if choice is None or ready is resource.readiness():
+        st.session_state.pop(CHOSEN, None)
+    else:
+        st.session_state[CHOSEN] = Chosen(choice, ready)
 
 
 def budgets() -> dict[str, int]:
@@ -119,9 +122,11 @@ def forget_budgets() -> None:
     st.session_state.pop(BUDGETS, None)
 
 
-def _own(choice: Choice) -> Readiness:
+def _ready(choice: Choice) -> Readiness:
+    if choice.kind == "embedded":
+        return resource.embedded(choice.chat_model)
     asked = choice.applied(settings.current())
-    return Readiness(lambda progress: resolve.models(asked, progress=progress))
+    return Readiness(lambda progress: resolve.models(asked, progress=progress, prefixes=prefixes(asked.language)))
 
 
 def _url_problem(url: str) -> Problem | None:

@@ -16,11 +16,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Errand:
-    """One such call. ``text`` grows while it runs; ``result`` or ``error`` is there when ``done``, neither when it was
-    stopped."""
+    """One such call. ``text`` grows while it runs, ``at`` is how far it is, where it tells; ``result`` or ``error`` is
+    there when ``done``, neither when it was stopped."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     text: str = ""
+    at: Any = None
     result: Any = None
     error: GieokError | None = None
     done: bool = False

@@ -118,8 +118,9 @@ def _follow_answer(view: View, live: Live, panel: Panel, model: Places, adding: 
 
 
 def _follow_model(view: View, model: Places) -> None:
+    """Until it is there, or until it is known which one it will be."""
     status = view.status
-    while not status.settled:
+    while not status.settled and (status.state == "looking" or view.status.state != "looking"):
         status = _show_model(view, model, status)
         _yield_to_clicks()
         time.sleep(BEAT)

@@ -16,7 +16,7 @@ from component.model_status import MEGABYTE, again, draw_status, privacy
 from component.options import ask_options
 from component.page import mark_address
 from component.view import View
-from model import catalogue, weights
+from model import default, weights
 from settings import Settings
 
 SAMPLES = ("sample.1", "sample.2", "sample.3")
@@ -50,7 +50,7 @@ def _draw_coming(view: View) -> list[DeltaGenerator]:
     """Three lines, then how far it is, and the ways out of it."""
     words, status = view.words, view.status
     with st.container(key="first-run", border=True, gap="xsmall"):
-        lines = zip(("download", "computer", "lock"), _lines(words, settings.current()), strict=True)
+        lines = zip(("download", "computer", "lock"), _lines(words, _asked()), strict=True)
         for icon, line in lines:
             st.markdown(f":material/{icon}:&ensp;{line}")
         place = st.container(key="first-run-state").empty()
@@ -67,13 +67,20 @@ def _draw_coming(view: View) -> list[DeltaGenerator]:
     return [place]
 
 
+def _asked() -> Settings:
+    """The settings of this page's model."""
+    mine, base = choice.chosen(), settings.current()
+    return mine.choice.applied(base) if mine else base
+
+
 def _lines(words: Words, base: Settings) -> list[str]:
     """What will happen: one file comes once, it runs here, nothing leaves."""
     if base.embedded_path is not None:
         first = words("first.own", name=plain(base.embedded_path.name))
     else:
-        size = catalogue.find(base.embedded_model).size / MEGABYTE / 1000
-        first = words("first.loads" if weights.ready(base) else "first.fetches", size=size)
+        coming = default.expected(base)
+        key = "first.loads" if weights.ready(base) else "first.fetches" if coming else "first.fetches.some"
+        first = words(key, size=coming.size / MEGABYTE / 1000 if coming else 0)
     return [first, words("first.runs"), words("first.stays")]
 
 

@@ -21,6 +21,7 @@ from graph.event import (
     Done,
     Event,
     Failed,
+    SummaryLater,
     SummaryMade,
     SummaryStarted,
     Token,
@@ -325,6 +326,9 @@ def _apply(job: Job, event: Event) -> None:
             job.change(steps=_finished(now.steps, call, result, ok, seconds))
         case SummaryStarted(turns):
             job.change(steps=(*now.steps, Step(f"summary-{turns}", "summary", {}, turns=turns)))
+        case SummaryLater(turns):
+            later = Step(f"later-{turns}", "summary_later", {}, result="", turns=turns)
+            job.change(steps=(*now.steps, later))
         case SummaryMade(turns=turns, error=error, seconds=seconds):
             job.change(steps=_finished(now.steps, f"summary-{turns}", error or "", error is None, seconds))
         case ContextBuilt(report):

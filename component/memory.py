@@ -16,6 +16,7 @@ from component.catalogue import Words
 from component.entity import draw_entities
 from component.markdown import plain, shown
 from component.owner import Owner, draw_said, owner, warn
+from component.rewrite import draw_rewrite
 from component.session import moment
 from component.statement import draw_statements
 from component.takeout import draw_takeout
@@ -42,6 +43,7 @@ def draw_memory(view: View, prefix: str = "") -> None:
     _draw_head(view, seen)
     _draw_meter(words, "memory", seen.tokens, limits.budget_memory)
     draw_statements(view, mine, seen, prefix)
+    draw_rewrite(view, prefix)
     _draw_life(words, mine)
     st.markdown(f"## {words('memory.entities')}", anchors=False)
     _draw_meter(words, "entities", seen.entity_tokens, limits.budget_entities)

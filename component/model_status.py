@@ -32,9 +32,7 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
     with place.container(gap="xsmall"):
         if status.state == "ready" and status.models is not None:
             st.markdown(f":green[:material/check_circle:] **{plain(status.models.name)}**")
-            st.caption(
-                plain(" · ".join(filter(None, (words(f"model.kind.{status.models.kind}"), _host(status.models)))))
-            )
+            st.caption(plain(" · ".join(filter(None, _facts(words, status.models)))))
         elif status.state == "failed" and status.error is not None:
             said, hint = words.error(status.error.code, status.error.text(), status.error.values)
             paused = isinstance(status.error, WeightsCancelled)
@@ -45,6 +43,17 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
         else:
             st.markdown(f":shimmer[{words('model.' + status.state)}]")
             st.caption(words("model.wait"))
+
+
+def _facts(words: Words, models: ModelSet) -> tuple[str, str, str]:
+    return words(f"model.kind.{models.kind}"), _host(models), words(f"profile.{models.profile.name}")
+
+
+def draw_profile(words: Words, models: ModelSet) -> None:
+    """What each role is trusted with, and why."""
+    writes = words(f"profile.side.{models.side.summaries}", name=models.side_name)
+    for does, why in ((words(f"profile.{models.profile.name}.about"), models.why), (writes, models.side_why)):
+        st.caption(plain(words("profile.line", does=does, why=words(f"profile.why.{why}"))))
 
 
 def again(words: Words, status: Status) -> str:

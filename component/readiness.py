@@ -39,6 +39,12 @@ class Status:
     error: GieokError | None = None
 
     @property
+    def extracts(self) -> bool:
+        """Whether code makes summaries and memory, so that the model's words for them are there only on request."""
+        side = self.models.side if self.models else None
+        return side is not None and "extracted" in (side.summaries, side.folds)
+
+    @property
     def settled(self) -> bool:
         """Whether nothing is under way."""
         return self.state in ("ready", "failed")

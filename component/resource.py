@@ -14,7 +14,8 @@ from component.intake import Intake, Intakes
 from component.job import Jobs
 from component.readiness import Readiness
 from graph.agent import Agent, open_agent
-from model import resolve
+from graph.system import prefixes
+from model import default, resolve
 from model.modelset import ModelSet
 from model.weights import Progress
 from retrieval import Added
@@ -24,23 +25,36 @@ from retrieval.own import first_run
 @st.cache_resource(show_spinner=False)
 def readiness() -> Readiness:
     """The models of this process; the search for them begins with the first page."""
-    now = settings.current()
-    ready = embedded() if now.provider == "embedded" else _readiness(now)
+    ready = _readiness(settings.current())
     ready.start()
     return ready
 
 
+def embedded(name: str) -> Readiness:
+    """An embedded model by its name in the catalogue (empty: the one of the settings), shared by all pages that choose
+    it; nothing is fetched before one does. The models of this process where they are the same."""
+    return readiness() if _is_own(readiness(), name) else _embedded(name)
+
+
+def _is_own(process: Readiness, name: str) -> bool:
+    """Whether the models of this process come down to that embedded one, as far as is known by now."""
+    now, models = settings.current(), process.status.models
+    if not (process.is_embedded or now.provider == "embedded"):
+        return False
+    known = default.expected(now) if now.embedded_path is None else None
+    return name in ("", models.name if models else known.name if known else "")
+
+
 @st.cache_resource(show_spinner=False)
-def embedded() -> Readiness:
-    """The embedded model, shared by all pages that choose it; nothing is fetched before one does."""
-    return _readiness(settings.current().model_copy(update={"provider": "embedded"}))
+def _embedded(name: str) -> Readiness:
+    return _readiness(default.asked(settings.current(), name))
 
 
 def _readiness(of: settings.Settings) -> Readiness:
     ready: Readiness
 
     def look(progress: Callable[[Progress], None]) -> ModelSet:
-        return resolve.models(of, progress=progress, cancel=ready.cancelled)
+        return resolve.models(of, progress=progress, cancel=ready.cancelled, prefixes=prefixes(of.language))
 
     ready = Readiness(look)
     return ready

@@ -13,6 +13,7 @@ from component.markdown import plain
 from component.marked import changed, marked
 from component.view import View
 from errors import GieokError
+from graph.summary import Writer
 from store import Summary
 
 NAME = "revision"
@@ -117,6 +118,12 @@ def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
         st.button(
             words("revision.remake"), key="remake-go", icon=":material/refresh:", on_click=start, disabled=not idle
         )
+        if view.status.extracts:
+            rewrite = partial(_start, view, session, first, rate, "model")
+            st.button(
+                words("revision.rewrite"), key="rewrite-go", icon=":material/edit_note:", on_click=rewrite,
+                disabled=not idle, help=words("revision.rewrite.about"),
+            )  # fmt: skip
         if running:
             stop, icon = partial(resource.errands().dismiss, key), ":material/stop_circle:"
             st.button(words("chat.stop"), key="remake-stop", icon=icon, on_click=stop)
@@ -127,11 +134,11 @@ def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
         draw_error(words, errand.error)
 
 
-def _start(view: View, session: str, first: int, rate: float) -> None:
+def _start(view: View, session: str, first: int, rate: float, writer: Writer | None = None) -> None:
     agent = view.agent
 
     def work(errand: Errand) -> Summary:
-        return agent.remake_summary(session, first, rate, stop=errand.stop)
+        return agent.remake_summary(session, first, rate, stop=errand.stop, writer=writer)
 
     resource.errands().start(_key(session, first), work)
 

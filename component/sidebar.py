@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from component.advice import draw_advice
 from component.finder import draw_finder
 from component.help import ask_help
 from component.markdown import plain, short
@@ -122,7 +123,9 @@ def _set_rate(view: View, key: str) -> None:
 def _draw_model(view: View) -> DeltaGenerator:
     with st.container(key="model", gap="xsmall"):
         st.caption(view.words("model.title"))
-        return draw_model(view.words, view.readiness, view.status)
+        place = draw_model(view.words, view.readiness, view.status)
+        draw_advice(view)
+        return place
 
 
 def _draw_foot(view: View) -> None:

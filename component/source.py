@@ -16,11 +16,12 @@ from component.view import View
 from errors import DocumentUnknown, PassageUnknown
 from graph.documents import citations, look_ups
 from retrieval import Library
-from retrieval.cite import NUMBERS
 from retrieval.lookup import CUT
 from store import Turn
 
 NAME = "source"
+NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+"""The numbers of passages in an answer: ``[1]``, ``[1, 3]``."""
 LABEL_CHARS = 70
 _SMALL_WORDS = frozenset({"does", "from", "that", "this", "what", "when", "which", "with"})
 Since = Literal["same", "changed", "removed", "off"]

@@ -33,6 +33,8 @@ def _state(step: Step) -> Literal["running", "complete", "error"]:
 
 def label(words: Words, step: Step) -> str:
     """What the step does, on one line of Markdown."""
+    if step.name == "summary_later":
+        return plain(words("step.summary_later", first=step.turns[0], last=step.turns[-1]))
     if step.name == "summary":
         key = "step.summarising" if step.result is None else ("step.summarised" if step.ok else "step.summary_failed")
         said = words(key, first=step.turns[0], last=step.turns[-1])

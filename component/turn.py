@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from component.action import draw_actions, draw_editor, editing
+from component.ask import draw_asks
 from component.failure import draw_turn_error, retry_button
 from component.markdown import fixed, plain, shown
 from component.menu import draw_menu
@@ -44,6 +45,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
             st.markdown(fixed(turn.answer))
         draw_sources(view, turn)
         draw_menu(view, turn)
+        draw_asks(view, turn)
         _draw_end(view, turn, last and not editing(turn), versions)
 
 

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-import psutil
-
 from door.phrase import ErrorText, Language, phrase
 from errors import GieokError, KeyRejected, MemoryAway, MissingExtra, ModelUnreachable, Unexpected, trace
-from model import catalogue, resolve, weights
+from model import default, resolve, weights
+from model.catalogue import Weights
 from model.endpoint import Found
-from model.machine import machine
+from model.machine import machine, room
 from model.probe import Refused, listed
+from model.profile import Choice
 from model.source import amount
 from retrieval.fallback import entries
 from settings import Settings, variable
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 Mark = Literal["ok", "info", "warn", "problem"]
 FREE_SPACE = 500_000_000  # bytes: sessions, logs and a database that grows
-MEMORY = 2_000_000_000  # bytes that the embedded default takes with its context
+MEMORY = 2_000_000_000  # bytes that a small model takes with its context
 ANSWER_SECONDS = 5.0  # for a hosted server to list its models
 _ROOT = Path(__file__).parent.parent
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
@@ -82,6 +82,18 @@ class Look:
                 raise
             return None
 
+    @cached_property
+    def weights(self) -> Weights | None:
+        """The weights of the embedded model, here or to be fetched; None: the user's own file."""
+        return default.choose(self.settings) if self.settings.embedded_path is None else None
+
+    @property
+    def roles(self) -> tuple[Choice, Choice]:
+        """What the model is trusted with as the one that answers, and beside that."""
+        if self.endpoint is None:
+            return resolve.embedded_roles(self.settings, self.weights)
+        return self.endpoint.chat, self.endpoint.utility
+
 
 def examine(settings: Settings, language: Language, error_text: ErrorText) -> list[Finding]:
     """Every check's finding. An error that a check meets is its finding, put into words by ``error_text``."""
@@ -123,10 +135,20 @@ def _python(look: Look) -> Finding:
 
 
 def _machine(look: Look) -> Finding:
-    data = machine()
-    short = psutil.virtual_memory().available < MEMORY and look.settings.provider in ("auto", "embedded")
-    said = look("machine.found", **data)
-    return Finding("machine", "warn" if short else "ok", said, look("memory.do") if short else "", data)
+    data, needed = machine(), _memory_needed(look)
+    short = room().free < needed
+    do = look("memory.do", needed=amount(needed)) if short else ""
+    return Finding("machine", "warn" if short else "ok", look("machine.found", **data), do, data)
+
+
+def _memory_needed(look: Look) -> int:
+    """Bytes that the model takes on this machine, as far as that is known."""
+    if look.settings.provider not in ("auto", "embedded"):
+        return 0
+    try:
+        return 0 if look.endpoint else look.weights.memory if look.weights else MEMORY
+    except GieokError:
+        return MEMORY
 
 
 def _packages(look: Look) -> Finding:
@@ -153,13 +175,27 @@ def _settings(look: Look) -> Finding:
 def _model(look: Look) -> Finding:
     found = look.endpoint
     if found is None:
-        name = str(look.settings.embedded_path or look.settings.embedded_model)
+        name = look.weights.name if look.weights else str(look.settings.embedded_path)
         return Finding("model", "ok", look("model.embedded", name=name), "", {"kind": "embedded", "name": name})
     if found.kind == "hosted":
         _ask(found)
     url = _address(found.url)
     data: dict[str, object] = {"kind": found.kind, "name": found.chat_model, "url": url}
     return Finding("model", "ok", look(f"model.{found.kind}", name=found.chat_model, url=url), "", data)
+
+
+def _profile(look: Look) -> Finding:
+    """What the model is trusted with in both roles, and why."""
+    try:
+        chat, side = look.roles
+    except GieokError:  # told where the model is looked for
+        return Finding("profile", "info", look("profile.unknown"), "", {})
+    writes = f"profile.side.{side.profile.summaries}"
+    lines = [(f"profile.{chat.profile.name}", chat.why), (writes, side.why)]
+    said = "\n".join(look("profile.line", does=look(does), why=look(f"profile.why.{why}")) for does, why in lines)
+    data: dict[str, object] = {"chat": chat.profile.name, "why": chat.why}
+    data |= {"utility": side.profile.name, "utility_why": side.why}
+    return Finding("profile", "ok", said, "", data)
 
 
 def _address(url: str) -> str:
@@ -188,8 +224,8 @@ def _weights(look: Look) -> Finding:
         size = path.stat().st_size
         said = look("weights.own", size=amount(size), path=path)
         return Finding("weights", "ok", said, "", {"needed": True, "present": True, "path": str(path), "bytes": size})
-    entry = catalogue.find(chosen.embedded_model)
-    path = chosen.data_dir / "weights" / entry.file
+    entry = default.choose(chosen)
+    path = default.place(chosen) / entry.file
     ready, present = weights.ready(chosen), path.exists()
     data: dict[str, object] = {
         "needed": True,
@@ -310,7 +346,7 @@ def _to_fetch(look: Look) -> int:
     try:
         if look.endpoint is not None or weights.ready(look.settings):
             return 0
-        return catalogue.find(look.settings.embedded_model).size
+        return look.weights.size if look.weights else 0
     except GieokError:
         return 0
 
@@ -374,6 +410,7 @@ CHECKS: dict[str, Callable[[Look], Finding]] = {
     "packages": _packages,
     "settings": _settings,
     "model": _model,
+    "profile": _profile,
     "weights": _weights,
     "store": _store,
     "documents": _documents,

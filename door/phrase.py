@@ -18,6 +18,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "packages": ("패키지", "Packages"),
     "settings": ("설정", "Settings"),
     "model": ("모델", "Model"),
+    "profile": ("역할", "Role"),
     "weights": ("가중치", "Weights"),
     "store": ("저장소", "Store"),
     "documents": ("문서", "Documents"),
@@ -37,6 +38,41 @@ PHRASES: dict[str, tuple[str, str]] = {
     "model.hosted": ("외부 모델 {name} ({url})", "hosted model {name} at {url}"),
     "model.local": ("이 컴퓨터의 서버 {name} ({url})", "local server, {name} at {url}"),
     "model.embedded": ("내장 모델 {name}", "embedded model {name}"),
+    "profile.line": ("{does} ({why})", "{does} ({why})"),
+    "profile.small": (
+        "작은 모델이라 말만 맡습니다. 계산, 시각, 찾아보기, 요약, 기억은 코드가 합니다",
+        "small: it only talks; sums, the time, look-ups, summaries and memory are done by code",
+    ),
+    "profile.strong": (
+        "큰 모델이라 도구를 스스로 고르고 문서를 읽고 답합니다. 코드는 확인만 합니다",
+        "strong: it chooses tools and answers from documents itself; code only checks",
+    ),
+    "profile.toolless": (
+        "큰 모델이지만 도구를 부를 수 없어 도구는 코드가 고릅니다. 문서는 읽고 답합니다",
+        "strong, but it cannot call tools: code chooses them; it answers from documents itself",
+    ),
+    "profile.side.model": (
+        "요약과 장기 기억은 모델이 씁니다",
+        "summaries and memory are written by the model",
+    ),
+    "profile.side.extracted": (
+        "요약과 장기 기억은 코드가 대화에서 골라냅니다",
+        "summaries and memory are picked out of the conversation by code",
+    ),
+    "profile.why.setting": ("GIEOK_MODEL_PROFILE에 그렇게 정해져 있음", "GIEOK_MODEL_PROFILE says so"),
+    "profile.why.catalogue": ("모델 목록에 그렇게 적혀 있음", "the catalogue of models says so"),
+    "profile.why.size": ("서버가 알려 준 크기에 따라", "by the size that its server tells"),
+    "profile.why.no_tools": ("서버가 도구를 받지 않음", "its server takes no tools"),
+    "profile.why.unknown_size": (
+        "크기를 알 수 없어 큰 모델로 봄",
+        "nobody tells its size, so it counts as a strong one",
+    ),
+    "profile.why.one_slot": (
+        "한 모델이 모든 일을 하므로 대화가 먼저임",
+        "one model does everything here, and the conversation goes first",
+    ),
+    "profile.why.summaries_setting": ("GIEOK_SUMMARIES=model로 정해져 있음", "GIEOK_SUMMARIES=model"),
+    "profile.unknown": ("모델을 찾지 못해 알 수 없음", "not known: no model was found"),
     "weights.unneeded": ("필요 없음", "not needed"),
     "weights.verified": ("확인됨, {size} ({path})", "verified, {size} ({path})"),
     "weights.unverified": (
@@ -78,8 +114,8 @@ PHRASES: dict[str, tuple[str, str]] = {
     "python.do": ("파이썬 3.11 이상을 설치하세요.", "Install Python 3.11 or newer."),
     "packages.do": ("make run을 실행하면 설치됩니다.", "make run installs them."),
     "memory.do": (
-        "내장 모델에는 빈 메모리가 2 GiB쯤 필요합니다. 외부 모델을 쓰려면 OPENAI_API_KEY를 설정하세요.",
-        "The embedded model wants about 2 GiB of free memory. OPENAI_API_KEY uses a hosted one instead.",
+        "내장 모델에는 빈 메모리가 {needed}쯤 필요합니다. 외부 모델을 쓰려면 OPENAI_API_KEY를 설정하세요.",
+        "The embedded model wants about {needed} of free memory. OPENAI_API_KEY uses a hosted one instead.",
     ),
     "weights.do": (
         "make run이 내려받습니다. 가진 파일을 쓰려면 GIEOK_EMBEDDED_PATH에 경로를 적으세요.",
@@ -178,6 +214,16 @@ PHRASES: dict[str, tuple[str, str]] = {
         "{command} wants a value after it, such as {example}",
     ),
     "chat.rate": ("다음 요약부터 압축률 {rate}", "Compression rate {rate} from the next summary on"),
+    "ask.remember": ("기억할까요? {what} [y/n]", "Keep this? {what} [y/n]"),
+    "ask.forget": ("잊을까요? {what} [y/n]", "Forget this? {what} [y/n]"),
+    "ask.pick": ("어느 것을 잊을까요? {what} [번호/n]", "Which shall be forgotten? {what} [numbers/n]"),
+    "ask.done": ("그렇게 했습니다.", "Done."),
+    "ask.left": ("그대로 두었습니다.", "Left as it was."),
+    "ask.waits": ("장기 기억에 다시 연결되면 반영됩니다.", "It takes effect when long-term memory is back."),
+    "ask.later": (
+        "아직 정하지 않았습니다. 웹 화면에서 이 대화를 열면 답할 수 있습니다: python cli.py run",
+        "Not decided yet. Open this conversation in the page to answer: python cli.py run",
+    ),
     "help.new": ("새 대화", "a new conversation"),
     "help.sessions": ("지난 대화 목록", "the conversations so far"),
     "help.open": ("목록의 번호로 대화 열기", "open one by its number in the list"),

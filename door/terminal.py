@@ -14,11 +14,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from door.ask import decided, question
 from door.phrase import ErrorText, Language, phrase
 from errors import EmptyMessage, GieokError
 from graph.agent import Agent
+from graph.confirm import open_asks
 from graph.context import cited
 from graph.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
+from graph.tool.ask import Ask
 from store import Session
 from text.clean import clean
 
@@ -81,7 +84,11 @@ class Terminal:
             empty = EmptyMessage()
             self._show_failure(empty.code, empty.text(), empty.values)
             return 1
-        return 0 if self._turn(lambda stop: self.agent.run(self.session.id, text, stop=stop)) else 1
+        ended = self._turn(lambda stop: self.agent.run(self.session.id, text, stop=stop))
+        for _, ask in self._asks():  # nobody is there to answer
+            self.note(question(self.language, ask))
+            self.note(self.say("ask.later"))
+        return 0 if ended else 1
 
     @property
     def session(self) -> Session:
@@ -141,6 +148,7 @@ class Terminal:
                 self._guarded(lambda: command(self, value.strip()))
         else:
             self._turn(lambda stop: self.agent.run(self.session.id, line, stop=stop))
+            self._guarded(self._answer_asks)
 
     def _turn(self, start: Callable[[threading.Event], Iterator[Event]]) -> bool:
         """Runs a turn and shows it; Ctrl-C stops the answer, and what was said of it is kept."""
@@ -154,6 +162,25 @@ class Terminal:
                 self._show_failure(error.code, error.text(), error.values)
                 return False
         return not failed
+
+    def _answer_asks(self) -> None:
+        """Puts the turn's questions about memory to the user; anything but an answer leaves one open for the page."""
+        for step, ask in self._asks():
+            said = decided(ask, self.ask(_harmless(question(self.language, ask)) + " "))
+            if said is None:
+                self.note(self.say("ask.later"))
+                continue
+            number = self.agent.store.session(self.session.id).turn_count
+            answered = self.agent.confirm(self.session.id, number, step, said.yes, lines=said.lines)
+            self.note(self.say("ask.done" if said.yes else "ask.left"))
+            if answered.get("waits"):
+                self.note(self.say("ask.waits"))
+
+    def _asks(self) -> list[tuple[str, Ask]]:
+        """The open questions of the last turn, by their calls."""
+        session = self.agent.store.session(self.session.id)
+        turn = self.agent.store.turn(session.id, session.turn_count)
+        return open_asks(turn) if turn is not None else []
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
@@ -242,6 +269,7 @@ def _rate(terminal: Terminal, value: str) -> None:
 
 def _retry(terminal: Terminal, _value: str) -> None:
     terminal._turn(lambda stop: terminal.agent.retry(terminal.session.id, stop=stop))
+    terminal._answer_asks()
 
 
 def _quit(_terminal: Terminal, _value: str) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from graph import memory, revise, trash, turn
+from graph import confirm, memory, revise, trash, turn
 from graph.background import Background
 from graph.engine import Engine
 from graph.event import Event
 from graph.play import play
+from graph.summary import Writer
+from graph.system import prefixes
+from graph.tool.ask import Ask
 from graph.wiring import build
-from memory import Memory
+from memory import FoldReport, Memory
 from model import token
 from model.modelset import ModelSet
 from retrieval.library import Library
@@ -61,10 +64,28 @@ class Agent(Engine):
         return made
 
     def remake_summary(
-        self, session_id: str, first_turn: int, rate: float, *, stop: threading.Event | None = None
+        self,
+        session_id: str,
+        first_turn: int,
+        rate: float,
+        *,
+        stop: threading.Event | None = None,
+        writer: Writer | None = None,
     ) -> Summary:
-        """A chunk summary once more at another rate (``graph.revise.remake``)."""
-        return revise.remake(self, session_id, first_turn, rate, stop)
+        """A chunk summary once more, at another rate or by another writer (``graph.revise.remake``)."""
+        return revise.remake(self, session_id, first_turn, rate, stop, writer)
+
+    def rewrite_memory(self, session_id: str, *, stop: threading.Event | None = None) -> FoldReport:
+        """The long-term memory of a session once more, in the model's words; a version of its own.
+
+        Raises ``Stopped`` when ``stop`` was set, and the model's own errors. Without memory nothing is done.
+        """
+        if self.memory is None:
+            return FoldReport("nothing")
+        language = self.store.session(session_id).language
+        return self.memory.rewrite(
+            self.tenant, session_id, models=self.models(), language=language, user=self.user, stop=stop
+        )
 
     def edit_summary(self, session_id: str, first_turn: int, text: str) -> Summary:
         """A chunk summary in the user's words (``graph.revise.edit``)."""
@@ -77,6 +98,19 @@ class Agent(Engine):
     def summary_versions(self, session_id: str, first_turn: int) -> list[Summary]:
         """Every version of a chunk summary (``graph.revise.versions``)."""
         return revise.versions(self, session_id, first_turn)
+
+    def confirm(
+        self,
+        session_id: str,
+        number: int,
+        call: str,
+        yes: bool,
+        *,
+        branch: int | None = None,
+        lines: Sequence[str] | None = None,
+    ) -> Ask:
+        """The user's answer to a question of a turn about memory (``graph.confirm.confirm``)."""
+        return confirm.confirm(self, session_id, number, call, yes, branch=branch, lines=lines)
 
     def reconcile(self, session_id: str) -> bool:
         """On opening a session (``graph.turn.reconcile``); False while it is answering."""
@@ -146,7 +180,7 @@ def _resolver(settings: Settings) -> Callable[[], ModelSet]:
     def resolve() -> ModelSet:
         from model.resolve import models
 
-        return models(settings)
+        return models(settings, prefixes=prefixes(settings.language))
 
     return resolve
 

@@ -1,4 +1,6 @@
-"""Chunk summaries ahead of time: made in the background as soon as their third turn ends (design §5).
+"""Chunk summaries ahead of time: made as soon as their third turn ends (design §5).
+
+A model writes them in the background; those that code extracts are there at once.
 
 One belongs to the branch whose turns it was made from, also when the conversation has gone another way meanwhile.
 """
@@ -47,9 +49,14 @@ def plan(engine: Engine, session_id: str, state: ChatState) -> None:
 
 def _submit(engine: Engine, session: Session, chunk: list[int], state: ChatState) -> None:
     """One chunk after the other, as far as there are finished turns: an imported conversation has many."""
-    if chunk[-1] <= state["turn_count"]:
-        name = key(session, chunk, session.compression_rate)
-        engine.background.submit(name, _work(engine, session, chunk, state))
+    if chunk[-1] > state["turn_count"]:
+        return
+    work = _work(engine, session, chunk, state)
+    last = chunk[-1] + CHUNK > state["turn_count"]  # an imported conversation has many before it
+    if last and engine.models().side.summaries == "extracted":  # a matter of milliseconds
+        work(threading.Event())
+    else:
+        engine.background.submit(key(session, chunk, session.compression_rate), work)
 
 
 def _work(engine: Engine, session: Session, chunk: list[int], state: ChatState) -> Callable[[threading.Event], None]:

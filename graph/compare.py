@@ -116,7 +116,8 @@ def _before(engine: Engine, session_id: str, turn: int | None) -> Session:
 def _given(engine: Engine, session: Session, models: ModelSet, turn: int | None) -> Sequence[Changing]:
     """What stands before the question. The memory itself is at the end of the conversation: it is asked only there."""
     if turn is None:
-        return changing(engine, session, memory.before(engine, session, models, session.turn_count + 1))
+        remembered = memory.before(engine, session, models, session.turn_count + 1)
+        return changing(engine, session, remembered, models.profile)
     row = engine.store.turn(session.id, turn)
     return exact.changing(engine, row, session.language) if row else ()
 

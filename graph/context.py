@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -18,6 +18,7 @@ from errors import ContextTooLong
 from graph.report import ContextReport, LeftOut, Part, PartName
 from graph.state import SummaryRecord
 from graph.turns import TurnMessages, covered, split, unanswered
+from memory.line import letters_of, thinned
 from prompt import render
 
 FROZEN_TOKENS = 64
@@ -26,6 +27,11 @@ prefix stays unbroken; a longer one is given only with the current question."""
 
 VERSION_MARK = 4
 """Letters that tell one version of a summary from another."""
+
+Layout = Literal["messages", "inline", "bare"]
+"""How tools and memory stand in the prompt: tool calls and results as messages of their own; results before the
+question they were asked for, because a model that does not call tools would take a call for an answer to imitate; or
+bare, with nothing of ours inside the user's messages."""
 
 _MESSAGE_TOKENS = 4
 """What a chat template adds around each message, in tokens."""
@@ -38,7 +44,7 @@ class Changing:
     """A part that differs from turn to turn: its text and its budget in tokens, what it holds, what had no room.
 
     ``lasting``: it differs seldom. It is given once and stays with that question while both stand, so that the prompt's
-    prefix stays unbroken and nothing is read twice.
+    prefix stays unbroken and nothing is read twice. ``whole``: the mark of the text that this one is a part of.
     """
 
     name: PartName
@@ -47,6 +53,7 @@ class Changing:
     lasting: bool = False
     items: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    whole: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,22 +90,29 @@ def build(
     changing: Sequence[Changing] = (),
     history_tokens: int = 0,
     beside: int = 0,
-    inline: bool = False,
+    layout: Layout = "messages",
 ) -> Prompt:
     """The prompt of turn ``turn`` from the state's messages and summary records.
 
     ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``beside``: tokens that
-    go to the model beside the messages, the forms of its tools; they count as the system's part. ``inline``: what tools
-    said stands before the question it was asked for, and their calls nowhere: a model that does not call tools itself
-    would take a call in its history for an answer to imitate.
+    go to the model beside the messages, the forms of its tools; they count as the system's part. ``layout``: see
+    ``Layout``.
     Raises ``ContextTooLong`` when the current turn alone does not fit.
     """
     last = covered(records)
-    groups = (group for group in split(messages, turn) if group.number > last)
-    *recent, current = map(_without_calls, groups) if inline else groups
-    draft = _Draft(records, recent, current, language, system, count, changing, beside, inline)
+    known = split(messages, turn)
+    groups = (group for group in known if group.number > last)
+    *recent, current = groups if layout == "messages" else map(_without_calls, groups)
+    short = list[TurnMessages]()
+    if layout == "bare":
+        short = [_spoken(_without_calls(group)) for group in known if group.number == last]
+        recent = [_spoken(turn) for turn in recent]
+        changing = [part for part in (_beside(part, records) for part in changing) if part.text or part.left_out]
+    draft = _Draft(records, recent, current, language, system, count, changing, beside, layout, short)
     draft, cut = _fit(draft, limits.prompt)
-    given: dict[str, str] = {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
+    given: dict[str, str] = (
+        {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
+    )
     return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, cut), given)
 
 
@@ -120,7 +134,8 @@ class _Draft:
     count: Callable[[str], int]
     changing: Sequence[Changing]
     beside: int = 0
-    inline: bool = False
+    layout: Layout = "messages"
+    short: Sequence[TurnMessages] = ()
 
     @cached_property
     def summaries(self) -> str:
@@ -134,16 +149,31 @@ class _Draft:
 
     @cached_property
     def messages(self) -> list[AnyMessage]:
+        if self.layout == "bare":
+            return self._bare()
         first = _joined((self.system, self.summaries))
         raw = [message for turn in self.recent for message in self._turn(turn, [past(each) for each in turn.messages])]
         changes = block(self.changing, self.language)
         return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
 
+    def _bare(self) -> list[AnyMessage]:
+        """Nothing of ours in the user's messages: memory stands behind the summaries, then short-term memory (the
+        last summarised turn as it was said), and what tools gave for this turn in a message
+        of its own before the question."""
+        lasting = [part.text for part in self.changing if part.lasting]
+        raw = [given(message) for turn in (*self.short, *self.recent) for message in turn.messages]
+        question, *rest = self.current.messages
+        tools = [str(message.text) for message in rest if isinstance(message, ToolMessage)]
+        beside = _joined([*tools, block(self.changing, self.language)])
+        own = [SystemMessage(beside)] if beside else []
+        first = SystemMessage(_joined((self.system, self.summaries, *lasting)))
+        return [first, *raw, *own, HumanMessage(str(question.text))]
+
     def _turn(self, turn: TurnMessages, messages: Sequence[AnyMessage], changes: str | None = None) -> list[AnyMessage]:
         """A turn as the model gets it: before its question the lasting parts, inline what tools said, and what changes
         (the block that was frozen with it, unless another one is given)."""
         question, *rest = messages
-        said = [each for each in rest if self.inline and isinstance(each, ToolMessage)]
+        said = [each for each in rest if self.layout == "inline" and isinstance(each, ToolMessage)]
         told = (_told(each, self.language) for each in said)
         frozen = str(question.additional_kwargs.get("block", "")) if changes is None else changes
         lasting = (part.text for part in self.lasting(turn.number))
@@ -215,6 +245,21 @@ def _without_calls(turn: TurnMessages) -> TurnMessages:
     return TurnMessages(turn.number, tuple(kept))
 
 
+def _beside(part: Changing, records: Sequence[SummaryRecord]) -> Changing:
+    """The memory without statements that a summary in the prompt has word for word."""
+    if part.name != "memory" or not records:
+        return part
+    summarised = letters_of("".join(record["summary"] for record in records))
+    title, *lines = part.text.splitlines()
+    text = thinned("\n".join(lines), lambda statement: letters_of(statement) in summarised)
+    return replace(part, text=f"{title}\n{text}" if text else "", whole=mark(part.text))
+
+
+def _spoken(turn: TurnMessages) -> TurnMessages:
+    """The turn without what tools gave."""
+    return TurnMessages(turn.number, tuple(each for each in turn.messages if not isinstance(each, ToolMessage)))
+
+
 def _told(message: ToolMessage, language: str) -> str:
     """What a tool said, under its name; what a search found says itself what it is."""
     said = str(message.text)
@@ -264,6 +309,9 @@ def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
     what the tools of the current turn said, the first of it first."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
+    if tokens > limit and draft.short:
+        draft = replace(draft, short=())
+        tokens = draft.tokens()
     while tokens > limit and draft.recent:
         turn, *recent = draft.recent
         size = draft.size([turn])
@@ -311,6 +359,7 @@ def _report(
     parts = [
         Part("system", system, limits.system, mark=mark(draft.system)),
         Part("summaries", summaries, limits.summaries, *_summed(draft.records)),
+        *(Part("short", draft.size([turn]), limits.recent, (str(turn.number),)) for turn in draft.short),
         Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
         *(_changing(each, count) for each in draft.changing if each.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),
@@ -320,13 +369,13 @@ def _report(
     full = total - summaries - recent + max(history_tokens, recent)
     dropped = [each for part in draft.changing for each in part.left_out]
     left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
-    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages), draft.inline)
+    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages), draft.layout)
 
 
 def _changing(part: Changing, count: Callable[[str], int]) -> Part:
     """A part that changes; the record has the passages of a search, and keeps lasting texts by their marks."""
     size, there = count(part.text), part.lasting or part.name == "retrieval"
-    named, own = mark(part.text) if part.lasting else "", "" if there else part.text
+    named, own = (part.whole or mark(part.text)) if part.lasting else "", "" if there else part.text
     return Part(part.name, size, part.budget, part.items, named, own)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,34 +27,17 @@ from graph.report import LeftOut
 from graph.runtime import Notes
 from graph.turns import current
 from model.modelset import ModelSet
-from model.stream import Stopped
 from prompt import render
 from retrieval.batch import NICE
-from retrieval.cite import marks
-from retrieval.kind import asked_for, asks
+from retrieval.kind import asked_for
 from retrieval.library import Library
-from retrieval.lookup import Cited, LookUp
+from retrieval.lookup import LookUp
 from retrieval.loop import CALLS
 from retrieval.own import first_run
-from retrieval.tool import LEANING_WORDS, NAME, QUERY_CHARS, result, tool
+from retrieval.tool import LEANING_WORDS, NAME, result, tool
 from settings import Settings
 
 log = logging.getLogger(__name__)
-
-_DOCUMENTS = re.compile(
-    r"문서|가이드|설명서|매뉴얼|FAQ|도움말|\b(?:docs?|documents?|documentation|guides?|manual|handbook)\b",
-    re.IGNORECASE,
-)
-_PRODUCT = re.compile(
-    r"\bgieok\b|\bthis (?:app|program|tool|product)\b|이 (?:앱|프로그램|제품)|기억 (?:모바일 )?앱", re.IGNORECASE
-)
-
-_OWN = re.compile(
-    r"^(?:so |and |but )?(?:what(?:['’]s| is| was| are)|how much (?:is|was)|when is|who is) (?:my|our)\b"
-    r"|^(?:내|우리|제)\s[^.?]{1,24}?(?:뭐|얼마|누구|몇|언제)(?:[야지였이라]|예요|인가|더라|[\s?]|$)",
-    re.IGNORECASE,
-)
-"""A value that the user told: no document has it, however near a passage about such values may be."""
 
 
 def quiet(engine: Engine) -> AbstractContextManager[None]:
@@ -100,18 +82,12 @@ class Search:
         self._language, self._stop, self._emit = language, stop, emit
         self._numbers: dict[tuple[int, str], int] = {}
         self._calls, self._question = 0, ""
-        self._given: list[Cited] = []
         self._first: list[Changing] | None = None
-        self._refusal = ""
 
     @property
     def tools(self) -> Sequence[BaseTool]:
         """``search_documents``; none when the documents are searched before the answer."""
-        return (
-            ()
-            if self._settings.retrieval_first
-            else (grounded(tool(self.look_up, cite=not self._models.constrained), self._library, self._stop),)
-        )
+        return () if self._settings.retrieval_first else (tool(self.look_up),)
 
     def look_up(self, query: str) -> LookUp:
         """One search, with what is left of the turn's three tool calls (copilot-rag.md §8).
@@ -130,7 +106,6 @@ class Search:
         if judged:
             tokens = (found.prompt_tokens, 0, found.answer_tokens)
             self._notes.add_tokens(*tokens, models.exact, models, judged, side=True)
-        self._refusal = found.fallback.text if found.fallback else ""
         return self._numbered(found)
 
     def first(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
@@ -162,13 +137,7 @@ class Search:
             return Changing("retrieval", said, budget), None, False
         items = tuple(each.label for each in found.passages)
         cut = tuple(LeftOut(label, "documents_budget") for label in found.cut)
-        part = Changing(
-            "retrieval",
-            result(found, asked=False, cite=not self._models.constrained),
-            budget,
-            items=items,
-            left_out=cut,
-        )
+        part = Changing("retrieval", result(found, asked=False), budget, items=items, left_out=cut)
         return part, found.plain(), True
 
     def _numbered(self, found: LookUp) -> LookUp:
@@ -177,54 +146,7 @@ class Search:
         for each in found.passages:
             number = self._numbers.setdefault((each.passage.id, each.text), len(self._numbers) + 1)
             passages.append(replace(each, number=number))
-        self._given += passages
         return replace(found, passages=tuple(passages))
-
-    def cite(self, answer: str) -> str:
-        """The numbers that a small model's answer lacks, to be put after it."""
-        return marks(answer, self._given) if self._models.constrained else ""
-
-    def refuse(self) -> str:
-        """The specified sentence, as the whole answer, where a small model's searches found nothing: it would make an
-        answer up (copilot-rag.md §4.4). Its menu links stand below the answer (``offered_links``)."""
-        small = self._models.constrained and not self._settings.retrieval_first
-        return self._refusal if small and not self._given else ""
-
-
-def grounded(made: BaseTool, library: Library, stop: threading.Event | None = None) -> BaseTool:
-    """The tool for a model that does not call tools itself (``model.decide``): a small one looks anything up, so its
-    search counts only where a passage comes near the question or what was made of it, or where documents or the product
-    are asked for by name. A question of the product, or one that a passage comes near, is searched for although the
-    model would not."""
-    known = made.metadata or {}
-    own = known["ground"]
-
-    def ground(arguments: dict[str, Any], question: str) -> dict[str, Any] | None:
-        asked, named = own(arguments, question), _DOCUMENTS.search(question) or _PRODUCT.search(question)
-        if _OWN.search(question.strip()) and not named:
-            return None
-        queries = dict.fromkeys(str(each["query"]) for each in (asked, arguments))
-        try:
-            near = next((each for each in queries if library.related(each, stop=stop)), None)
-        except (GieokError, Stopped):  # the search itself will say what is wrong
-            return dict(asked)
-        if near is not None:
-            return {"query": near}
-        return asked if named else None
-
-    def suggest(question: str) -> dict[str, Any] | None:
-        try:
-            meant = (
-                asks(question)
-                and not _OWN.search(question.strip())
-                and (_PRODUCT.search(question) or library.related(question, stop=stop))
-            )
-            return {"query": question[:QUERY_CHARS]} if meant else None
-        except (GieokError, Stopped):
-            return None
-
-    made.metadata = {**known, "ground": ground, "suggest": suggest}
-    return made
 
 
 def query(messages: Sequence[AnyMessage]) -> str:

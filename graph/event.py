@@ -45,7 +45,14 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class SummaryStarted:
-    """This turn waits for the summary of these turns (design §5 «waited for, with a visible step»)."""
+    """This turn waits for the summary of these turns, because its context would overflow without it (design §5)."""
+
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLater:
+    """The summary of these turns is not ready: they stay raw in this turn, and the next one takes it (design §5)."""
 
     turns: tuple[int, ...]
 
@@ -108,5 +115,5 @@ class Failed:
     values: dict[str, Any] = field(default_factory=dict)
 
 
-Event = Token | ToolStarted | ToolFinished | SummaryStarted | SummaryMade | ContextBuilt | Done | Failed
+Event = Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Done | Failed
 Outcome = Literal["done", "stopped", "failed"]

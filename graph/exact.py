@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from errors import TurnUnknown
-from graph.context import VERSION_MARK, Changing, Limits, build, digest, is_search, past, summed, version_mark
+from graph.context import VERSION_MARK, Changing, Layout, Limits, build, digest, is_search, past, summed, version_mark
 from graph.engine import Engine
 from graph.node.casual import casual_prompt
 from graph.rebuild import messages_of
@@ -24,6 +24,8 @@ from graph.turns import is_answer
 from store import Turn
 from text.language import Language
 
+_RAW: tuple[PartName, ...] = ("short", "recent")
+"""Parts that hold turns as they were, in prompt order."""
 Missing = Literal["old", "gone"]
 """Why a part cannot be shown: the answer is from before such texts were kept, or its text is not there any more."""
 Speaker = Literal["", "user", "assistant", "tool"]
@@ -80,15 +82,15 @@ class _Record:
     def __init__(self, engine: Engine, turn: Turn, language: Language) -> None:
         self._engine, self._turn, self._language = engine, turn, language
         self._parts: dict[PartName, dict[str, Any]] = {each["name"]: each for each in (turn.report or {})["parts"]}
-        self._inline = bool((turn.report or {}).get("inline"))
+        self._layout = _layout(turn.report or {})
         self._own = _before_the_answer(turn)
         self._given: Mapping[str, str] | None = None
 
     def part(self, part: Mapping[str, Any]) -> PartText:
         """One part, as the report names it."""
         name: PartName = part["name"]
-        if name == "recent":
-            said = ((each, row.number) for row in self._recent() for each in self._sent(_past(row)))
+        if name in ("short", "recent"):
+            said = ((each, row.number) for row in self._rows(name) for each in self._sent(self._past(row)))
             return PartText(name, tuple(_piece(*each) for each in said))
         if name == "question":
             return PartText(name, (Piece(str(self._own[0].text), "user", self._turn.number),))
@@ -104,8 +106,8 @@ class _Record:
         """The whole prompt, by the function that made it then; of parts that are all there."""
         system, question = self._text("system") or "", str(self._own[0].text)
         if "recent" not in self._parts:
-            return casual_prompt(system, question, self._text("hint") or "")
-        raw = [message for row in self._recent() for message in messages_of(row)]
+            return casual_prompt(system, question)
+        raw = [message for name in _RAW for row in self._rows(name) for message in messages_of(row)]
         return build(
             [*raw, *self._own],
             self._records() or [],
@@ -116,7 +118,7 @@ class _Record:
             exact=False,
             limits=Limits(prompt=2**60),
             changing=self.changing(),
-            inline=self._inline,
+            layout=self._layout,
         ).messages
 
     def changing(self) -> tuple[Changing, ...]:
@@ -124,7 +126,7 @@ class _Record:
         return tuple(
             Changing(name, self._text(name) or "", int(each["budget"]), lasting=name in ("memory", "entities"))
             for name, each in self._parts.items()
-            if name not in ("system", "summaries", "recent", "question", "current")
+            if name not in ("system", "summaries", *_RAW, "question", "current")
             and not (name == "retrieval" and self._passages() is None)
         )
 
@@ -152,14 +154,21 @@ class _Record:
         steps = (each for each in self._turn.steps if each.get("call") == "search-first")
         return next((str(each["result"]) for each in steps), None)
 
-    def _recent(self) -> list[Turn]:
-        numbers = [int(each) for each in self._parts.get("recent", {}).get("items", ())]
+    def _rows(self, name: PartName) -> list[Turn]:
+        """The turns that a part holds as they were."""
+        numbers = [int(each) for each in self._parts.get(name, {}).get("items", ())]
         rows = self._engine.store.turns_between(self._turn.session_id, numbers[0], numbers[-1]) if numbers else []
         return [row for row in rows if row.number in numbers]
 
+    def _past(self, row: Turn) -> list[AnyMessage]:
+        """An earlier turn as it was sent; a bare prompt has what tools gave for its own question only."""
+        bare = self._layout == "bare"
+        return [past(each) for each in messages_of(row) if not (bare and isinstance(each, ToolMessage))]
+
     def _sent(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Those of these messages that went to the model: inline no calls of tools."""
-        return [each for each in messages if not (self._inline and isinstance(each, AIMessage) and each.tool_calls)]
+        """Those of these messages that went to the model: calls only where it makes them itself."""
+        calls = self._layout == "messages"
+        return [each for each in messages if calls or not (isinstance(each, AIMessage) and each.tool_calls)]
 
     def _records(self) -> list[SummaryRecord] | None:
         """The summaries in the versions that were sent; None when one of them cannot be told."""
@@ -179,14 +188,15 @@ class _Record:
         return next((each for each in records if version_mark(each) == mark), None)
 
 
+def _layout(report: Mapping[str, Any]) -> Layout:
+    """How tools stood in the prompt; reports of older versions have ``inline`` instead."""
+    return cast(Layout, report.get("layout") or ("inline" if report.get("inline") else "messages"))
+
+
 def _before_the_answer(turn: Turn) -> list[AnyMessage]:
     """The question of a turn and what its tools said."""
     messages = messages_of(turn)
     return messages[:-1] if is_answer(messages[-1]) else messages
-
-
-def _past(row: Turn) -> Sequence[AnyMessage]:
-    return [past(each) for each in messages_of(row)]
 
 
 def _piece(message: AnyMessage, number: int) -> Piece:

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, messages_to_dict
 
 from errors import GieokError
-from graph.context import brief
+from graph.context import brief, is_search
 from graph.event import ToolFinished
 from graph.runtime import Notes
 from graph.turns import split
@@ -92,7 +92,7 @@ def _bare(message: AnyMessage) -> AnyMessage:
     """The message with no more of a tool's plain data than later prompts need: the record has them in the steps."""
     if not isinstance(message, ToolMessage) or message.artifact is None:
         return message
-    return message.model_copy(update={"artifact": brief(message.artifact)})
+    return message.model_copy(update={"artifact": brief(message.artifact) if is_search(message) else None})
 
 
 def plain_error(error: GieokError) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 
 from langchain_core.tools import BaseTool
 
@@ -16,13 +16,17 @@ from errors import GieokError, SessionUnknown, trace
 from graph.context import Changing, mark
 from graph.engine import Engine
 from graph.report import LeftOut
-from graph.tool import memory_tools
+from graph.tool import memory_tools, wish_tools
 from graph.tool.reach import Reach
+from graph.turns import CHUNK
 from memory import Due, MemoryView, Patience, Turn
+from memory.line import lines, undated
 from memory.state import fitted
 from model.modelset import ModelSet
+from model.profile import Profile
 from model.stream import Stopped
 from prompt import render
+from retrieval.embed import BuiltIn
 from retrieval.tool import NAME as SEARCH
 from store import Session
 from store import Turn as Row
@@ -78,17 +82,22 @@ def view(engine: Engine, session: Session, models: ModelSet, number: int, patien
     return seen() if follow(engine, session.id, number - 1, patience) else MemoryView(away=True)
 
 
-def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple[Changing, ...]:
-    """Memory and entities as parts of the context, each within its budget; none while there is none.
+def parts(
+    found: MemoryView | None, engine: Engine, language: Language, number: int, profile: Profile
+) -> tuple[Changing, ...]:
+    """Memory and entities as parts of the context of turn ``number``, each within its budget; none while there is none.
 
-    They seldom change, so they stay with the question they were first given with (``Changing.lasting``).
+    They seldom change, so they stay with the question they were first given with (``Changing.lasting``). A bare prompt
+    also has lines of the turns that are summarised and not in the memory yet.
     """
     limits = engine.prompting
     if found is None or limits.memory_tool_only:
         return ()
     if found.away:
         return (Changing("memory", "", limits.budget_memory, left_out=(LeftOut("", "memory_away"),)),)
-    memory = render("memory", language, memory=found.text) if found.text else ""
+    bare = profile.prompt == "bare"
+    text = _of_session(found, number) if bare else found.text
+    memory = render("memory_bare" if bare else "memory", language, memory=text) if text else ""
     entities = render("entities", language, entities=found.entity_text) if found.entities else ""
     cut = (LeftOut(str(len(found.cut)), "memory_cut"),) if found.cut else ()
     cut_entities = (LeftOut(str(len(found.cut_entities)), "entities_cut"),) if found.cut_entities else ()
@@ -96,6 +105,21 @@ def parts(found: MemoryView | None, engine: Engine, language: Language) -> tuple
         Changing("memory", memory, limits.budget_memory, lasting=True, left_out=cut),
         Changing("entities", entities, limits.budget_entities, lasting=True, left_out=cut_entities),
     )
+
+
+def _of_session(found: MemoryView, number: int) -> str:
+    """What a bare prompt has of the memory: statements of turns that are not raw in it, and what is pinned.
+
+    It changes with the chunks only, so that the prompt's prefix stays unbroken between them. What earlier sessions left
+    is looked up when it is asked for: a small model takes it for what was just said.
+    """
+    summarised = (number - 1) // CHUNK * CHUNK
+    if found.from_user:
+        known = list(found.pins)
+    else:
+        known = [line for line in lines(found.text) if undated(line).last <= summarised]
+    waiting = (line for turn, line in found.waiting_lines if turn <= summarised)
+    return "\n".join([*known, *waiting])
 
 
 def keep(engine: Engine, session_id: str, given: Sequence[Changing], since: float) -> None:
@@ -119,12 +143,25 @@ def unfolded(found: MemoryView | None) -> int | None:
     return 1 if found.away else min(found.waiting, default=None)
 
 
-def tools(engine: Engine, session: Session, number: int, patience: Patience | None = None) -> list[BaseTool]:
+def tools(
+    engine: Engine, session: Session, number: int, profile: Profile, patience: Patience | None = None
+) -> list[BaseTool]:
     """``recall_memory``, ``remember`` and ``forget`` for turn ``number``."""
     if engine.memory is None:
         return []
     reach = Reach(engine.memory, engine.tenant, session.id, number, session.language, engine.user, patience)
-    return memory_tools(reach)
+    return memory_tools(reach) if profile.tools == "native" else wish_tools(reach, near)
+
+
+@cache
+def _embedding() -> BuiltIn:
+    return BuiltIn()
+
+
+def near(text: str, others: Sequence[str]) -> list[float]:
+    """How near each of the other texts comes to a text: cosines of the built-in embedding."""
+    question = _embedding().query(text)
+    return [float(cosine) for cosine in _embedding().passages(list(others)) @ question]
 
 
 def follow(engine: Engine, session_id: str, last: int, patience: Patience | None = None) -> bool:

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 PartName = Literal[
-    "system", "summaries", "recent", "memory", "entities", "retrieval", "world", "time", "hint", "current", "question"
+    "system",
+    "summaries",
+    "short",
+    "recent",
+    "memory",
+    "entities",
+    "retrieval",
+    "world",
+    "time",
+    "hint",  # only in reports of older versions
+    "current",
+    "question",
 ]
 Reason = Literal[
     "summarised",
@@ -55,7 +66,7 @@ class ContextReport:
     """Tokens by part of one prompt. ``exact``: counted by the model's own tokenizer, not estimated.
 
     ``total_tokens``: this prompt. ``full_tokens``: the same prompt with the whole history raw and no summaries.
-    ``digest``: of all messages, so that a prompt put together again can be told from another one. ``inline``: as in
+    ``digest``: of all messages, so that a prompt put together again can be told from another one. ``layout``: as in
     ``graph.context.build``.
     """
 
@@ -66,7 +77,7 @@ class ContextReport:
     full_tokens: int
     exact: bool
     digest: str = ""
-    inline: bool = False
+    layout: str = "messages"
 
     @property
     def saved_tokens(self) -> int:

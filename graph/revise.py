@@ -13,7 +13,7 @@ from errors import BadRate, EmptySummary, SummaryUnknown
 from graph.chunk import ledger_fields
 from graph.engine import Engine
 from graph.rebuild import messages_of
-from graph.summary import Made, make, written
+from graph.summary import Made, Writer, make, written
 from model.stream import Stopped
 from store import Summary
 
@@ -24,14 +24,19 @@ def versions(engine: Engine, session_id: str, first_turn: int) -> list[Summary]:
 
 
 def remake(
-    engine: Engine, session_id: str, first_turn: int, rate: float, stop: threading.Event | None = None
+    engine: Engine,
+    session_id: str,
+    first_turn: int,
+    rate: float,
+    stop: threading.Event | None = None,
+    writer: Writer | None = None,
 ) -> Summary:
-    """The summary once more at ``rate``; the chat may go on meanwhile. Raises as ``graph.summary.make``; stopped
-    (``Stopped``), it replaces nothing."""
+    """The summary once more at ``rate``, by ``writer`` (None: the profile's); the chat may go on meanwhile. Raises as
+    ``graph.summary.make``; stopped (``Stopped``), it replaces nothing."""
     if not 0.1 <= rate <= 0.5:
         raise BadRate(value=rate)
     old = _current(engine, session_id, first_turn)
-    made = make(**_source(engine, old), rate=rate, models=engine.models(), stop=stop)
+    made = make(**_source(engine, old), rate=rate, models=engine.models(), stop=stop, writer=writer)
     if stop is not None and stop.is_set():
         raise Stopped
     return _replace(engine, old, made, rate, "regenerated")

@@ -80,8 +80,7 @@ class TurnContext:
     background, or takes it off the list. ``emit`` and ``ledger`` are None where LangGraph's own tools run the graph: no
     one reads along, and no record is kept. ``unfolded``: the first turn that is not in long-term memory yet, None when
     all are or there is no memory. ``retrieve(messages)`` gives the passages that are searched for before the answer, by
-    the setting ``retrieval_first``; ``cite(answer)`` the numbers of passages that an answer from them lacks;
-    ``refuse()`` the answer where documents were searched in vain, if no model is to give one.
+    the setting ``retrieval_first``.
     """
 
     models: ModelSet
@@ -94,8 +93,6 @@ class TurnContext:
     finish_ahead: Callable[[list[int], float, threading.Event], bool] = lambda *_: False
     changing: Sequence[Changing] = ()
     retrieve: Callable[[Sequence[AnyMessage]], Sequence[Changing]] = lambda _: ()
-    cite: Callable[[str], str] = lambda _: ""
-    refuse: Callable[[], str] = lambda: ""
     history_tokens: int = 0
     unfolded: int | None = None
     notes: Notes = field(default_factory=Notes)

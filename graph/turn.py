@@ -196,11 +196,12 @@ class _Run:
     def _context(self) -> TurnContext:
         background, models, notes = self.engine.background, self.engine.models(), Notes()
         search = documents.search(self.engine, models, notes, self.session.language, self.stop, self.arriving)
-        remembering = memory.tools(self.engine, self.session, self.number, self.patience)
+        remembering = memory.tools(self.engine, self.session, self.number, models.profile, self.patience)
         looked = time.time()
         remembered = memory.before(self.engine, self.session, models, self.number, self.patience)
-        parts = memory.parts(remembered, self.engine, self.session.language)
+        parts = memory.parts(remembered, self.engine, self.session.language, self.number, models.profile)
         memory.keep(self.engine, self.session.id, parts, looked)
+        now = () if models.profile.prompt == "bare" else self.engine.changing(self.session)
         return TurnContext(
             models=models,
             settings=self.engine.settings,
@@ -210,10 +211,8 @@ class _Run:
             tools=[*self.engine.tools, *remembering, *(search.tools if search else ())],
             ledger=self.engine.store.ledger,
             finish_ahead=lambda turns, rate, stop: background.finish(ahead.key(self.session, turns, rate), stop),
-            changing=(*parts, *self.engine.changing(self.session)),
+            changing=(*parts, *now),
             retrieve=search.first if search else lambda _: (),
-            cite=search.cite if search else lambda _: "",
-            refuse=search.refuse if search else lambda: "",
             unfolded=memory.unfolded(remembered),
             history_tokens=self.session.history_tokens,
             notes=notes,

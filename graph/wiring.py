@@ -8,12 +8,13 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 
 from graph.node.casual import casual_node, wants_casual
 from graph.node.llm import llm_node
 from graph.node.summary import is_due, summary_node
 from graph.node.tool import tool_node
-from graph.runtime import TurnContext
+from graph.runtime import TurnContext, context
 from graph.state import ChatState
 
 Graph = CompiledStateGraph[ChatState, TurnContext, Any, Any]
@@ -34,8 +35,8 @@ def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
     return wires.compile(checkpointer=saver)
 
 
-def _first(state: ChatState) -> str:
-    if wants_casual(state):
+def _first(state: ChatState, runtime: Runtime[TurnContext]) -> str:
+    if wants_casual(state, context(runtime).models.profile):
         return "casual_node"
     return "summary_node" if is_due(state) else "llm_node"  # two turns of three need no step and checkpoint for it
 

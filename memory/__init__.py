@@ -4,8 +4,21 @@
 """
 
 from memory.link import Patience
+from memory.listed import Line
 from memory.memory import USER, Due, FoldReport, Memory
 from memory.state import Entity, Rejection, Turn, Version
 from memory.view import MemoryView
 
-__all__ = ["USER", "Due", "Entity", "FoldReport", "Memory", "MemoryView", "Patience", "Rejection", "Turn", "Version"]
+__all__ = [
+    "USER",
+    "Due",
+    "Entity",
+    "FoldReport",
+    "Line",
+    "Memory",
+    "MemoryView",
+    "Patience",
+    "Rejection",
+    "Turn",
+    "Version",
+]

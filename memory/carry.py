@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from memory import fold, recollect
+from memory import fold
 from memory.address import Client
 from memory.archive import Archive
+from memory.drop import rid
 from memory.fold import Folded
 from memory.key import Scope
-from memory.line import equal
+from memory.line import equal, from_before, lines, parts, thinned
 from memory.source import Source
-from memory.state import Entity, State, Turn, Version, instead, put, same_key
+from memory.state import Entity, State, Turn, Version, put, same_key
 from memory.store import TRIES, Conflict, RedisStore
 from memory.view import said_last
 from model.token import estimate
-from text import sentence
 
 Step = tuple[int, str]
 """A session's version and text after an undo."""
@@ -62,15 +62,20 @@ def settled(state: State, session: State, owner: State) -> State:
 
 def by_hand(owner: State, changes: Iterable[Version]) -> State:
     """The user's memory with a session's changes by hand: what they took out goes, what they brought in comes."""
-    for each in changes:
-        old, new = sentence.split(each.prior), sentence.split(each.text)
-        gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
-        lines = [line for line in sentence.split(owner.text) if not any(equal(line, other) for other in gone)]
-        lines += [line for line in come if not any(equal(line, other) for other in lines)]
-        dropped = {(same_key(entity.key), entity.value) for entity in each.dropped}
+    for change in changes:
+        old, new = parts(change.prior), parts(change.text)
+        gone, come = [part for part in old if part not in new], [part for part in new if part not in old]
+        text = _without_any(owner.text, gone)
+        kept = parts(text)
+        come = [part for part in come if not any(equal(part, other) for other in kept)]
+        dropped = {(same_key(entity.key), entity.value) for entity in change.dropped}
         entities = (entity for entity in owner.entities if (same_key(entity.key), entity.value) not in dropped)
-        owner = replace(owner, text="\n".join(lines), entities=tuple(entities))
+        owner = replace(owner, text="\n".join([*lines(text), *come]), entities=tuple(entities))
     return owner
+
+
+def _without_any(text: str, gone: Sequence[str]) -> str:
+    return thinned(text, lambda part: any(equal(part, other) for other in gone))
 
 
 def with_values(entities: tuple[Entity, ...], session: State, turns: Sequence[Turn]) -> tuple[Entity, ...]:
@@ -90,16 +95,14 @@ def with_waiting(owner: State, session: State, versions: Sequence[Version], tag:
     turns = said_last([*told, *session.waiting], WAITING_CHARS)
     if not turns:
         return owner
-    values = with_values((), session, turns)
-    replaced = (*instead(owner.entities, values), *session.replaced)
-    source = Source(owner.text, owner.entities, turns, owner.pins, session.forgotten, replaced=replaced)
+    source = Source(from_before(owner.text), owner.entities, turns, owner.pins, session.forgotten)
     made = _by_code(source, room)
-    return replace(owner, text=made.text, entities=with_values(made.entities, session, turns))
+    return replace(owner, text=from_before(made.text), entities=with_values(made.entities, session, turns))
 
 
 @lru_cache(maxsize=64)
 def _by_code(source: Source, room: int) -> Folded:
-    return fold.word_for_word(source, estimate, room, {})
+    return fold.word_for_word(source, estimate, room)
 
 
 def chain(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> tuple[State, list[Version]]:
@@ -162,4 +165,4 @@ def _unless_changed(seen: State, new: State, now: State) -> State:
 def _before(owner: State, before: Version, tag: str, at: int) -> State:
     """The user's memory as this version left it, without what was forgotten since."""
     back = replace(carried(owner, tag, at), text=before.text, version=before.number, entities=before.after)
-    return recollect.rid(back, [what for what, _ in owner.forgotten], owner)
+    return rid(back, [what for what, _ in owner.forgotten], owner)

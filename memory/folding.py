@@ -19,10 +19,11 @@ from memory.address import Client
 from memory.archive import Archive
 from memory.fold import Folded
 from memory.key import Scope
+from memory.line import from_before
 from memory.link import Link
 from memory.lock import Held, hold
 from memory.source import Source
-from memory.state import MOST_PINS, Entity, Rejection, Replaced, State, Turn, Version, added, put, same_key, trimmed
+from memory.state import MOST_PINS, Entity, Origin, Rejection, State, Turn, Version, added, put, same_key, trimmed
 from memory.store import KEPT_VERSIONS, RedisStore, Stale
 from memory.view import adopted
 from model.modelset import ModelSet
@@ -31,6 +32,9 @@ from settings import Settings
 from text.language import Language
 
 __all__ = ["Folding", "Held"]
+
+MOST_REWRITTEN = 40
+"""Turns that wait of which a memory is written anew; a later fold takes the others."""
 
 
 class Folding:
@@ -73,39 +77,71 @@ class Folding:
             return made, str(error.values["reason"])
         return made, ""
 
+    def rewrite(self, scope: Scope, user: str) -> tuple[list[int], str]:
+        """Have the model write the memory of now anew, with what waits; whatever the profile says. As ``run``.
+
+        What it writes is a version of its own. A rejection changes nothing, and nobody need try again.
+        """
+        try:
+            with hold(self._link, scope) as token:
+                self._step("locked")
+                state = self._read(scope)
+                base, turns = self._base(state, scope, user), state.waiting[:MOST_REWRITTEN]
+                if not (base.text or turns):
+                    return [], ""
+                made = fold.by_model.make(
+                    self._source(state, base, turns), self._models, self._room, self._stop, self._step
+                )
+                written = self._take(scope, state, base, turns, made, token, "rewritten")
+                self._carry(scope, Scope(scope.tenant, "", user))
+        except Stale:
+            raise Held from None
+        except FoldRejected as error:
+            return [], str(error.values["reason"])
+        return [state.version + 1] if written else [], ""
+
     def _once(self, scope: Scope, state: State, user: str, token: int) -> bool:
         """One batch of turns; False when the memory was changed meanwhile. Raises ``FoldRejected``, which is noted."""
         base = self._base(state, scope, user)
-        source = Source(
-            base.text, base.entities, state.batch, base.pins, state.forgotten, self._language, base.replaced
-        )
         try:
-            made = self._make(source, state.stuck)
+            made = self._make(self._source(state, base, state.batch), state.stuck)
         except FoldRejected as error:
             self._reject(scope, error, token)
             raise
+        return self._take(scope, state, base, state.batch, made, token, "fold")
+
+    def _take(
+        self, scope: Scope, state: State, base: State, turns: Sequence[Turn], made: Folded, token: int, origin: Origin
+    ) -> bool:
+        """Put what was made of ``base`` and these turns in the memory's place, unless that was changed meanwhile."""
         self._step("made")
-        version = _version(state, base, made)
+        version = _version(state, base, turns, made, origin)
 
         def new(now: State) -> State:
             same = (now.version, now.text, now.forgotten) == (state.version, state.text, state.forgotten)
-            if not same or not set(state.batch) <= set(now.waiting):
+            if not same or not set(turns) <= set(now.waiting):
                 return now  # edited, erased, forgotten or taken back meanwhile: what was made is not its next version
-            return _taken(now, state, base, made)
+            return _taken(now, state, base, turns, made)
 
         after = self._link.run(lambda client: self._redis.swap(client, scope, version, new, token))
         self._step("swapped")
         return after.version == version.number
 
+    def _source(self, state: State, base: State, turns: Sequence[Turn]) -> Source:
+        return Source(base.text, base.entities, tuple(turns), base.pins, state.forgotten, self._language)
+
     def _make(self, source: Source, word_for_word: bool) -> Folded:
         """A fold; ``word_for_word``: one that is rejected gives way to one that the code makes. Raises FoldRejected."""
-        room = self._settings.budget_memory
         try:
-            return fold.make(source, self._models, room, self._stop, self._step)
+            return fold.make(source, self._models, self._room, self._stop, self._step)
         except FoldRejected as error:
             if not word_for_word:
                 raise
-            return fold.word_for_word(source, self._models.count, room, error.values["cost"])
+            return fold.word_for_word(source, self._models.count, self._room, error.values["cost"])
+
+    @property
+    def _room(self) -> int:
+        return self._settings.budget_memory
 
     def _base(self, state: State, scope: Scope, user: str) -> State:
         """What the fold starts from: the session's memory, or the user's where it has none yet."""
@@ -193,20 +229,21 @@ class Folding:
             if not told:
                 made = carry.by_hand(made, some)
                 continue
-            batches = [*some]
-            turns = tuple(turn for each in batches for turn in each.turns)
-            replaced = tuple(value for each in batches for value in each.replaced)
-            folded = self._fold_in(made, session, turns, replaced)
+            turns = tuple(turn for each in some for turn in each.turns)
+            folded = self._fold_in(made, session, turns)
             costs.append(fold.cost(folded))
-            made = replace(made, text=folded.text, entities=carry.with_values(folded.entities, session, turns))
+            entities = carry.with_values(folded.entities, session, turns)
+            made = replace(made, text=from_before(folded.text), entities=entities)
         return made, fold.together(costs)
 
-    def _fold_in(self, user: State, session: State, turns: Sequence[Turn], replaced: tuple[Replaced, ...]) -> Folded:
+    def _fold_in(self, user: State, session: State, turns: Sequence[Turn]) -> Folded:
         """A session's turns in the user's memory: never rejected, since nobody would see it, nor would they come again.
 
-        What the user has forgotten in the session does not come in.
+        What the user has forgotten in the session does not come in. The numbers of turns are each session's own: none
+        stays in the user's memory.
         """
-        source = Source(user.text, user.entities, tuple(turns), user.pins, session.forgotten, self._language, replaced)
+        text = from_before(user.text)
+        source = Source(text, user.entities, tuple(turns), user.pins, session.forgotten, self._language)
         return self._make(source, True)
 
     def _keep(self, client: Client, owner: Scope) -> None:
@@ -229,24 +266,24 @@ class Folding:
             raise Stopped
 
 
-def _version(state: State, base: State, made: Folded) -> Version:
+def _version(state: State, base: State, turns: Sequence[Turn], made: Folded, origin: Origin) -> Version:
     """The version that a fold of ``state`` makes; its cost is that of all tries."""
     return Version(
         number=state.version + 1,
         text=made.text,
-        origin="fold",
+        origin=origin,
         created=time.time(),
-        turns=state.batch,
+        turns=tuple(turns),
         before=base.entities,
         after=made.entities,
         kept=made.kept,
         lost=made.lost,
         cost=fold.together([state.rejection.cost if state.rejection else {}, fold.cost(made)]),
-        replaced=base.replaced,
+        prior="" if turns else base.text,
     )
 
 
-def _taken(now: State, state: State, base: State, made: Folded) -> State:
+def _taken(now: State, state: State, base: State, turns: Sequence[Turn], made: Folded) -> State:
     """The state with the fold's text and entities; what was remembered or forgotten meanwhile stands.
 
     ``state``: as the fold began; ``base``: what it was made from, with the pins that a new session takes over.
@@ -259,7 +296,7 @@ def _taken(now: State, state: State, base: State, made: Folded) -> State:
     for each in now.entities:
         if same_key(each.key) in meanwhile:
             entities = put(entities, each)
-    folded = added(now.folded, (turn.number for turn in state.batch))
+    folded = added(now.folded, (turn.number for turn in turns))
     pins = (*(pin for pin in base.pins if pin not in state.pins), *now.pins)[-MOST_PINS:]
     taken = replace(now, text=made.text, entities=entities, folded=folded, pins=pins, rejection=None, start=base.start)
-    return trimmed(replace(taken, replaced=tuple(each for each in now.replaced if each not in base.replaced)))
+    return trimmed(taken)

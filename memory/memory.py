@@ -1,9 +1,9 @@
 """The door to long-term memory: one value with plain arguments, shared by all sessions of a process (design §6).
 
-Calls of a user's path (``context``, ``note_turn``, ``remember``, ``forget``, ``follow``, ``recall``) wait 250 ms for
-Redis at most, all calls of a turn together where they are given one ``Patience``, and never fail because it is away:
-reading degrades to a view with ``away``, writing waits in the database and reaches Redis when it is back. ``fold``
-belongs in the background. Calls of the panel raise ``MemoryAway``.
+Calls of a user's path (``context``, ``note_turn``, ``remember``, ``lines``, ``drop``, ``follow``, ``recall``) wait
+250 ms for Redis at most, all calls of a turn together where they are given one ``Patience``, and never fail because it
+is away: reading degrades to a view with ``away``, writing waits in the database and reaches Redis when it is back.
+``fold`` and ``rewrite`` belong in the background. Calls of the panel raise ``MemoryAway``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from errors import CallerError, MemoryAway, NothingToUndo
 from memory import carry, folding, path, portable, recollect, write
 from memory.address import Client
 from memory.archive import Archive, Queued
+from memory.drop import rid
 from memory.key import Scope
 from memory.known import Known
+from memory.line import bare, same
 from memory.link import Link, Patience
+from memory.listed import Line, listed
 from memory.state import (
     KEY_CHARS,
     PIN_CHARS,
@@ -47,6 +50,7 @@ from model.token import estimate
 from settings import Settings
 from store import Store
 from text import sentence
+from text.language import Language
 
 USER = "me"
 """The user of doors that know only one."""
@@ -151,7 +155,8 @@ class Memory:
         except MemoryAway as error:
             return MemoryView(away=True, why=error.values)
         within = rooms or (self._settings.budget_memory, self._settings.budget_entities)
-        return view(state, base, count, *within, self._settings.memory_ttl * 3600)
+        spoken: Language = "ko" if language == "ko" else "en"
+        return view(state, base, count, *within, self._settings.memory_ttl * 3600, spoken)
 
     def give(self, tenant: str, session: str, texts: Mapping[str, str], since: float) -> None:
         """Keep what a prompt is given of this memory, by its marks, so that the prompt can be shown later.
@@ -205,25 +210,43 @@ class Memory:
         """
         return self._write(Scope(tenant, session), user, "remember", asdict(entity(key, value, turn)), patience)
 
-    def forget(
-        self, tenant: str, session: str, what: str, *, turn: int, user: str = USER, patience: Patience | None = None
-    ) -> list[str] | None:
-        """Drop an entity by its key, and statements that say this; turns so far do not bring it back.
+    def lines(self, tenant: str, session: str, *, user: str = USER, patience: Patience | None = None) -> list[Line]:
+        """All that memory holds of this session and its user, numbered, for ``drop``: pins, sentences, entities
+        («key: value»), and statements of the turns that wait or are kept word for word."""
+        scope = Scope(tenant, session)
+        try:
+            state, users = self._link.quick(lambda client: self._both(client, scope, user), patience)
+        except MemoryAway:
+            kept = self._archive.load(scope)
+            state, users = (kept[0] if kept else State()), State()
+        return listed(state, users)
 
-        It leaves the user's memory, too, at once: no new session is told it. What other sessions were told and have
-        not folded yet does not bring it back either. Returns what was dropped, None when it waits for Redis. Raises
-        ``MemoryTooLarge``.
+    def drop(
+        self,
+        tenant: str,
+        session: str,
+        texts: Sequence[str],
+        *,
+        turn: int,
+        user: str = USER,
+        patience: Patience | None = None,
+    ) -> list[str] | None:
+        """Forget exactly these lines (``Line.text``); turns so far, and earlier versions, do not bring them back.
+
+        They leave the user's memory, too, at once: no new session is told them. What other sessions were told and have
+        not folded yet does not bring them back either; saying it again in a later turn does. Returns what was dropped,
+        None when it waits for Redis. Raises ``MemoryTooLarge``.
         """
-        data = {"what": checked("statement", what, PIN_CHARS), "turn": turn, "at": time.time()}
-        scope, told = Scope(tenant, session), list[str]()
-        with suppress(MemoryAway):
-            told = self._link.quick(lambda client: self._told(client, scope, user, what), patience)
+        wanted = [bare(checked("statement", text, TEXT_CHARS)) for text in texts]
+        held = [line.text for line in self.lines(tenant, session, user=user, patience=patience)]
+        dropped = [text for text in wanted if any(same(text, line) for line in held)]
+        data = {"texts": wanted, "turn": turn, "at": time.time()}
         self._drop_given(Scope(tenant, session))
         if self._settings.user_memory:
             for other in self._archive.left(tenant, user, time.time()):
                 if other not in ("", session):
                     self._archive.queue(Scope(tenant, other), user, "forget", {**data, "turn": 0, "here": True})
-        return told if self._write(scope, user, "forget", data, patience) else None
+        return dropped if self._write(Scope(tenant, session), user, "forget", data, patience) else None
 
     def follow(
         self,
@@ -317,20 +340,26 @@ class Memory:
 
         Raises ``Stopped`` when ``stop`` was set, and the model's own errors; the turns then wait for the next time.
         """
-        scope = Scope(tenant, session)
         fold = folding.Folding(self._link, self._redis, self._archive, self._settings, models, language, stop, step)
-        try:
-            self._drain(scope)
-            versions, reason = fold.run(scope, rest, self._link.run(lambda client: self._state(client, scope)).user)
-        except folding.Held:
-            return FoldReport("busy")
-        except MemoryAway as error:
-            return FoldReport("away", reason=str(error.values.get("reason", "")))
-        finally:
-            self._upkeep.changed(scope)
-        if reason:
-            return FoldReport("rejected", tuple(versions), reason)
-        return FoldReport("folded" if versions else "nothing", tuple(versions))
+        return self._reported(Scope(tenant, session), "", lambda scope, owner: fold.run(scope, rest, owner))
+
+    def rewrite(
+        self,
+        tenant: str,
+        session: str,
+        *,
+        models: ModelSet,
+        language: str = "ko",
+        user: str = USER,
+        stop: threading.Event | None = None,
+        step: Callable[[str], None] = lambda _: None,
+    ) -> FoldReport:
+        """Have the model write the memory of now anew, on request: a version of its own, undoable like any.
+
+        Raises ``Stopped`` when ``stop`` was set, and the model's own errors; the memory is then as it was.
+        """
+        fold = folding.Folding(self._link, self._redis, self._archive, self._settings, models, language, stop, step)
+        return self._reported(Scope(tenant, session), user, fold.rewrite)
 
     # --- the panel ------------------------------------------------------------------------------
 
@@ -374,12 +403,14 @@ class Memory:
             raise NothingToUndo(session=session)
         last, text = versions[-1], versions[-2].text if len(versions) > 1 else ""
 
-        def back(state: State) -> State:
+        def before(state: State) -> State:
             if state.version != last.number:
                 raise NothingToUndo(session=session)
-            return replace(undone(state, last, text), version=versions[-2].number if len(versions) > 1 else 0)
+            back = replace(undone(state, last, text), version=versions[-2].number if len(versions) > 1 else 0)
+            forgotten = [] if last.origin == "forget" else [what for what, _ in state.forgotten]
+            return rid(back, forgotten, state)
 
-        self._link.quick(lambda client: carry.take_back(client, self._redis, scope, back))
+        self._link.quick(lambda client: carry.take_back(client, self._redis, scope, before))
         self._upkeep.changed(scope)
         return self.context(tenant, session, user=user)
 
@@ -388,7 +419,7 @@ class Memory:
 
         Raises ``MemoryTooLarge``, ``MemoryBlank``, ``PinsFull``, ``MemoryAway``.
         """
-        pinned = filled("statement", statement, PIN_CHARS)
+        pinned = bare(filled("statement", statement, PIN_CHARS))
         pin = partial(write.pinned, statement=pinned)
         self._change(Scope(tenant, session), user, pin, everywhere=True)
         return self.context(tenant, session, user=user)
@@ -558,14 +589,13 @@ class Memory:
         base = base if base.revision else self._state(client, owner)
         return state, None if base.apart else self._with_waiting(client, base, scope, owner.user)
 
-    def _told(self, client: Client, scope: Scope, user: str, what: str) -> list[str]:
-        """What the session and the user's memory, with what waits for it, say of something."""
+    def _both(self, client: Client, scope: Scope, user: str) -> tuple[State, State]:
+        """The session's state, and the user's with what waits for it."""
         state = self._state(client, scope)
         owner = Scope(scope.tenant, "", state.user or user)
-        users = State()
-        if self._settings.user_memory:
-            users = self._with_waiting(client, self._state(client, owner), scope, owner.user)
-        return recollect.told(what, state, users, self._archive.versions(scope))
+        if not self._settings.user_memory:
+            return state, State()
+        return state, self._with_waiting(client, self._state(client, owner), scope, owner.user)
 
     def _with_waiting(self, client: Client, base: State, scope: Scope, user: str) -> State:
         """The user's memory with what waits in other sessions; by code, so that nobody waits for it."""
@@ -601,7 +631,7 @@ class Memory:
             return
         before, after = "", ""
         if each.kind == "forget" and not each.data.get("here"):
-            forget = partial(write.forgotten, what=each.data["what"])
+            forget = partial(write.forgotten, texts=write.texts(each.data))
             before, after = self._of_user(client, each.scope, each.user, forget)
         known = self._known.take(each.scope)
 
@@ -641,6 +671,21 @@ class Memory:
         after = self._redis.change(client, owner, new, known=before, read=self._state)
         self._upkeep.changed(owner)
         return before.mark, after.mark
+
+    def _reported(self, scope: Scope, user: str, run: Callable[[Scope, str], tuple[list[int], str]]) -> FoldReport:
+        """How a fold of this session goes; ``user``: of a session that has none yet."""
+        try:
+            self._drain(scope)
+            versions, reason = run(scope, self._link.run(lambda client: self._state(client, scope)).user or user)
+        except folding.Held:
+            return FoldReport("busy")
+        except MemoryAway as error:
+            return FoldReport("away", reason=str(error.values.get("reason", "")))
+        finally:
+            self._upkeep.changed(scope)
+        if reason:
+            return FoldReport("rejected", tuple(versions), reason)
+        return FoldReport("folded" if versions else "nothing", tuple(versions))
 
     def _owed(self, scope: Scope, user: str) -> tuple[State, bool, bool]:
         """The session's state, whether it is to be folded, and whether the user's memory takes over what sessions say;

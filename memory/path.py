@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from memory import carry, recollect
+from memory import carry
 from memory.address import Client
+from memory.drop import rid
 from memory.key import Scope
 from memory.state import State, Turn, Version, note, trimmed, undone
 from memory.store import TRIES, Conflict, RedisStore
@@ -87,14 +88,13 @@ def _undo(
 def _before(state: State, first: int, now: State) -> State:
     """The state without turns and values from ``first`` on, and without what was forgotten and is not there ``now``."""
     folded = tuple((start, min(end, first - 1)) for start, end in state.folded if start < first)
-    kept = recollect.rid(state, [what for what, _ in state.forgotten], now)
+    kept = rid(state, [what for what, _ in state.forgotten], now)
     return trimmed(
         replace(
             kept,
             short=tuple(turn for turn in state.short if turn.number < first),
             folded=folded,
             entities=tuple(each for each in kept.entities if each.turn < first),
-            replaced=tuple(each for each in kept.replaced if each.turn < first),
             rejection=None,
         )
     )

@@ -19,7 +19,7 @@ from memory import carry, write
 from memory.address import Client
 from memory.archive import Archive, plain, read
 from memory.key import Scope
-from memory.line import says
+from memory.line import parts, says, thinned
 from memory.link import Link
 from memory.state import State, Turn, Version, same_key
 from memory.store import RedisStore, plain_version
@@ -204,7 +204,7 @@ def _check(state: State, versions: Sequence[Version]) -> None:
     _VERSIONS.validate_json(json.dumps([asdict(each) for each in versions], allow_nan=False), strict=True)
     turns = [turn.number for turn in (*state.short, *(turn for each in versions for turn in each.turns))]
     turns += [number for some in state.folded for number in some] + [number for _, number in state.forgotten]
-    turns += [each.turn for each in state.entities] + [each.turn for each in state.replaced]
+    turns += [each.turn for each in state.entities]
     turns += [state.version, state.taken, *(each.number for each in versions)]
     clocks = (state.revision, state.token)  # microseconds; as far as the server's numbers are exact
     if not all(0 <= number <= MOST_TURNS for number in turns) or not all(0 <= each < 2**53 for each in clocks):
@@ -214,7 +214,7 @@ def _check(state: State, versions: Sequence[Version]) -> None:
 def _left_by(states: Sequence[State]) -> dict[str, Any]:
     """What a session may have left elsewhere, as plain data."""
     return {
-        "lines": list(dict.fromkeys(line for each in states for line in sentence.split(each.text))),
+        "lines": list(dict.fromkeys(line for each in states for line in parts(each.text))),
         "values": sorted({(same_key(each.key), each.value) for state in states for each in state.entities}),
         "pins": list(dict.fromkeys(pin for each in states for pin in each.pins)),
     }
@@ -232,15 +232,14 @@ def _save(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> 
 
 def _less(state: State, scope: Scope, left: Mapping[str, Any], said: Sequence[str]) -> State:
     """Without lines and values of the erased session, unless what another one said holds them."""
-    lines = [
-        line
-        for line in sentence.split(state.text)
-        if not any(says(each, line) for each in left["lines"]) or any(says(each, line) for each in said)
-    ]
+
+    def goes(part: str) -> bool:
+        return any(says(line, part) for line in left["lines"]) and not any(says(line, part) for line in said)
+
     values = {(key, value) for key, value in left["values"] if not any(value in each for each in said)}
     return replace(
         state,
-        text="\n".join(lines) if len(lines) < len(sentence.split(state.text)) else state.text,
+        text=thinned(state.text, goes),
         entities=tuple(each for each in state.entities if (same_key(each.key), each.value) not in values),
         pins=tuple(each for each in state.pins if each not in left["pins"]),
         carried=tuple(each for each in state.carried if each[0] != scope.tag),

@@ -27,7 +27,7 @@ TEXT_CHARS = 16_000
 TURN_BYTES = 1_000_000
 """A larger turn is kept in the transcript only; memory holds its beginning and end."""
 
-Origin = Literal["fold", "edit", "undo", "forget", "import", "merge"]
+Origin = Literal["fold", "rewritten", "edit", "undo", "forget", "import", "merge"]
 Ranges = tuple[tuple[int, int], ...]
 
 
@@ -56,21 +56,11 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
-    """A value that was set in the place of another one in turn ``turn``: the text may still tell the ``old`` one."""
-
-    key: str
-    old: str
-    new: str
-    turn: int
-
-
-@dataclass(frozen=True, slots=True)
 class Version:
     """One M_i: its text, the turns it was made from, the entities before and after. ``created``: Unix seconds.
 
-    ``replaced``: values set since the version before, which took their place in the text. Of a change by hand, which
-    has no turns: ``prior`` is the text that it changed, ``dropped`` the entities it removed.
+    ``kept``, ``lost``: facts of the turns. Of a change by hand, which has no turns: ``prior`` is the text that it
+    changed, ``dropped`` the entities it removed.
     """
 
     number: int
@@ -85,7 +75,6 @@ class Version:
     cost: dict[str, Any] = field(default_factory=dict)
     prior: str = ""
     dropped: tuple[Entity, ...] = ()
-    replaced: tuple[Replaced, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +82,7 @@ class Rejection:
     """Why the last fold was not taken, over which turns, how often in a row; ``seen``: the newest turn at that time.
 
     ``cost``: what all folds that were rejected in a row took; the version that follows counts it. ``why``: the reason
-    for translation (``memory.fold.Fault``).
+    for translation (``memory.fold.by_model.Fault``).
     """
 
     reason: str
@@ -114,8 +103,7 @@ class State:
     (``mark``). ``carried``, of a user's memory: the version of each session that it has taken over, of the last
     two hundred; ``taken``, of a session: the same as the session knows it, which a crash may leave behind.
     ``forgotten``: (what, newest turn then): turns up to that one do not bring it back. ``apart``, of a user's memory:
-    the user has switched it off: sessions neither start from it nor write there. ``replaced``: values set since the
-    last fold, which puts them into the text.
+    the user has switched it off: sessions neither start from it nor write there.
     """
 
     revision: int = 0
@@ -137,7 +125,6 @@ class State:
     carried: tuple[tuple[str, int], ...] = ()
     created: float = 0.0
     apart: bool = False
-    replaced: tuple[Replaced, ...] = ()
 
     @property
     def waiting(self) -> tuple[Turn, ...]:
@@ -219,19 +206,6 @@ def put(entities: Iterable[Entity], new: Entity) -> tuple[Entity, ...]:
     return (*others, new)[-MOST_ENTITIES:]
 
 
-def with_value(state: State, new: Entity) -> State:
-    """With this value under its key; where it takes the place of another one, that is known until the next fold."""
-    replaced = instead(state.entities, [new])
-    return replace(state, entities=put(state.entities, new), replaced=(*state.replaced, *replaced)[-MOST_ENTITIES:])
-
-
-def instead(before: Iterable[Entity], after: Iterable[Entity]) -> tuple[Replaced, ...]:
-    """The values that others take the place of."""
-    known = {same_key(each.key): each.value for each in before}
-    pairs = ((known.get(same_key(each.key)), each) for each in after)
-    return tuple(Replaced(each.key, old, each.value, each.turn) for old, each in pairs if old not in (None, each.value))
-
-
 def entity(key: str, value: str, turn: int) -> Entity:
     """A checked entity in one line each. Raises ``MemoryTooLarge``, ``MemoryBlank``."""
     return Entity(filled("key", key, KEY_CHARS), filled("value", value, VALUE_CHARS), turn)
@@ -294,7 +268,6 @@ def undone(state: State, current: Version, text: str) -> State:
         folded=removed(state.folded, numbers),
         short=tuple(fresh[number] for number in sorted(fresh)),
         entities=_taken_back(state.entities, current.before, current.after),
-        replaced=(*current.replaced, *state.replaced),
         rejection=None,
     )
 

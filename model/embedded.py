@@ -31,7 +31,12 @@ from errors import EmbeddedFailed, MissingExtra
 from model.lock import exclusive, held, open_lock, written
 from settings import Settings, child_environment
 
-SLOT = {"chat": 0, "decide": 1, "utility": 2}
+CALM = {"GOMP_SPINCOUNT": "1000"}
+"""For the server's environment; the user's own comes first. llama.cpp's threads wait for each other at some hundred
+places of every token, by GNU OpenMP, and unless told otherwise they spin there for milliseconds. Beside busy processes
+they burn the very time that the thread they wait for needs: 31 tokens a second idle, 0.5 to 10 beside a busy process.
+When they sleep after 1,000 rounds: 27 to 30, and 12 to 15 beside one or two (docs/decision/0016-one-slot.md).
+"""
 START_SECONDS = 300.0
 _ROOT = Path(__file__).resolve().parent.parent
 _clients: dict[Path, int] = {}
@@ -60,6 +65,7 @@ class _Plan:
     name: str
     context: int
     threads: int
+    states: Path
 
     @property
     def state(self) -> Path:
@@ -70,8 +76,8 @@ class _Plan:
         return self.folder / "server.lock"
 
     def command(self) -> list[str]:
-        numbers = {"slots": len(SLOT), "context": self.context, "threads": self.threads}
-        options = [part for name, value in numbers.items() for part in (f"--{name}", str(value))]
+        given = {"context": self.context, "threads": self.threads, "states": self.states}
+        options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
         return [sys.executable, "-m", "model.serve", str(self.folder), str(self.weights), "--name", self.name, *options]
 
 
@@ -109,13 +115,18 @@ def name(settings: Settings) -> str:
     return settings.embedded_model if settings.embedded_path is None else settings.embedded_path.stem
 
 
+def states(settings: Settings) -> Path:
+    """The folder of saved slot states, for all configurations."""
+    return settings.data_dir.resolve() / "embedded" / "prefix"
+
+
 def _plan(settings: Settings, path: Path) -> _Plan:
     path = path.resolve()
     size, count, context = path.stat().st_size, threads(settings), settings.embedded_context
     short = hashlib.sha256(repr((str(path), size, context, count)).encode()).hexdigest()[:12]
     data = settings.data_dir.resolve()
     log = data / "log" / f"embedded-{short}.log"
-    return _Plan(data / "embedded" / short, log, path, name(settings), context, count)
+    return _Plan(data / "embedded" / short, log, path, name(settings), context, count, states(settings))
 
 
 def _join(folder: Path) -> None:
@@ -193,7 +204,7 @@ def _spawn(plan: _Plan) -> subprocess.Popen[bytes]:
     plan.log.parent.mkdir(parents=True, exist_ok=True)
     if plan.log.exists():
         plan.log.replace(plan.log.with_suffix(".log.old"))
-    environment = child_environment()
+    environment = CALM | child_environment()
     with plan.log.open("wb") as out:
         process = subprocess.Popen(
             plan.command(), cwd=_ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out,

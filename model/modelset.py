@@ -1,4 +1,4 @@
-"""The models that a session uses, as one value: who answers, who does side work, who decides on tools."""
+"""The models that a session uses, as one value: who answers, who does side work, and what both are trusted with."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 
+from model.profile import STRONG, Profile, Why
+
 Kind = Literal["hosted", "local", "embedded", "scripted"]
 
 
 @dataclass(frozen=True)
 class ModelSet:
-    """All roles of one endpoint. Each is a LangChain chat model behind the same client.
+    """Both roles of one endpoint. Each is a LangChain chat model behind the same client.
 
-    ``chat`` answers the user; ``utility`` makes summaries and other side calls; ``decide`` chooses tools by
-    constrained JSON, or is None when the chat model calls tools natively. ``count`` gives the tokens of a text;
-    ``exact`` says whether by the model's own tokenizer. ``name``: the chat model; ``side_name``: the one of side calls.
-    ``context_size``: tokens of one prompt plus answer.
-    ``constrained``: the server honours ``response_format`` json_schema and the model needs that help.
+    ``chat`` answers the user; ``utility`` makes summaries and other side calls. ``profile``: what the chat model is
+    trusted with; ``side``: the same of the utility model; ``why``, ``side_why``: why these were chosen. ``count`` gives
+    the tokens of a text; ``exact`` says whether by the model's own tokenizer. ``name``: the chat model; ``side_name``:
+    the one of side calls. ``context_size``: tokens of one prompt plus answer. ``kind``: where the model runs; what it
+    is trusted with is the profiles'.
     """
 
     chat: BaseChatModel
     utility: BaseChatModel
-    decide: BaseChatModel | None
     count: Callable[[str], int]
     exact: bool
     name: str
     kind: Kind
     url: str
     context_size: int
-    constrained: bool = False
+    profile: Profile = STRONG
+    side: Profile = STRONG
+    why: Why = "unknown_size"
+    side_why: Why = "unknown_size"
     utility_name: str = ""
 
     @property
@@ -40,10 +44,5 @@ class ModelSet:
 
     @property
     def alone(self) -> bool:
-        """Whether one model on this machine serves everything, so that side work yields to a turn (design §5)."""
+        """Whether one model on this machine serves everything, so that side work waits while a turn runs."""
         return self.kind in ("embedded", "local")
-
-    @property
-    def casual(self) -> BaseChatModel:
-        """Who answers greetings: on the embedded model the utility slot, so that the chat's cached prefix stays."""
-        return self.utility if self.kind == "embedded" else self.chat

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
+_SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 OLLAMA_CONTEXT = 4096
 """What Ollama loads a model with where nobody says otherwise; a longer prompt it would cut without a word."""
 
@@ -26,10 +28,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Listed:
-    """A model as ``GET /v1/models`` lists it; ``context`` in tokens where the server says so."""
+    """A model as ``GET /v1/models`` lists it; ``context`` in tokens and ``parameters`` where the server tells them."""
 
     name: str
     context: int | None
+    parameters: float | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a server tells of one model: whether it takes tools, and how many parameters it has. None: not told."""
+
+    takes_tools: bool | None = None
+    parameters: float | None = None
 
 
 def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
@@ -42,7 +53,8 @@ def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
         raise Refused(url, answer.status_code)
     entries = _json(answer).get("data")
     entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return tuple(Listed(entry["id"], _context(entry)) for entry in entries if isinstance(entry.get("id"), str))
+    named = (entry for entry in entries if isinstance(entry.get("id"), str))
+    return tuple(Listed(entry["id"], _context(entry), _count(entry.get("meta"), "n_params")) for entry in named)
 
 
 def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
@@ -65,14 +77,29 @@ def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
     return None
 
 
-def takes_tools(url: str, key: str, model: str, timeout: float) -> bool | None:
-    """Whether the model calls tools by itself, as Ollama says (POST /api/show «capabilities»); None: not known."""
+def told(url: str, key: str, model: str, timeout: float) -> Told:
+    """What Ollama tells of a model (POST /api/show: «capabilities», «model_info», «details»); of others nothing."""
     try:
         answer = _asked("POST", f"{url.removesuffix('/v1')}/api/show", key, timeout, json={"model": model})
     except _FAILED:
-        return None
-    able = _json(answer).get("capabilities") if answer.status_code == 200 else None
-    return "tools" in able if isinstance(able, list) else None
+        return Told()
+    page = _json(answer) if answer.status_code == 200 else {}
+    able, details = page.get("capabilities"), page.get("details")
+    counted = _count(page.get("model_info"), "general.parameter_count")
+    size = details.get("parameter_size") if isinstance(details, dict) else None
+    return Told("tools" in able if isinstance(able, list) else None, counted or parameters(size))
+
+
+def parameters(size: object) -> float | None:
+    """The number of parameters in a size as people write it («3.2B», «494.03M»); None when it is no size."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMBT])\s*", size, re.IGNORECASE) if isinstance(size, str) else None
+    return float(match[1]) * _SCALE[match[2].upper()] if match else None
+
+
+def _count(entry: object, name: str) -> float | None:
+    """A positive number in a part of a server's page."""
+    value = entry.get(name) if isinstance(entry, dict) else None
+    return float(value) if isinstance(value, int | float) and value > 0 else None
 
 
 def _asked(method: str, url: str, key: str, timeout: float, json: dict[str, Any] | None = None) -> httpx2.Response:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
 from errors import BadSetting, KeyRejected, ModelUnreachable
-from model import catalogue, client, embedded, token, weights
+from model import catalogue, client, default, embedded, slot, token, weights
+from model.catalogue import Weights
 from model.endpoint import Found
 from model.modelset import Kind, ModelSet
-from model.probe import Listed, Refused, context_size, listed, takes_tools
+from model.prefix import Prefix, Prefixes
+from model.probe import Listed, Refused, Told, context_size, listed, told
+from model.profile import SMALL, Choice, choose, written_by_model
 from settings import Settings, variable
 
 OPENAI = "https://api.openai.com/v1"
@@ -32,26 +34,34 @@ Offered = tuple[Listed, ...]
 Report = Callable[[weights.Progress], None]
 
 
-def models(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> ModelSet:
-    """The models that the settings ask for, ready to answer.
+def models(
+    settings: Settings,
+    progress: Report | None = None,
+    cancel: threading.Event | None = None,
+    prefixes: Sequence[Prefix] = (),
+) -> ModelSet:
+    """The models that the settings ask for, ready to answer: the first answer can begin at once.
 
     May take minutes the first time: weights are fetched, a model loads. ``progress`` follows the fetching of weights,
-    ``cancel`` stops it. Raises what ``find`` raises.
+    ``cancel`` stops it. ``prefixes``: how prompts begin, that of the interface's language first; the embedded model
+    has read it when this returns. Raises what ``find`` raises.
     """
     found = find(settings, progress, cancel)
+    begun = _prefixes(found, settings, prefixes) if found.kind == "embedded" else None
     count, exact = token.counter(found)
-    chat, utility = _role(found, "chat", settings), _role(found, "utility", settings)
     return ModelSet(
-        chat=chat,
-        utility=utility,
-        decide=None if found.native_tools else _role(found, "decide", settings),
+        chat=_role(found, "chat", settings, begun),
+        utility=_role(found, "utility", settings, begun),
         count=count,
         exact=exact,
         name=found.chat_model,
         kind=found.kind,
         url=found.url,
         context_size=found.context_size,
-        constrained=not found.native_tools,
+        profile=found.chat.profile,
+        side=found.utility.profile,
+        why=found.chat.why,
+        side_why=found.utility.why,
         utility_name=found.utility_model,
     )
 
@@ -164,69 +174,110 @@ def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered,
     size = settings.context_size or next((model.context for model in offered if model.name == name), None)
     if size is None and url != OPENAI:
         size = context_size(url, key, name, settings.local_timeout)
+    utility = settings.utility_model or name
+    roles = {role: _profile(kind, url, key, role, offered, settings) for role in (name, utility)}
     return Found(
         kind=kind,
         url=url,
         key=key,
         chat_model=name,
-        utility_model=settings.utility_model or name,
-        native_tools=_native(kind, url, key, name, settings),
+        utility_model=utility,
+        chat=roles[name],
+        utility=_side(roles[utility], settings),
         context_size=size or CONTEXT,
         label=f"{name} ({urlsplit(url).netloc})",
     )
 
 
-def _native(kind: Kind, url: str, key: str, name: str, settings: Settings) -> bool:
-    """Whether the model is sent tools. Every hosted one takes them; a local server may say that its model does not."""
-    if settings.native_tools is not None:
-        return settings.native_tools
-    return kind != "local" or takes_tools(url, key, name, settings.local_timeout) is not False
+def _profile(kind: Kind, url: str, key: str, name: str, offered: Offered, settings: Settings) -> Choice:
+    """What a model of a server is trusted with. A hosted one takes tools; a local server may tell that its model does
+    not, and how large it is."""
+    server = told(url, key, name, settings.local_timeout) if kind == "local" else Told()
+    listed_size = next((model.parameters for model in offered if model.name == name), None)
+    takes_tools = server.takes_tools if settings.native_tools is None else settings.native_tools
+    return choose(settings.model_profile, parameters=server.parameters or listed_size, takes_tools=takes_tools)
+
+
+def _side(choice: Choice, settings: Settings) -> Choice:
+    """The profile of side calls, by the setting for summaries."""
+    return written_by_model(choice) if settings.summaries == "model" else choice
 
 
 def _embedded(settings: Settings, progress: Report | None, cancel: threading.Event | None) -> Found:
     path = weights.ensure(settings, progress or (lambda _: None), cancel)
+    known = None if settings.embedded_path else catalogue.by_file(path.name)
+    settings = default.named(settings, known)
     server = embedded.connect(settings, path)
     name = embedded.name(settings)
     asked = context_size(server.url, server.key, name, settings.local_timeout) or settings.embedded_context
-    by_itself = settings.embedded_path is None and catalogue.find(settings.embedded_model).native_tools
+    chat, utility = embedded_roles(settings, known)
     return Found(
         kind="embedded",
         url=server.url,
         key=server.key,
         chat_model=name,
         utility_model=name,
-        native_tools=by_itself if settings.native_tools is None else settings.native_tools,
+        chat=chat,
+        utility=utility,
         context_size=min(asked, settings.context_size or asked),
         label=f"{name} (embedded)",
     )
 
 
+def embedded_roles(settings: Settings, known: Weights | None) -> tuple[Choice, Choice]:
+    """What the embedded model is trusted with as the one that answers and beside that. ``known``: its entry; None: the
+    user's own file. One slot serves everything, so side calls would push the conversation out of it."""
+    chat = choose(settings.model_profile, known=known.profile if known else SMALL, takes_tools=settings.native_tools)
+    side = chat if settings.model_profile != "auto" else Choice(SMALL, "one_slot")
+    return chat, _side(side, settings)
+
+
 # --- the roles ----------------------------------------------------------------------------------
 
 
-def _role(found: Found, role: str, settings: Settings) -> BaseChatModel:
-    """The client of one role. Side work and decisions are deterministic where the server is known to allow it."""
+def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -> BaseChatModel:
+    """The client of one role. Side work is deterministic where the server is known to allow it."""
     limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
-    name = found.utility_model if role == "utility" else found.chat_model
+    sampling = found.chat.profile.sampling if role == "chat" else None
     model = client.chat(
         found.url,
         found.key,
-        name,
+        found.utility_model if role == "utility" else found.chat_model,
         settings=settings,
-        extra_body=_slot(role) if found.kind == "embedded" else None,
+        extra_body={**(slot.CALL if begun is not None else {}), **(sampling.body() if sampling else {})} or None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,
-        temperature=_temperature(found, role),
+        temperature=sampling.temperature if sampling else _temperature(found, role),
     )
-    if found.kind == "embedded":
-        _revive(model, found, settings)
+    if begun is not None:
+        _revive(model, found, settings, begun)
     return model
 
 
-def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
-    """Before each request, start the embedded server again if it died. It comes back at the same address, or where
-    somebody took that at another, with another key."""
+def _prefixes(found: Found, settings: Settings, prefixes: Sequence[Prefix]) -> Prefixes:
+    """A prompt with instructions and tools begins in its own way every time, so only a bare one is saved."""
+
+    def connect() -> embedded.Embedded:
+        return embedded.connect(settings, weights.ensure(settings))
+
+    settings = _settled(found, settings)
+    begun = prefixes if found.chat.profile.prompt == "bare" else ()
+    made = Prefixes(begun, connect, weights.ensure(settings), embedded.states(settings))
+    made.prepare()
+    return made
+
+
+def _settled(found: Found, settings: Settings) -> Settings:
+    """The settings with the weights that were found, whatever came into their folder meanwhile."""
+    return default.named(settings, catalogue.CATALOGUE.get(found.chat_model))
+
+
+def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:
+    """Before each request, start the embedded server again if it died, and have its slot hold how the prompt begins.
+    It comes back at the same address, or where somebody took that at another, with another key."""
+    settings = _settled(found, settings)
 
     def alive(request: httpx2.Request) -> None:
+        begun.before(request.content)
         now = embedded.connect(settings, weights.ensure(settings))
         if now.url != found.url:
             request.url = httpx2.URL(str(request.url).replace(found.url, now.url, 1))
@@ -237,14 +288,6 @@ def _revive(model: BaseChatModel, found: Found, settings: Settings) -> None:
         requests.event_hooks = {"request": [alive]}
 
 
-def _slot(role: str) -> dict[str, Any]:
-    return {"id_slot": embedded.SLOT[role], "cache_prompt": True}
-
-
 def _temperature(found: Found, role: str) -> float | None:
     """None: the server's own. Hosted reasoning models take no other, and a gateway's name for one may be any."""
-    if found.kind == "hosted":
-        return None
-    if role != "chat":
-        return 0.0
-    return 0.3 if found.kind == "embedded" else None
+    return 0.0 if role == "utility" and found.kind != "hosted" else None

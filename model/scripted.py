@@ -23,6 +23,7 @@ from pydantic import PrivateAttr
 from errors import ScriptExhausted
 from model.cut import Cut, current
 from model.modelset import ModelSet
+from model.profile import STRONG, Profile
 
 Answer = str | AIMessage | BaseException
 Step = Answer | Callable[[list[BaseMessage]], Answer]
@@ -123,23 +124,29 @@ def count(text: str) -> int:
 def models(
     chat: Script | ScriptedModel = (),
     utility: Script | ScriptedModel = (),
-    decide: Script | ScriptedModel | None = None,
     *,
+    profile: Profile = STRONG,
+    side: Profile | None = None,
     context_size: int = 32_768,
     exact: bool = True,
 ) -> ModelSet:
-    """A ``ModelSet`` of scripted models; a role without answers fails as soon as it is called."""
+    """A ``ModelSet`` of scripted models; a role without answers fails as soon as it is called.
+
+    ``profile``: of the chat model; ``side``: of the utility model, the same by default.
+    """
     return ModelSet(
         chat=_model(chat),
         utility=_model(utility),
-        decide=None if decide is None else _model(decide),
+        profile=profile,
+        side=side or profile,
+        why="setting",
+        side_why="setting",
         count=count,
         exact=exact,
         name="scripted",
         kind="scripted",
         url="",
         context_size=context_size,
-        constrained=decide is not None,
     )
 
 

@@ -24,8 +24,12 @@ from model.lock import open_lock, try_lock, unlock
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
-BATCH = 128
-"""Prompt tokens that are read in one go: a stopped call frees its slot only when its current batch is read."""
+BATCH = 64
+"""Prompt tokens that are read in one go: a stopped call frees its slot only when its current batch is read. Reading is
+as fast as with 512; with 32 it is slower by a tenth."""
+NGRAM = 16
+"""An answer that repeats so many tokens of the conversation is offered as many more from there, which the model checks
+in one go: copying is faster, other answers are not slower (docs/decision/0016-one-slot.md)."""
 LINGER = 2.0
 _LOOK = 0.5
 
@@ -36,7 +40,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="what its clients share: locks and state")
     parser.add_argument("weights", help="path of a GGUF file")
     parser.add_argument("--name", required=True, help="what the model is called in answers")
-    for option in ("slots", "context", "threads"):
+    parser.add_argument("--states", type=Path, required=True, help="folder of saved slot states")
+    for option in ("context", "threads"):
         parser.add_argument(f"--{option}", type=int, required=True)
     options = parser.parse_args(arguments)
     running, clients = _lock(options.folder / "server.lock"), open_lock(options.folder / "clients.lock")
@@ -94,7 +99,8 @@ def _free(port: int) -> bool:
 
 def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.Server, str]:
     """Load the model and listen; returns when it is ready."""
-    params = parameters(options.weights, options.name, options.slots, options.context, options.threads)
+    params = parameters(options.weights, options.name, options.context, options.threads)
+    params.slot_save_path = _folder(options.states)
     params.port = port
     params.api_keys = [key]
     try:
@@ -103,11 +109,21 @@ def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.
         sys.exit(f"RuntimeError: {error}")
 
 
-def parameters(weights: str, name: str, slots: int, context: int, threads: int) -> xllamacpp.CommonParams:
-    """One unified cache; each slot keeps the prefix of its kind of call (docs/decision/0002-three-slots.md).
+def _folder(path: Path) -> str:
+    """As llama.cpp takes it, which puts a name right behind it; none where there can be no folder."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        log.warning("no slot state can be saved: %s", error)
+        return ""
+    return f"{path}/"
 
-    ``cache_idle_slots`` must be off: with a unified cache it empties the other slots whenever one starts to work.
-    ``cache_ram_mib`` must be 0: with prompts kept beyond the slots, two calls at once for one slot end in a loop.
+
+def parameters(weights: str, name: str, context: int, threads: int) -> xllamacpp.CommonParams:
+    """One slot: a second caller waits until the first is answered (docs/decision/0016-one-slot.md).
+
+    ``cache_ram_mib`` must be 0: with prompts kept beyond the slot, two callers at once end in a loop. Without a memory
+    map the process takes a quarter less: llama.cpp keeps its own copy of most weights.
     """
     params = xllamacpp.CommonParams()
     params.model.path = weights
@@ -116,11 +132,12 @@ def parameters(weights: str, name: str, slots: int, context: int, threads: int) 
     params.reuse_port = True
     params.ui = False
     params.n_ctx = context
-    params.n_parallel = slots
-    params.kv_unified = True
+    params.n_parallel = 1
     params.n_batch = params.n_ubatch = BATCH
-    params.cache_idle_slots = False
     params.cache_ram_mib = 0
+    params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
+    params.speculative.types = [xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE]
+    params.speculative.ngram_simple.size_n = params.speculative.ngram_simple.size_m = NGRAM
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     params.use_jinja = True

@@ -28,6 +28,8 @@ from model.catalogue import Part, Weights
 HUB = "https://huggingface.co"
 CHUNK = 1 << 20
 _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
+ANSWER_SECONDS = 3.0
+"""How long Hugging Face may take to answer before it counts as away."""
 _ATTEMPTS = 4
 PAUSE = 0.25  # seconds before a second attempt, doubled for each further one
 _LOST = (httpx2.TransportError, httpx2.DecodingError)
@@ -80,11 +82,10 @@ def huggingface(fetch: Fetch) -> None:
     """Download with resume: a lost connection is taken up again while it still brings bytes."""
     if fetch.weights.huggingface is None:
         raise SourceFailed("not there")
-    repository, file = fetch.weights.huggingface
     failures = 0
     while (before := fetch.have()) < fetch.weights.size:
         try:
-            _download(f"{HUB}/{repository}/resolve/main/{file}", fetch)
+            _download(_address(fetch.weights.huggingface), fetch)
         except _LOST as error:
             failures = 1 if fetch.have() > before else failures + 1
             if failures >= _ATTEMPTS:
@@ -92,6 +93,28 @@ def huggingface(fetch: Fetch) -> None:
             fetch.cancel.wait(PAUSE * 2 ** (failures - 1))
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:  # redirects in a circle, a proxy that is none
             raise SourceFailed(f"{type(error).__name__}: {error}") from error
+
+
+def answers(weights: Weights) -> bool:
+    """Whether Hugging Face answers for this file: one short request, without its contents."""
+    if weights.huggingface is None:
+        return False
+    try:
+        answer = httpx2.head(_address(weights.huggingface), timeout=ANSWER_SECONDS)
+    except (
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        OSError,
+        ValueError,
+        ImportError,
+    ):  # the last two: a proxy that is none
+        return False
+    return answer.status_code < 400 and "text/html" not in answer.headers.get("Content-Type", "")
+
+
+def _address(place: tuple[str, str, str]) -> str:
+    repository, revision, file = place
+    return f"{HUB}/{repository}/resolve/{revision}/{file}"
 
 
 def _download(url: str, fetch: Fetch) -> None:

@@ -7,7 +7,8 @@ from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, Transf
 from rich.progress import Progress as Bar
 
 from errors import GieokError
-from model import weights
+from model import default, weights
+from model.source import amount
 from settings import Settings, load
 
 _STEP = {
@@ -44,7 +45,8 @@ def _needed(settings: Settings) -> bool:
 
 def _with_bar(settings: Settings, console: Console) -> str:
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    console.print(f"Fetching the weights of {settings.embedded_model} (once).")
+    chosen = default.choose(settings)
+    console.print(f"Fetching the weights of {chosen.name} ({amount(chosen.size)}, once).")
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("Looking", total=None)
 

@@ -36,7 +36,7 @@ def run(settings: Settings, stop: threading.Event | None = None) -> Trial:
     seconds = min(MOST_SECONDS, settings.model_timeout)
     models = resolve.models(settings.model_copy(update={"model_retries": 0, "model_timeout": seconds}), cancel=stop)
     began = time.monotonic()
-    for chunk in stream(models.casual, [HumanMessage(QUESTION)], stop=stop):
+    for chunk in stream(models.chat, [HumanMessage(QUESTION)], stop=stop):
         if str(chunk.text).strip():
             return Trial(models.name, models.kind, models.url, time.monotonic() - began)
     if stop is not None and stop.is_set():

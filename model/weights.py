@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from errors import BadSetting, DiskFull, WeightsCancelled, WeightsCorrupt, WeightsMissing
-from model.catalogue import CATALOGUE, Weights, find
+from model import default
+from model.catalogue import Weights
 from model.lock import exclusive, written
 from model.source import CHUNK, SOURCES, Fetch, SourceFailed, amount, clear, need_space
 from settings import Settings, variable
@@ -50,31 +51,53 @@ def _silent(_: Progress) -> None:
 def ensure(settings: Settings, progress: Report = _silent, cancel: threading.Event | None = None) -> Path:
     """The path of verified weights; fetched when they are not there yet.
 
-    The user's own file (``GIEOK_EMBEDDED_PATH``) comes first and is taken as it is. Otherwise the sources are tried
-    in the order of the settings. Only one process fetches; others wait for it. ``progress`` is called at least
-    every few hundred milliseconds while something moves. Raises ``BadSetting``, ``WeightsMissing``,
-    ``WeightsCorrupt``, ``DiskFull`` or ``WeightsCancelled``; after each, a resumable part file may stay, or nothing.
+    The user's own file (``GIEOK_EMBEDDED_PATH``) comes first and is taken as it is. Otherwise ``model.default`` says
+    which weights, and the sources are tried in the order of the settings. Only one process fetches; others wait for it.
+    ``progress`` is called at least every few hundred milliseconds while something moves. Raises ``BadSetting``,
+    ``WeightsMissing``, ``WeightsCorrupt``, ``DiskFull`` or ``WeightsCancelled``; after each, a resumable part file may
+    stay, or nothing.
     """
     if settings.embedded_path is not None:
         return _own_file(settings.embedded_path)
-    weights = find(settings.embedded_model)
-    place = _Place(settings.data_dir / "weights" / weights.file, weights, progress, cancel or threading.Event())
+    try:
+        return _chosen(settings, progress, cancel or threading.Event())
+    except (WeightsMissing, WeightsCorrupt):
+        default.forget(settings)
+        raise
+
+
+def ready(settings: Settings) -> bool:
+    """Whether ``ensure`` would return without fetching; reads no file contents but the magic, and asks nobody."""
+    if settings.embedded_path is not None:
+        return True
+    try:
+        weights = default.expected(settings)
+    except BadSetting:
+        return False
+    return weights is not None and _place(settings, weights).known()
+
+
+def _chosen(settings: Settings, progress: Report, cancel: threading.Event) -> Path:
+    """The weights that ``model.default`` chooses, or what it falls back to when they are not to be had."""
+    wanted = default.choose(settings)
+    try:
+        return _ensured(settings, wanted, progress, cancel)
+    except (WeightsMissing, WeightsCorrupt) as error:
+        other = default.instead(settings, wanted)
+        if other is None:
+            raise
+        log.warning("%s; %s is fetched instead", error, other.name)
+    return _ensured(settings, other, progress, cancel)
+
+
+def _ensured(settings: Settings, weights: Weights, progress: Report, cancel: threading.Event) -> Path:
+    place = _place(settings, weights, progress, cancel)
     if place.known():
         return place.path
     with written(place.path), exclusive(place.beside(".lock"), place.wait):
         if not place.verified():
             _fetch(place, settings.weights_sources)
     return place.path
-
-
-def ready(settings: Settings) -> bool:
-    """Whether ``ensure`` would return without fetching; reads no file contents but the magic."""
-    if settings.embedded_path is not None:
-        return True
-    weights = CATALOGUE.get(settings.embedded_model)
-    if weights is None:
-        return False
-    return _Place(settings.data_dir / "weights" / weights.file, weights, _silent, threading.Event()).known()
 
 
 def _own_file(path: Path) -> Path:
@@ -150,6 +173,12 @@ class _Place:
                 done += len(chunk)
                 say(done)
         return digest.hexdigest()
+
+
+def _place(
+    settings: Settings, weights: Weights, progress: Report = _silent, cancel: threading.Event | None = None
+) -> _Place:
+    return _Place(default.place(settings) / weights.file, weights, progress, cancel or threading.Event())
 
 
 def _meter(source: str, total: int, progress: Report, pause: float = 0.1) -> Callable[[int], None]:

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from errors import GieokError, RequestRejected
+from errors import GieokError
+from model import reply
 from model.modelset import ModelSet
-from model.stream import complete, usage
+from model.reply import complete_shaped, objects
+from model.stream import usage
 from prompt import render
 from text import sentence
 from text.clean import clean
 
 MISSING = ("steps", "conditions", "values", "definition", "other")
-SHOWN, SHOWN_SMALL = 10, 4
-"""Passages that a model is shown: a small one on a processor reads about 35 tokens a second."""
-LETTERS, LETTERS_SMALL = 700, 200
+SHOWN = 10
+"""Passages that the model is shown."""
+LETTERS = 700
 """Letters of each passage that it is shown."""
-REPLY_TOKENS, REPLY_TOKENS_FREE = 160, 2000
-"""Longest reply: constrained, and of a model that may think first."""
+REPLY_TOKENS = 2000
+"""Longest reply of a model that may think first."""
 _QUESTION = {"ko": "질문", "en": "Question"}
 
 
@@ -75,10 +76,11 @@ def judge(
     """Reranks and judges. Never raises for a bad reply or a failed call; ``Stopped`` when it was stopped."""
     messages: list[AnyMessage] = [
         SystemMessage(render("documents_judge", language)),
-        HumanMessage(_ask(question, shown, language, models.constrained)),
+        HumanMessage(_ask(question, shown, language)),
     ]
     try:
-        answer = _call(models, messages, len(shown), stop)
+        shape = form(len(shown))
+        answer = complete_shaped(models.utility, messages, shape, stop=stop, max_tokens=REPLY_TOKENS)
     except GieokError as error:
         return Verdict(None, error.code)
     asked, _, answered, exact = usage(answer)
@@ -90,8 +92,7 @@ def judge(
 
 def parse(text: str, count: int) -> Judgement | None:
     """The judgement in a reply, its numbers within 1…``count`` and each once; None when there is none."""
-    objects = [text[text.find("{") : text.rfind("}") + 1], *reversed(re.findall(r"\{[^{}]*\}", text))]
-    read = next(filter(None, map(_read, objects)), None)  # what a model thought before may have braces, too
+    read = next(filter(None, map(_read, objects(text))), None)
     if read is None:
         return None
     ranked = tuple(dict.fromkeys(each for each in read.ranked_indices if 1 <= each <= count))
@@ -101,10 +102,10 @@ def parse(text: str, count: int) -> Judgement | None:
     return read.model_copy(update={"ranked_indices": ranked, "refined_query": query or None})
 
 
-def _read(text: str) -> Judgement | None:
+def _read(value: dict[str, Any]) -> Judgement | None:
     try:
-        return Judgement.model_validate(json.loads(text))
-    except (ValueError, ValidationError, RecursionError):
+        return Judgement.model_validate(value)
+    except ValidationError:
         return None
 
 
@@ -122,7 +123,7 @@ def excerpt(text: str, question: str, letters: int) -> str:
     return f"{'… ' if first else ''}{cut[:letters]}{' …' if len(cut) > letters else ''}"
 
 
-def shape(count: int) -> dict[str, Any]:
+def form(count: int) -> dict[str, Any]:
     """``response_format`` of the judgement over ``count`` passages."""
     properties: dict[str, Any] = {
         "ranked_indices": {
@@ -142,21 +143,10 @@ def shape(count: int) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
-    return {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": whole}}
+    return reply.shape("judgement", whole)
 
 
-def _call(models: ModelSet, messages: list[AnyMessage], count: int, stop: threading.Event | None) -> AIMessage:
-    limit = REPLY_TOKENS if models.constrained else REPLY_TOKENS_FREE
-    try:
-        return complete(models.utility, messages, stop=stop, response_format=shape(count), max_tokens=limit)
-    except RequestRejected:
-        if models.constrained:
-            raise
-        return complete(models.utility, messages, stop=stop, max_tokens=limit)  # a server without json_schema
-
-
-def _ask(question: str, shown: Sequence[Shown], language: str, small: bool) -> str:
+def _ask(question: str, shown: Sequence[Shown], language: str) -> str:
     asked = _QUESTION[language]
-    letters = LETTERS_SMALL if small else LETTERS
-    lines = [f"[{n}] {one.label}: {excerpt(one.text, question, letters)}" for n, one in enumerate(shown, 1)]
+    lines = [f"[{n}] {one.label}: {excerpt(one.text, question, LETTERS)}" for n, one in enumerate(shown, 1)]
     return "\n".join([f"{asked}: {' '.join(question.split())[:600]}", *lines])

@@ -34,19 +34,6 @@ def asked_for(question: str) -> Filters:
     return Filters(doc_type=kind, language=spoken[0] if len(spoken) == 1 else None)
 
 
-_ASKS = re.compile(
-    r"[?？]|어떻게|무엇|뭐|뭘|언제|어디|왜|누가|몇|얼마|방법|(?:줘|주세요|나요|까요|니|돼|되나|싶어|싶어요|려면|알려|설명해?)\s*[.!]?$"
-    r"|^(?:how|what|where|when|why|which|who|can|could|may|do|does|did|is|are|will|should)\b"
-    r"|\b(?:how (?:to|do|can)|tell me|show me|explain|i (?:want|need) to)\b",
-    re.IGNORECASE,
-)
-
-
-def asks(text: str) -> bool:
-    """Whether a message asks or wants something, by its form."""
-    return bool(_ASKS.search(text.strip()))
-
-
 def _place(kind: str, english: str, korean: str) -> str:
     """Documents of a kind as the place where something stands, with what comes before them in each language."""
     return rf"{_IN}{english}(?:{kind})\b|{korean}(?:{kind}){_THERE}"

@@ -23,6 +23,7 @@ from retrieval.fuse import nearness
 from retrieval.lookup import LookUp
 from retrieval.loop import CALLS, look_up
 from retrieval.pgvector import index
+from retrieval.quote import quote
 from retrieval.row import digest
 from retrieval.search import View
 from retrieval.shelf import Shelf
@@ -244,12 +245,16 @@ class Library:
         calls: int = CALLS,
         budget: int | None = None,
     ) -> LookUp:
-        """Finds passages to answer from, by the loop of copilot-rag.md §4; ``language`` None: the question's.
+        """Finds passages to answer from, by the loop of copilot-rag.md §4, or for a model that is not trusted with
+        judging them the best section, by one search (``retrieval.quote``). ``language`` None: the question's.
         ``filters``, ``kind``, ``calls``, ``budget`` (None: the setting): see ``retrieval.loop.look_up``.
 
         Raises ``Stopped`` when ``stop`` was set, and what the class says; a judge that fails is told in the trace.
         """
         spoken = language or detect(question)
+        if models.profile.documents == "quoted":
+            with stopped_by(stop):
+                return quote(self, question, spoken, filters=filters, kind=kind, menu=self._settings.menu)
         return look_up(
             self,
             question,

@@ -11,7 +11,6 @@ The first call is ``search_all``, or ``search_by_metadata`` where the question n
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,19 +27,18 @@ from model.interrupt import stopping
 from model.modelset import ModelSet
 from retrieval import fallback
 from retrieval.document import Filters, Hit, Passage, Section
-from retrieval.fuse import nearness
-from retrieval.judge import SHOWN, SHOWN_SMALL, Judgement, Shown, Verdict, judge
+from retrieval.judge import SHOWN, Judgement, Shown, Verdict, judge
 from retrieval.kind import asked_for
 from retrieval.lookup import CUT, Cited, LookUp, Step, Sufficiency, Tool
 
 CALLS = 3
 """copilot-rag.md §8: tool calls at most."""
-PASSAGES, PASSAGES_SMALL = 6, 3
+PASSAGES = 6
 """Passages given to the model that answers."""
+FIRST = 4
+"""Of what a further search finds, how much goes before what was ranked earlier."""
 COVER = 0.25
 """How much of the question's words a passage must have to count although its vector is far away."""
-BUDGET_SMALL = 700
-"""Tokens of passages for a model that needs constrained help: it reads slowly and gets lost in much."""
 
 
 class Searching(Protocol):
@@ -122,17 +120,10 @@ def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]
     found, hits = TOOLS[call.tool](context, call, state["found"])
     reason = "" if found else "empty"
     untold = state["judgement"] is None and not state["found"]
-    if hits and untold and _far(hits, context):
+    if hits and untold and unrelated(hits, context.library.unrelated):
         found, reason = (), "unrelated"
     step = Step(call.tool, call.arguments, hits, None, reason, search_seconds=time.monotonic() - began)
     return {"found": found, "trace": (*state["trace"], step)}
-
-
-def _far(hits: Sequence[Hit], context: LoopContext) -> bool:
-    """Whether there is nothing to judge. A small model finds any passage sufficient: for it they must come near."""
-    if context.models.constrained:
-        return nearness(hits) < context.library.near
-    return unrelated(hits, context.library.unrelated)
 
 
 def unrelated(hits: Sequence[Hit], floor: float) -> bool:
@@ -143,8 +134,7 @@ def unrelated(hits: Sequence[Hit], floor: float) -> bool:
 def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:
     """Reranks what was found and says what comes next; of nothing there is nothing to judge."""
     context, began = runtime.context, time.monotonic()
-    most = SHOWN_SMALL if context.models.constrained else SHOWN
-    shown = state["found"][:most]
+    shown = state["found"][:SHOWN]
     if not shown:
         wider = _fresh([Call("search_all", context.question, context.filters)], state["trace"])
         return {"next": wider if len(state["trace"]) < context.calls else None, "judgement": None}
@@ -154,18 +144,7 @@ def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any
     step = _judged(state["trace"][-1], verdict, ranked, time.monotonic() - began)
     trace = (*state["trace"][:-1], step)
     following = _next(context, judgement, ranked, state["trace"]) if len(trace) < context.calls else None
-    found = _by_both(shown, ranked) if context.models.constrained else ranked
-    return {"next": following, "found": found, "trace": trace, "judgement": judgement}
-
-
-def _by_both(shown: Sequence[Found], ranked: Sequence[Found]) -> tuple[Found, ...]:
-    """What a small model was shown, by its place there and by the model's rank together, as their reciprocals: it often
-    names one of several right passages, and alone ranks worse than the search does (bench rag)."""
-    if not ranked:
-        return ()
-    ranks = [ranked.index(each) + 1 if each in ranked else math.inf for each in shown]
-    scores = [1 / place + 1 / rank for place, rank in enumerate(ranks, 1)]
-    return tuple(shown[at] for at in sorted(range(len(shown)), key=lambda at: -scores[at]))
+    return {"next": following, "found": ranked, "trace": trace, "judgement": judgement}
 
 
 def _verdict(context: LoopContext, shown: Sequence[Found]) -> Verdict:
@@ -252,7 +231,7 @@ def _merged(before: Sequence[Found], hits: Sequence[Hit]) -> _Result:
     known = {each.hit.passage.id: each for each in before}
     fresh = tuple(known.pop(hit.passage.id, Found(hit)) for hit in hits)
     kept = 1 if before else 0
-    return (*fresh[: SHOWN_SMALL - kept], *known.values(), *fresh[SHOWN_SMALL - kept :]), tuple(hits)
+    return (*fresh[: FIRST - kept], *known.values(), *fresh[FIRST - kept :]), tuple(hits)
 
 
 # --- the graph ------------------------------------------------------------------------------------
@@ -346,11 +325,10 @@ def _sufficiency(end: LoopState) -> Sufficiency:
 def _cited(found: Sequence[Found], models: ModelSet, budget: int) -> tuple[tuple[Cited, ...], tuple[str, ...]]:
     """What fits the budget, best first, and the labels of what does not; a section that does not fit gives way to its
     passage."""
-    most = PASSAGES_SMALL if models.constrained else PASSAGES
-    left = min(budget, BUDGET_SMALL) if models.constrained else budget
+    left = budget
     cited, cut = list[Cited](), list[str]()
     for each in found:
-        if len(cited) == most:
+        if len(cited) == PASSAGES:
             break
         texts = [text for text in (each.section, each.hit.passage.text) if text]
         text = next((text for text in texts if models.count(text) <= left), None)

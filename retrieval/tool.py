@@ -12,34 +12,18 @@ from pydantic import BaseModel, Field
 from prompt import render
 from retrieval.fallback import BEST_EFFORT
 from retrieval.lookup import Link, LookUp
-from retrieval.word import words
 from text.clean import clean
 
 NAME = "search_documents"
 QUERY_CHARS = 1000
 LEANING_WORDS = 2
 """A question of at most so many words («And deleting?») leans on the one before it."""
-LONG_CHARS = 200
-"""A message of more characters says more than what is asked."""
 _METADATA: dict[str, Any] = {
     "about": {
         "ko": "문서(FAQ와 가이드)에서 찾기: 제품 사용법, 설정, 정책에 관한 질문",
         "en": "search the documents (FAQ and guides): how to use the product, settings, policies",
     },
-    "examples": {
-        "ko": [
-            ("압축률은 어떻게 바꿔?", {"query": "압축률 바꾸는 방법"}),
-            ("문서에는 환불이 며칠 걸린다고 되어 있어?", {"query": "환불 기간"}),
-            ("설치하려면 뭐가 필요해?", {"query": "설치에 필요한 것"}),
-            ("API 키는 어디에 넣어?", {"query": "API 키 설정"}),
-        ],
-        "en": [
-            ("How do I change the compression rate?", {"query": "change the compression rate"}),
-            ("What does the manual say about refunds?", {"query": "refunds"}),
-            ("What do I need to install it?", {"query": "installation requirements"}),
-            ("Where do I put my API key?", {"query": "API key setting"}),
-        ],
-    },
+    "foreign": True,
 }
 
 
@@ -49,20 +33,8 @@ class SearchArguments(BaseModel, extra="forbid"):
     query: str = Field(max_length=QUERY_CHARS, description="What to look for, in the words of the user's question")
 
 
-def ground(arguments: dict[str, Any], question: str) -> dict[str, Any]:
-    """What a small model's search looks for: the question itself, which finds more than the few words that such a model
-    makes of it (bench rag). Its own words count for a question that leans on the one before, and for a long message
-    that they have a word in common with."""
-    made, asked = (set(words(text, "ngram")) for text in (str(arguments.get("query", "")), question))
-    leaning, long = len(question.split()) <= LEANING_WORDS, len(question) > LONG_CHARS
-    return arguments if leaning or (long and made & asked) else {"query": question[:QUERY_CHARS]}
-
-
-def tool(
-    look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None, *, cite: bool = True
-) -> BaseTool:
-    """The tool. ``look_up``: usually ``Library.look_up`` with its models and language; ``heard`` gets each outcome;
-    ``cite``: see ``result``.
+def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None) -> BaseTool:
+    """The tool. ``look_up``: usually ``Library.look_up`` with its models and language; ``heard`` gets each outcome.
 
     The message that it makes has ``LookUp.plain()`` as its artifact.
     """
@@ -70,7 +42,7 @@ def tool(
     def search_documents(query: str) -> tuple[str, dict[str, Any]]:
         found = look_up(query)
         heard(found)
-        return result(found, cite=cite), found.plain()
+        return result(found), found.plain()
 
     made = StructuredTool.from_function(
         search_documents,
@@ -79,15 +51,14 @@ def tool(
         args_schema=SearchArguments,
         response_format="content_and_artifact",
     )
-    made.metadata = _METADATA | {"ground": ground}
+    made.metadata = dict(_METADATA)
     return made
 
 
-def result(found: LookUp, *, asked: bool = True, cite: bool = True) -> str:
+def result(found: LookUp, *, asked: bool = True) -> str:
     """What the model is given: the passages as data, or the specified sentence with menu entries.
 
-    ``asked``: the model asked for this search; else it was made before the answer, for whatever question. ``cite``: it
-    shall write the passages' numbers; a small one writes any number, so code puts them (``retrieval.cite``).
+    ``asked``: the model asked for this search; else it was made before the answer, for whatever question.
     """
     if not found.passages:
         said = found.fallback.text if found.fallback else ""
@@ -98,9 +69,8 @@ def result(found: LookUp, *, asked: bool = True, cite: bool = True) -> str:
         f'<passage number="{each.number}" source="{_attribute(each.label)}">\n{fenced(each.text)}\n</passage>'
         for each in found.passages
     )
-    how = render("documents_cite" if cite else "documents_plain", found.language).strip()
     name = "documents_found" if asked else "documents_first"
-    return render(name, found.language, cite=how, note=note, passages=passages)
+    return render(name, found.language, note=note, passages=passages)
 
 
 def _entry(link: Link) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
 
-from errors import BadRate, SessionUnknown
+from errors import BadRate, SessionUnknown, TurnUnknown
 from store import schema
 from store.database import connect, translated
 from store.ledger import Ledger, path_of
@@ -248,6 +248,21 @@ class Store:
         with self.transaction() as connection:
             found = connection.execute(_STATUS, {**key, "in_branch": branch_at(session.path, session.turn_count)})
             return cast("TurnStatus | None", found.scalar_one_or_none())
+
+    def change_steps(
+        self, session_id: str, number: int, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+    ) -> None:
+        """Puts other steps in the place of a turn's, in one transaction. Raises ``TurnUnknown``."""
+        table = schema.turn
+        with self.transaction() as connection:
+            key = _key(connection, session_id, number)
+            held = connection.execute(
+                update(table).where(*key).values(tokens=table.c.tokens)
+            )  # nobody else writes it now
+            if not held.rowcount:
+                raise TurnUnknown(session=session_id, turn=number)
+            steps = connection.execute(select(table.c.steps).where(*key)).scalar_one() or []
+            connection.execute(update(table).where(*key).values(steps=change(steps)))
 
     def set_feedback(self, session_id: str, number: int, thumb: str | None, note: str = "") -> None:
         """What the user thinks of an answer: ``up``, ``down`` or None, and why."""

@@ -12,6 +12,7 @@ import pytest
 from platformdirs import user_cache_dir
 
 import settings
+from model import source
 from tests import browser as chromium
 from tests.guard import no_network
 
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["no_network"]  # holds for every test
 
 SMALL_MODEL = "smollm2-135m-instruct-q4_1"
+CLOSED = "http://127.0.0.1:9"
 Serve = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found.
+    """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found, and
+    Hugging Face is away.
 
     Long-term memory is off: it starts a server per data folder. Documents are off: an app that opens
     would index its own. A test that is about one of them turns it on. ``__main__`` stays pytest's: an AppTest leaves
@@ -36,6 +39,7 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for field in settings.Settings.model_fields:
         monkeypatch.delenv(settings.variable(field), raising=False)
     monkeypatch.setitem(settings.Settings.model_config, "env_file", None)
+    monkeypatch.setattr(source, "HUB", CLOSED)
     monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("GIEOK_LOCAL_SERVERS", ",")
     monkeypatch.setenv("GIEOK_MEMORY", "false")

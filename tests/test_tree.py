@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from string import Template
+from typing import get_args
 
 import pytest
 
 import prompt
+from model.modelset import Kind
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,6 +35,18 @@ FENCES: dict[str, frozenset[str]] = {
     **dict.fromkeys(("fastapi", "starlette", "uvicorn", "mcp", "a2a", "fastmcp"), frozenset({"door"})),
     **dict.fromkeys(("pickle", "cloudpickle", "dill", "shelve", "joblib"), frozenset[str]()),
 }
+KINDS = frozenset(get_args(Kind))
+SHOWING = (
+    "component/attempt.py",
+    "component/choice.py",
+    "component/invitation.py",
+    "component/picker.py",
+    "component/readiness.py",
+    "door/doctor.py",
+)
+"""Where the kind of a model is asked: what the user chose among, what is being made ready, who has a key to be
+tried."""
+FAMILY = re.compile(r"\b(qwen|gpt-\d|llama\d|gemma|exaone|smollm|mistral)", re.IGNORECASE)
 PRINTING = ("cli.py", "bench/__main__.py")
 SHADOWING = ("mcp", "a2a")
 DEPTH = {name: depth for depth, row in enumerate(LAYERS) for name in row}
@@ -56,7 +70,7 @@ def violations(path: PurePosixPath, source: str) -> list[str]:
     tree = ast.parse(source)
     if top(path) not in DEPTH:
         return [f"{path}: {top(path)} has no place in the layers"]
-    checks = (_imports(tree, path), _environment(tree, path), _prints(tree, path), _pickles(tree))
+    checks = (_imports(tree, path), _environment(tree, path), _prints(tree, path), _pickles(tree), _models(tree, path))
     return [f"{path}:{line}: {said}" for check in checks for line, said in check]
 
 
@@ -105,6 +119,28 @@ def _pickles(tree: ast.AST) -> Iterator[tuple[int, str]]:
             continue
         if not isinstance(node.value, ast.Constant) or node.value.value is not False:
             yield node.value.lineno, f"{node.arg} reads pickles"
+
+
+def _models(tree: ast.AST, path: PurePosixPath) -> Iterator[tuple[int, str]]:
+    """What a model is trusted with is its profile's, and ``model`` alone chooses that."""
+    if top(path) in ("model", "settings"):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("constrained", "decide"):
+            yield node.lineno, f".{node.attr} is no question: read the model's profile"
+        if isinstance(node, ast.Compare) and str(path) not in SHOWING and _asks_kind(node):
+            yield node.lineno, "the kind of a model decides nothing: read its profile"
+        if isinstance(node, ast.Compare) and any(FAMILY.search(text) for text in _constants(node)):
+            yield node.lineno, "the name of a model decides nothing: read its profile"
+
+
+def _asks_kind(node: ast.Compare) -> bool:
+    of = {side.attr for side in (node.left, *node.comparators) if isinstance(side, ast.Attribute)}
+    return "kind" in of and bool(KINDS & set(_constants(node)))
+
+
+def _constants(node: ast.AST) -> Iterator[str]:
+    return (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
 
 
 @pytest.mark.parametrize("path", modules(), ids=str)
@@ -170,6 +206,13 @@ def test_no_folder_shadows_an_sdk() -> None:
         ("model/client.py", "import os\nkey = os.getenv('OPENAI_API_KEY')", "only settings.py reads the environment"),
         ("model/client.py", "from os import environ", "only settings.py reads the environment"),
         ("graph/turn.py", "def run():\n    print('here')", "print belongs in"),
+        ("graph/turn.py", "if models.kind == 'embedded':\n    pass", "the kind of a model decides nothing"),
+        ("memory/fold.py", "if models.kind in ('local', 'embedded'):\n    pass", "the kind of a model decides nothing"),
+        ("component/panel.py", "x = 1 if models.kind != 'hosted' else 2", "the kind of a model decides nothing"),
+        ("retrieval/loop.py", "if models.constrained:\n    pass", ".constrained is no question"),
+        ("graph/turn.py", "native = models.decide is None", ".decide is no question"),
+        ("graph/turn.py", "if models.name == 'Qwen3-4B':\n    pass", "the name of a model decides nothing"),
+        ("graph/turn.py", "if 'gpt-5' in models.name:\n    pass", "the name of a model decides nothing"),
         ("utils/thing.py", "", "utils has no place in the layers"),
     ],
 )
@@ -188,6 +231,9 @@ def test_a_planted_violation_is_found(path: str, source: str, said: str) -> None
         ("cli.py", "import graph.turn\nprint('hello')"),
         ("component/panel.py", "import streamlit as st\nconsole.print('x')"),
         ("retrieval/index.py", "numpy.load(path, allow_pickle=False)"),
+        ("component/picker.py", "if mine.choice.kind == 'embedded':\n    pass"),
+        ("graph/turn.py", "if models.profile.tools == 'native' and passage.kind == 'faq':\n    pass"),
+        ("model/resolve.py", "if found.kind == 'embedded':\n    pass"),
     ],
 )
 def test_what_is_allowed_passes(path: str, source: str) -> None:

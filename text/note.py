@@ -1,50 +1,30 @@
-"""Notes: the pieces that a summary is packed from, written by a model or taken from the original."""
+"""Notes: the sentences and clauses that a summary is packed from."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from text import fact, sentence
-
-MODEL, SOURCE = 0, 1
-"""Where a note is from: written by the model, or a sentence of the original."""
+from text import sentence
 
 _CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|(?<!\s)\s++[—–]\s+")
 _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
 _CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
-_POLITE = re.compile(
-    r"(?:말씀해|알려|물어봐|기다려|확인해|적어|제공해)\s?(?:주세요|주시|드릴|드리|두)|도와\s?드|준비되어 있|궁금한"
-    r"|알겠(?:습니다|어요)|기억(?:해 ?두|하)겠|그(?:렇|러시)군요|생각해 볼게요|도움이 [될되]|축하|감사합니다|천만에"
-    r"|좋은 (?:생각|선택|계획)"
-    r"|\b(?:let me know|feel free|happy to help|anything else|i can help|(?:do|would) you (?:want|like)|got it"
-    r"|noted|i['’]ll remember|i see|understood|sounds (?:good|great)|you['’]re welcome|good (?:choice|idea)"
-    r"|thank(?:s| you))\b",
-    re.IGNORECASE,
-)
-_LOOP = 3
 _END = re.compile(r"[.!?。？！…]$")
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A piece of a summary: its text, where it belongs in the original (characters), who wrote it, whose words it is.
+    """A piece of a summary: its text, where it belongs in the original (characters), and whose words it is.
 
     ``speaker``: '' for a report in the third person.
     """
 
     text: str
     position: int
-    origin: int = MODEL
     speaker: str = ""
-
-
-def polite(text: str) -> bool:
-    """Whether a sentence is only an assistant's politeness, which tells nothing."""
-    return _POLITE.search(text) is not None and not fact.facts(text)
 
 
 def clauses(text: str) -> list[str]:
@@ -76,28 +56,6 @@ def shorten(text: str, most: int, *, word: bool = True) -> str:
         if ends and ends[-1] >= max(1, most * least):
             return head[: ends[-1]].rstrip(" ,;")
     return ""
-
-
-def unprefixed(texts: Sequence[str]) -> list[str]:
-    """The texts, where three or more begin with the same four words or more without what they repeat of the first.
-
-    A small model that is caught in a loop puts the same subject before every note, where it is wrong.
-    """
-    starts = Counter(start for text in texts for start in _starts(text))
-    common = max((start for start, times in starts.items() if times >= _LOOP), key=len, default="")
-    first = next((text for text in texts if common and text.startswith(common)), "")
-    return [text.removeprefix(common) if text != first else text for text in texts]
-
-
-def _starts(text: str) -> list[str]:
-    """The beginnings of a text of four words and more."""
-    return [text[: gap.end()] for gap in re.finditer(r"\s", text)][3:]
-
-
-def place(text: str, sentences: Sequence[Note]) -> Note | None:
-    """The sentence of the original that a text shares the most letter pairs with."""
-    pairs = _pairs(text)
-    return max(sentences, key=lambda each: len(pairs & _pairs(each.text)), default=None)
 
 
 def join(notes: Iterable[Note]) -> str:

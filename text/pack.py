@@ -9,15 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from text import fact
-from text.note import MODEL, SOURCE, Note, alike, join, polite, shared
+from text.note import Note, alike, join, shared
 
 _SENTENCES, _SWAPPED = 300, 40
 """Bounds that keep packing quick for very long originals: sentences looked at, notes up to which some are swapped."""
 SHORT, _LINE = 250, 80
 """Characters of three turns of a line each, and what their facts may take in a summary."""
 _ROUNDS = 3
-_WRITTEN = 1.5
-"""How much more a note of the model is worth than a sentence of the original with the same facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +57,16 @@ def room(original: int, rate: float, new: int | None = None) -> Room:
 def pack(notes: Sequence[Note], wanted: Sequence[Wanted], space: Room) -> str:
     """The notes that together hold the most of the wanted facts within the room, in the order of the original.
 
-    Notes of the model come first, of a short original its sentences; others fill in for missing facts, then for length.
-    ``''`` when not even one note fits.
+    First what holds missing facts, then what is new, up to the length. ``''`` when not even one note fits.
     """
     choice = _Choice(wanted, space)
     candidates = _salient(notes)
-    if space.short:
-        choice.fill([note for note in candidates if note.origin == SOURCE], space.full)
-    else:
-        choice.begin(note for note in candidates if note.origin == MODEL)
-    choice.fill(candidates, space.most)
+    choice.fill(candidates, space.full if space.short else space.most)
     if len(choice.notes) <= _SWAPPED:
         choice.swap(candidates)
     choice.prune()
     choice.fill(candidates, space.full)
-    choice.lengthen([note for note in candidates if not polite(note.text)])
-    if not choice.notes:
-        choice.lengthen(candidates)
+    choice.lengthen(candidates)
     return choice.text
 
 
@@ -90,14 +81,6 @@ class _Choice:
     @property
     def text(self) -> str:
         return join(sorted(self.notes, key=lambda each: each.position))
-
-    def begin(self, notes: Iterable[Note]) -> None:
-        """Take the notes that do not repeat one another; drop what is worth least for its length until they fit."""
-        for note in notes:
-            if not self._repeats(note):
-                self.notes.append(note)
-        while self.notes and len(self.text) > self._space.most:
-            self.notes.remove(min(self.notes, key=self._worth))
 
     def fill(self, candidates: Sequence[Note], most: int) -> None:
         """Add what brings the most missing facts for its length, up to ``most`` characters."""
@@ -183,16 +166,13 @@ class _Choice:
         return any(alike(note.text, each.text) and self._facts(note) <= self._facts(each) for each in self.notes)
 
     def _gain(self, note: Note, missing: frozenset[int], text: str) -> tuple[float, float, int]:
-        """Missing facts for the length, the model's notes preferred; then what says most that is new."""
+        """Missing facts for the length; then what says most that is new."""
         gain = self._weigh(self._facts(note) & missing) / (len(note.text) + 8)
-        new = round(1 - shared(note.text, text), 1)
-        return gain * (_WRITTEN if note.origin == MODEL else 1.0), new - note.origin, len(note.text)
+        return gain, round(1 - shared(note.text, text), 1), len(note.text)
 
 
 def _salient(notes: Sequence[Note]) -> list[Note]:
-    """All notes of the model, and of too many sentences those with the most facts for their length."""
-    written = [note for note in notes if note.origin == MODEL]
-    source = [note for note in notes if note.origin == SOURCE]
-    if len(source) > _SENTENCES:
-        source = sorted(source, key=lambda note: -len(fact.facts(note.text)) / (len(note.text) + 8))[:_SENTENCES]
-    return written + source
+    """All notes, and of too many those with the most facts for their length."""
+    if len(notes) <= _SENTENCES:
+        return list(notes)
+    return sorted(notes, key=lambda note: -len(fact.facts(note.text)) / (len(note.text) + 8))[:_SENTENCES]

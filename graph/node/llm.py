@@ -1,4 +1,4 @@
-"""llm_node: builds the prompt, decides on tools, streams the answer (context-managing.md «llm_node»)."""
+"""llm_node: builds the prompt, has tools chosen, streams the answer (context-managing.md «llm_node»)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, RemoveMessage, ToolCall
 from langgraph.runtime import Runtime
 
-from errors import AnswerCutOff, EmptyAnswer, RequestRejected, ToolsUsedUp
+from errors import AnswerCutOff, EmptyAnswer, ToolsUsedUp
+from graph import choice, reply
 from graph.call import calls_of, storable
 from graph.context import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens
 from graph.event import ContextBuilt, Token
-from graph.hint import hint
 from graph.node.summary import within
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
 from graph.system import system_prompt
 from graph.turns import covered, current, split, tool_rounds, turn_number
-from model import decide
 from model.stream import Model, Stopped, cut_off, stream, usage
 from text import loop
 from text.clean import clean
@@ -41,16 +40,16 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     except Stopped:
         return {"messages": [stopped("")]}
     language = state.get("language", "ko")
-    system = system_prompt(language, turn.tools, calls=turn.models.decide is None)
+    if calls := _chosen(messages, turn):
+        return {"messages": [AIMessage("", tool_calls=calls)]}
+    if worded := _worded(messages, language, runtime):
+        return {"messages": [*_covered(state), worded]}
+    system = system_prompt(turn.models.profile, language, turn.tools)
     prompt = _prompt(state, turn, system, found)
     turn.notes.report, turn.notes.system = prompt.report, system
     emit(runtime, ContextBuilt(prompt.report))
     tools = turn.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
-    try:
-        message = _decided(messages, tools, language, turn)
-    except Stopped:
-        return {"messages": [stopped("")]}
-    message = message or _answer(prompt.messages, tools, runtime)
+    message = _answer(prompt.messages, tools, runtime)
     if message.tool_calls:
         return {"messages": [message]}
     return {"messages": [*_frozen(messages, language, prompt, turn), *_covered(state), message]}
@@ -71,41 +70,40 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
         count=turn.models.count,
         exact=turn.models.exact,
         limits=turn.limits(),
-        changing=[*turn.changing, *(found or hint(turn.models, state))],
+        changing=[*turn.changing, *found],
         history_tokens=turn.history_tokens,
-        beside=decide.form_tokens(turn.models, turn.tools),
-        inline=turn.models.decide is not None,
+        beside=choice.form_tokens(turn.models, turn.tools),
+        layout=choice.layout(turn.models.profile),
     )
 
 
-def _decided(messages: list[AnyMessage], tools: Sequence[Any], language: str, turn: TurnContext) -> AIMessage | None:
-    """For models that do not call tools by themselves: one short call at the start of the turn decides."""
-    if turn.models.decide is None or not tools or tool_rounds(messages):
+def _chosen(messages: list[AnyMessage], turn: TurnContext) -> list[ToolCall]:
+    """The calls that a router makes at the start of a turn; none without one, or where tools are off."""
+    if tool_rounds(messages) or not turn.settings.tool_limit:
+        return []
+    return storable(choice.choose(turn.models.profile, turn.tools, messages))
+
+
+def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:
+    """The answer that code words from what tools or a first search gave, where the profile wants it and it can; no
+    model is called."""
+    turn = context(runtime)
+    if turn.models.profile.documents != "quoted":
         return None
-    question, *_ = current(messages)
-    earlier = messages[: -len(current(messages))]
-    try:
-        made = decide.decision(turn.models, tools, str(question.text), earlier, language=language, stop=turn.stop)
-    except RequestRejected as error:  # a server that takes no json_schema can still answer, without tools
-        log.warning("no decision about tools: %s", error)
+    text = reply.word(current(messages), language)
+    if text is None and turn.settings.retrieval_first:
+        searches = (step.artifact for _, step in turn.notes.steps if step.artifact)
+        text = next((text for found in searches if (text := reply.quote(found, language))), None)
+    if text is None:
         return None
-    turn.notes.add(made, turn.models)
-    return AIMessage("", tool_calls=storable(made.tool_calls)) if made.tool_calls else None
+    turn.notes.first_token = time.monotonic()
+    emit(runtime, Token(text))
+    return AIMessage(text, response_metadata={"model": ""})
 
 
 def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[TurnContext]) -> AIMessage:
     turn = context(runtime)
-    if refusal := turn.refuse():
-        turn.notes.first_token = time.monotonic()
-        emit(runtime, Token(refusal))
-        return AIMessage(refusal, response_metadata={"model": turn.models.name})
-    model = decide.prepare(turn.models, tools)
-    made = respond(model, prompt, runtime, tools)
-    marks = "" if made.tool_calls or turn.stop.is_set() else turn.cite(made.text)
-    if not marks:
-        return made
-    emit(runtime, Token(marks))
-    return made.model_copy(update={"content": made.text + marks})
+    return respond(choice.prepare(turn.models, tools), prompt, runtime, tools)
 
 
 def respond(
@@ -127,7 +125,7 @@ def respond(
             turn.notes.first_token = turn.notes.first_token or time.monotonic()
             emit(runtime, Token(text))
             said += text
-            circle = loop.begins(said) if turn.models.constrained else None
+            circle = loop.begins(said) if turn.models.profile.prompt == "bare" else None
         if circle is not None:  # it would go on until its tokens are used up
             break
     text = clean(str(whole.text)) if whole is not None else ""
@@ -136,7 +134,7 @@ def respond(
         turn.notes.add(whole, turn.models)
     else:  # stopped, or a server that counts nothing
         read = sum(message_tokens(message, turn.models.count) for message in prompt)
-        read += decide.form_tokens(turn.models, tools)
+        read += choice.form_tokens(turn.models, tools)
         turn.notes.add_tokens(read, 0, turn.models.count(text), False, turn.models)
     if turn.stop.is_set():
         return stopped(text)
@@ -151,7 +149,8 @@ def respond(
 
 
 def _covered(state: ChatState) -> list[RemoveMessage]:
-    """Removals of the turns that a summary covers: their rows and their ledger entry are written by now.
+    """Removals of the turns that a summary covers, but for the last of them, which is short-term memory: their rows and
+    their ledger entry are written by now.
 
     None where nobody counts the turns (LangGraph's own tools): there the messages are what is counted.
     """
@@ -159,7 +158,7 @@ def _covered(state: ChatState) -> list[RemoveMessage]:
         return []
     last = covered(state.get("summary_history") or [])
     turns = split(state["messages"], turn_number(state))
-    return [RemoveMessage(str(message.id)) for each in turns if each.number <= last for message in each.messages]
+    return [RemoveMessage(str(message.id)) for each in turns if each.number < last for message in each.messages]
 
 
 def _frozen(messages: list[AnyMessage], language: str, prompt: Prompt, turn: TurnContext) -> list[AnyMessage]:

@@ -1,7 +1,8 @@
 """summary_node: brings due chunk summaries into the context (context-managing.md «summary_node 동작», design §5).
 
 Level-triggered: whatever three-turn chunk is finished and not covered is due, so a turn that was skipped or failed is
-made up for by the next. A summary that fails leaves its turns raw.
+made up for by the next. Nobody waits for a summary: code makes one in milliseconds, and one that a model still writes
+leaves its turns raw until the next turn. Only where these would overflow the context it is waited for.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from langgraph.runtime import Runtime
 
 from errors import GieokError
 from graph.chunk import chunk_messages, ledger_error, ledger_fields
-from graph.context import over_budget
-from graph.event import SummaryMade, SummaryStarted
+from graph.context import message_tokens, over_budget
+from graph.event import SummaryLater, SummaryMade, SummaryStarted
 from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState, SummaryRecord
 from graph.summary import make
 from graph.turns import due_chunks, turn_number
 from model.stream import Stopped
 
+FULL = 0.8
+"""Share of the prompt's room above which a turn waits for a summary rather than keep its turns raw."""
 MOST_DUE = 8
 """Chunks that one turn looks after; an imported conversation has more, and they are made in the background."""
 
@@ -86,7 +89,10 @@ def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) 
     session_id = state.get("session_id") or (info.thread_id if info else None) or ""  # Gieok's runner gives the first
     rate = state.get("compression_rate", turn.settings.compression_rate)
     found = turn.ledger.take(session_id, chunk, rate) if turn.ledger else None
-    if found is None:
+    if found is None and turn.models.side.summaries == "model":
+        if turn.ledger and turn.settings.ahead and not _overflows(state, turn):
+            emit(runtime, SummaryLater(tuple(chunk)))
+            return None
         emit(runtime, SummaryStarted(tuple(chunk)))
         if turn.finish_ahead(chunk, rate, turn.stop) and turn.ledger:
             found = turn.ledger.take(session_id, chunk, rate)
@@ -95,6 +101,14 @@ def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) 
     record = cast(SummaryRecord, found.record)
     emit(runtime, SummaryMade(tuple(found.turns), record, found.ahead, found.seconds, tuple(found.lost)))
     return record
+
+
+def _overflows(state: ChatState, turn: TurnContext) -> bool:
+    """Whether what is raw now fills nearly all that the prompt may have."""
+    raw = sum(message_tokens(message, turn.models.count) for message in state["messages"])
+    given = turn.limits()
+    summaries = sum(turn.models.count(record["summary"]) for record in state.get("summary_history") or [])
+    return raw + summaries + given.system > FULL * given.prompt
 
 
 def _make(

@@ -1,13 +1,9 @@
 """The tools of the agent. A new tool is one file and one line in ``TOOLS``, or in ``MEMORY_TOOLS`` when it reaches the
 long-term memory of the session that calls it.
 
-A tool may bring its own words in ``metadata``: ``about`` (one line per language, for prompts) and ``examples``
-(per language, pairs of question and arguments, for models that do not call tools natively; for a follow-up the
-question is a pair, the question before and itself; see ``model/decide.py``).
-``cue`` (a function of the question) offers such a model the tool only where the question shows that it may be wanted;
-``ground`` (of arguments and question) corrects its arguments, or refuses the call with None.
-``refused``: the tool changes something, and once passages of documents were read it is run only where ``cue`` and
-``ground`` say that the question asks for it (``graph/tool/guard.py``); this is what the model is told otherwise.
+A tool may bring its own words and marks in ``metadata``: ``about`` (one line per language, for prompts); ``foreign``
+(its results are text that neither the user nor the model wrote); ``writes`` with ``question`` (it changes memory, and
+what the user is asked first once foreign text was read): see ``graph/tool/guard.py``.
 It raises ``ToolException`` with a text that the model can act on. Called with a ``ToolCall``, every tool here answers
 with a ``ToolMessage``; refused arguments and ``ToolException`` make its ``status`` «error».
 """
@@ -20,6 +16,7 @@ from langchain_core.tools import BaseTool
 from pydantic import ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
+from graph.tool import wish
 from graph.tool.calculate import calculate
 from graph.tool.forget import forget
 from graph.tool.reach import Reach
@@ -46,6 +43,9 @@ TOOLS: tuple[BaseTool, ...] = (
     _as_text(calculate),
 )
 
+RECALLED = 4
+"""Lines of memory that a small model is shown: it reads slowly."""
+
 MEMORY_TOOLS: tuple[Callable[[Reach], BaseTool], ...] = (
     recall_memory,
     remember,
@@ -54,5 +54,10 @@ MEMORY_TOOLS: tuple[Callable[[Reach], BaseTool], ...] = (
 
 
 def memory_tools(reach: Reach) -> list[BaseTool]:
-    """The tools of one turn that reach its long-term memory."""
+    """The tools of one turn that reach its long-term memory, for a model that calls tools itself."""
     return [_as_text(make(reach)) for make in MEMORY_TOOLS]
+
+
+def wish_tools(reach: Reach, near: wish.Near) -> list[BaseTool]:
+    """The same where a router chooses: what to keep or to forget is the user's message."""
+    return [_as_text(tool) for tool in (recall_memory(reach, RECALLED), *wish.tools(reach, near))]

@@ -72,7 +72,7 @@ def understand(expression: str) -> str:
     text = re.sub(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)", lambda found: found[0].replace(" ", ""), text)
     text = re.sub(r"(?<![\d.])(\d+) +((\d+)/(\d+))(?![\d.])", _fraction, text)
     text = re.sub(r"(?:\d+(?:\.\d+)?\s*[십백천만억조]+\s*)+(?:\d+(?![\d.]*\s*%))?", _korean_number, text)
-    text = re.sub(r"(\d+(?:\.\d+)?)\s*(thousand|million|billion|trillion|k)\b", _english_number, text)
+    text = re.sub(r"(\d+(?:\.\d+)?)\s*(thousand|million|billion|trillion|k)\b", english, text)
     text = re.sub(r"sqrt (\d+(?:\.\d+)?)", r"sqrt(\1)", text)
     text = re.sub(r"(?<=\d)\s*x\s*(?=[\d(])", "*", text)
     text = re.sub(r"(\d+)\s*!", r"factorial(\1)", re.sub(r"(?<=\d)_(?=\d)", "", text))
@@ -184,10 +184,14 @@ _FUNCTIONS: dict[str, Callable[..., Decimal]] = {
 
 
 def _korean_number(found: re.Match[str]) -> str:
+    return korean(found[0])
+
+
+def korean(number: str) -> str:
     """«3만 5천» → 35000, «1억 2천만» → 120000000."""
     total = section = Decimal(0)
     current: Decimal | None = None
-    for part in re.findall(r"\d+(?:\.\d+)?|[십백천만억조]", found[0]):
+    for part in re.findall(r"\d+(?:\.\d+)?|[십백천만억조]", number):
         if part in _SMALL:
             section += (1 if current is None else current) * _SMALL[part]
             current = None
@@ -199,7 +203,8 @@ def _korean_number(found: re.Match[str]) -> str:
     return f"{total + section + (current or 0):f}".removesuffix(".0")
 
 
-def _english_number(found: re.Match[str]) -> str:
+def english(found: re.Match[str]) -> str:
+    """«350k», «1.5 million»: a match of the number and its scale → plain digits."""
     return f"{(Decimal(found[1]) * _ENGLISH[found[2]]).normalize():f}"
 
 

@@ -1,10 +1,8 @@
-"""Whose long-term memory the tools of one turn reach, and which questions show that they are wanted."""
+"""Whose long-term memory the tools of one turn reach."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory import USER, Memory, Patience
 from text.language import Language
@@ -12,7 +10,10 @@ from text.language import Language
 
 @dataclass(frozen=True)
 class Reach:
-    """The memory of one session of a tenant and user, during turn ``turn``; ``patience``: what that waits for Redis."""
+    """The memory of one session of a tenant and user, during turn ``turn``; ``patience``: what that waits for Redis.
+
+    ``listed``: the lines that ``forget`` has listed in this turn, by the numbers that it gave them.
+    """
 
     memory: Memory
     tenant: str
@@ -21,14 +22,4 @@ class Reach:
     language: Language = "ko"
     user: str = USER
     patience: Patience | None = None
-
-
-def cue(*patterns: str) -> Callable[[str], bool]:
-    """Whether a question shows one of these patterns."""
-    wanted = re.compile("|".join(patterns), re.IGNORECASE)
-    return lambda question: bool(wanted.search(question))
-
-
-def plain(text: str) -> str:
-    """The letters and digits of a text, to compare by."""
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
+    listed: dict[int, str] = field(default_factory=dict, compare=False)

@@ -13,6 +13,8 @@ import pytest
 from door import doctor
 from door.doctor import Finding, can_chat, examine, free_port
 from door.phrase import phrase
+from model.catalogue import QWEN3_4B, QWEN25_CODER
+from model.machine import Room
 from settings import Settings, load
 from store import Store
 from tests.stub.upstream import Upstream
@@ -41,6 +43,32 @@ def test_a_fresh_machine_can_chat_after_fetching_the_weights(look: Callable[...,
     assert found["weights"].mark == "warn"
     assert "make run" in found["weights"].do
     assert can_chat(list(found.values()))
+
+
+def test_the_weights_that_would_be_fetched_are_named_with_what_they_are_trusted_with(
+    look: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = look()
+    assert found["model"].data["name"] == QWEN25_CODER.name
+    assert found["profile"].data == {
+        "chat": "small",
+        "why": "catalogue",
+        "utility": "small",
+        "utility_why": "one_slot",
+    }
+    assert "it only talks" in found["profile"].found
+    strong = look(embedded_model=QWEN3_4B.name, summaries="model")
+    assert (strong["profile"].data["chat"], strong["profile"].data["utility_why"]) == ("strong", "summaries_setting")
+    assert strong["weights"].data["bytes"] == QWEN3_4B.size
+    monkeypatch.setattr(doctor, "room", lambda: Room(8, 3_000_000_000))
+    assert "5.5 GB" in look(embedded_model=QWEN3_4B.name)["machine"].do
+    assert look()["machine"].mark == "ok"
+
+
+def test_what_a_server_tells_of_its_model_is_told(look: Callable[..., Found]) -> None:
+    with Upstream(models=("qwen",)) as upstream:
+        found = look(local_servers=(upstream.url,), native_tools=False)
+    assert (found["profile"].data["chat"], found["profile"].data["why"]) == ("toolless", "no_tools")
 
 
 def test_looking_leaves_nothing_behind(look: Callable[..., Found], tmp_path: Path) -> None:
@@ -83,6 +111,7 @@ def test_a_local_server_that_is_asked_for_and_away_is_a_problem(look: Callable[.
     found = look(provider="local", local_servers=("http://127.0.0.1:9/v1",))
     assert found["model"].data["code"] == "model_unreachable"
     assert found["weights"].mark == "problem"
+    assert found["profile"].mark == "info"
 
 
 def test_a_file_of_ones_own_must_be_a_gguf(look: Callable[..., Found], tmp_path: Path) -> None:

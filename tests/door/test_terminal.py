@@ -52,7 +52,7 @@ def screen(tmp_path: Path) -> Iterator[Callable[..., Screen]]:
     opened = []
 
     def make(chat: Any = reply, **settings: Any) -> Screen:
-        models = scripted.models(chat, lambda messages: "요약", None)
+        models = scripted.models(chat, lambda messages: "요약")
         agent = open_agent(load(**{"data_dir": tmp_path, "titles": False, **settings}), lambda: models)
         opened.append(agent)
         out, side, lines = io.StringIO(), io.StringIO(), list[str]()

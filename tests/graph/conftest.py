@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import ToolCall
+from langchain_core.tools import BaseTool
 
 from graph.agent import Agent, open_agent
+from graph.choice import routed
 from memory import link
 from model import scripted
 from model.modelset import ModelSet
+from model.profile import STRONG, Profile
 from settings import load
 from tests.graph.talk import answering, summarising
 
 OpenAgent = Callable[..., Agent]
+Route = Callable[..., None]
+
+
+@pytest.fixture
+def route(monkeypatch: pytest.MonkeyPatch) -> Route:
+    """What the router chooses: ``route(part, tool, argument=…)`` for a question that holds ``part``, else nothing."""
+    rules: list[tuple[str, ToolCall]] = []
+
+    def choose(question: str, previous: str | None, tools: Sequence[BaseTool]) -> list[ToolCall]:
+        offered = {tool.name for tool in tools}
+        return [call for part, call in rules if part in question and call["name"] in offered]
+
+    def put(part: str, name: str, **arguments: object) -> None:
+        rules.append((part, ToolCall(name=name, args=arguments, id=f"routed-{len(rules)}", type="tool_call")))
+
+    monkeypatch.setattr(routed, "choose", choose)
+    return put
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +50,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def agent(tmp_path: Path) -> Iterator[OpenAgent]:
     """Opens agents on one data folder.
 
-    ``chat``, ``utility``, ``decide``: scripts; ``kind`` and ``context_size``: of the models; ``resolve``: instead of
-    all these; ``changing``: what is placed before the question; the rest are settings. Titles are
+    ``chat``, ``utility``: scripts; ``profile``, ``side``, ``kind`` and ``context_size``: of the models; ``resolve``:
+    instead of all these; ``changing``: what is placed before the question; the rest are settings. Titles are
     made and documents searched only where a test wants them, so that the others count summaries alone.
     """
     opened: list[Agent] = []
@@ -38,15 +59,16 @@ def agent(tmp_path: Path) -> Iterator[OpenAgent]:
     def make(
         chat: Any = answering,
         utility: Any = summarising,
-        decide: Any = None,
         *,
+        profile: Profile = STRONG,
+        side: Profile | None = None,
         kind: Any = "scripted",
         context_size: int = 100_000,
         resolve: Callable[[], ModelSet] | None = None,
         changing: Any = None,
         **settings: Any,
     ) -> Agent:
-        own = replace(scripted.models(chat, utility, decide, context_size=context_size), kind=kind)
+        own = replace(scripted.models(chat, utility, profile=profile, side=side, context_size=context_size), kind=kind)
         chosen = load(**{"data_dir": tmp_path / "data", "titles": False, "retrieval": False, **settings})
         made = open_agent(chosen, resolve or (lambda: own))
         opened.append(made)

@@ -26,7 +26,7 @@ def main(folder: str, session: str, place: str, text: str) -> None:
     if place in ("tool", "after_tool"):
         chat = [calling("calculate", expression="6*7"), die]
     utility = die if place == "summary" else summarising
-    models = scripted.models(chat, utility, die if place == "decide" else None)
+    models = scripted.models(chat, utility)
     agent = open_agent(load(data_dir=Path(folder), ahead=False), lambda: models)
     if place == "before_graph":
         repair.entry = die

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from langchain_core.messages import BaseMessage
 
 from graph.agent import Agent
-from tests.graph.talk import done, say, summarising
+from tests.graph.talk import SECONDS, done, say, settled, summarising
 from tests.memory.models import faithful
 
-SECONDS = 20
+__all__ = ["SECONDS", "settled"]
 
 
 def folding(messages: list[BaseMessage]) -> str:
@@ -32,10 +32,6 @@ def tell(agent: Agent, session: str, numbers: Iterable[int]) -> None:
     for number in numbers:
         done(say(agent, session, fact(number)))
         settled(agent)
-
-
-def settled(agent: Agent) -> None:
-    assert agent.background.idle(SECONDS)
 
 
 def ready(agent: Agent) -> Agent:

@@ -14,6 +14,7 @@ from graph.event import Done, Event, Failed
 from model.scripted import ScriptedModel
 
 Kind = TypeVar("Kind")
+SECONDS = 20
 SYLLABLES = "가나다라마바사아자차"
 
 
@@ -64,10 +65,24 @@ def say(agent: Agent, session: str, text: str, stop: threading.Event | None = No
     return list(agent.run(session, text, stop=stop))
 
 
+def settled(agent: Agent) -> None:
+    """Waits until the side work after a turn is over."""
+    assert agent.background.idle(SECONDS)
+
+
 def talk(agent: Agent, session: str, numbers: Iterable[int]) -> None:
-    """Whole turns that must all succeed."""
+    """Whole turns that must all succeed, typed slowly: the side work after each is over before the next."""
     for number in numbers:
         done(say(agent, session, question(number)))
+        settled(agent)
+
+
+def hurry(agent: Agent, session: str, numbers: Iterable[int]) -> list[list[Event]]:
+    """The same typed at once after every answer; gives the events turn by turn."""
+    turns = [say(agent, session, question(number)) for number in numbers]
+    for events in turns:
+        done(events)
+    return turns
 
 
 def done(events: Sequence[Event]) -> Done:

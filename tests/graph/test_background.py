@@ -5,23 +5,26 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from graph.background import Background
-from graph.event import SummaryMade, SummaryStarted, Token
+from graph.event import SummaryLater, SummaryMade, SummaryStarted, Token
 from model.scripted import ScriptedModel
 from model.stream import Stopped
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
-    answer,
     answering,
     done,
+    hurry,
     only,
     prompts,
     question,
+    raw,
     say,
+    settled,
     summarised,
     summarising,
     summary_calls,
@@ -29,6 +32,9 @@ from tests.graph.talk import (
     topic,
 )
 from tests.graph.test_conversation import NewSession
+
+WIDE, NARROW = 100_000, 2000
+"""Tokens of context: far more than four turns take, and so few that three raw turns nearly fill it."""
 
 
 @pytest.fixture
@@ -77,24 +83,43 @@ def test_small_talk_holds_no_summary_up(agent: OpenAgent, session: NewSession) -
     assert [(made.turns, made.ahead) for made in only(events, SummaryMade)] == [((1, 2, 3), True), ((4, 5, 6), True)]
 
 
-@pytest.mark.parametrize("kind", ["hosted", "embedded"])
-def test_a_summary_that_is_late_is_waited_for_with_a_visible_step(
-    agent: OpenAgent, session: NewSession, gate: threading.Event, kind: str
+def test_a_summary_that_is_late_is_waited_for_by_nobody(
+    agent: OpenAgent, session: NewSession, gate: threading.Event
+) -> None:
+    """Typed at once after every answer while the model for side work hangs: turns 4 and 7 are answered all the same."""
+    utility = ScriptedModel(summarising, gate=gate)
+    bot = agent(utility=utility)
+    own = session(bot)
+    turns = hurry(bot, own, range(1, 9))
+    later = {number: [each.turns for each in only(events, SummaryLater)] for number, events in enumerate(turns, 1)}
+    assert later == {number: [(1, 2, 3)] if number >= 4 else [] for number in range(1, 9)}
+    assert not [each for events in turns for each in only(events, SummaryStarted)]
+    assert raw(prompts(bot)[-1]) == [topic(number) for number in range(1, 9)]
+    gate.set()
+    settled(bot)
+    events = say(bot, own, question(9))
+    assert [(each.turns, each.ahead) for each in only(events, SummaryMade)] == [((1, 2, 3), True), ((4, 5, 6), True)]
+    assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6)]
+    assert raw(prompts(bot)[-1]) == [topic(number) for number in (7, 8, 9)]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_a_context_that_would_overflow_waits_with_a_visible_step(
+    agent: OpenAgent, session: NewSession, gate: threading.Event, ready: bool
 ) -> None:
     utility = ScriptedModel(summarising, gate=gate)
-    bot = agent(utility=utility, kind=kind)
+    bot = agent(utility=utility, context_size=WIDE)
     own = session(bot)
-    talk(bot, own, range(1, 4))
+    hurry(bot, own, range(1, 4))
     wait_for(lambda: utility.calls)
-    events = bot.run(own, question(4))
-    first = next(events)
-    assert first == SummaryStarted((1, 2, 3))
-    threading.Timer(0.2, gate.set).start()
+    stop = threading.Event()
+    events = bot.using(replace(bot.models(), context_size=NARROW)).run(own, question(4), stop=stop)
+    assert next(events) == SummaryStarted((1, 2, 3))
+    (gate if ready else stop).set()
     rest = list(events)
-    assert [(each.ahead, each.error) for each in only(rest, SummaryMade)] == [(True, None)]
-    assert done(rest).answer == answer(4)
+    assert done(rest).stopped is not ready
+    assert [each.ahead for each in only(rest, SummaryMade)] == ([True] if ready else [])
     assert len(utility.calls) == 1
-    assert summarised(prompts(bot)[-1]) == [(1, 3)]
 
 
 @pytest.mark.parametrize(("kind", "yields"), [("embedded", True), ("local", True), ("hosted", False)])
@@ -104,7 +129,7 @@ def test_side_work_of_another_session_yields_where_one_model_serves_all(
     utility, chat = ScriptedModel(summarising, gate=gate), ScriptedModel(answering)
     bot = agent(chat, utility=utility, kind=kind)
     one, two = session(bot), session(bot)
-    talk(bot, one, range(1, 4))
+    hurry(bot, one, range(1, 4))
     wait_for(lambda: utility.calls)
     chat.gate = threading.Event()
     events = bot.run(two, question(1))
@@ -128,11 +153,11 @@ def test_a_summary_that_comes_late_stays_with_the_turns_it_was_made_from(
     utility = ScriptedModel(summarising, gate=gate)
     bot = agent(utility=utility)
     own = session(bot)
-    talk(bot, own, range(1, 4))
+    hurry(bot, own, range(1, 4))
     wait_for(lambda: utility.calls)
     done(list(bot.again(own, number, question(10 * number))))
     gate.set()
-    assert bot.background.idle(5)
+    settled(bot)
     talk(bot, own, range(4 - (3 - number), 5))
     (taken,) = (row for row in bot.store.ledger.summaries(own) if row.status == "active")
     assert topic(10 * number).removeprefix("주제") in str(taken.record)
@@ -147,14 +172,14 @@ def test_closing_is_quick_while_side_work_runs(agent: OpenAgent, session: NewSes
     utility = ScriptedModel(summarising, gate=gate)
     bot = agent(utility=utility)
     own = session(bot)
-    talk(bot, own, range(1, 4))
+    hurry(bot, own, range(1, 4))
     wait_for(lambda: utility.calls)
     began = time.monotonic()
     bot.close()
     assert time.monotonic() - began < 1
     again = agent()
-    talk(again, own, [4])
-    assert summarised(prompts(again)[-1]) == [(1, 3)]
+    talk(again, own, [4, 5])
+    assert [summarised(prompt) for prompt in prompts(again)] == [[], [(1, 3)]]
 
 
 def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(
@@ -163,7 +188,7 @@ def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(
     utility = ScriptedModel(summarising, gate=gate)
     bot = agent(utility=utility)
     own = session(bot)
-    talk(bot, own, range(1, 4))
+    hurry(bot, own, range(1, 4))
     wait_for(lambda: utility.calls)
     bot.delete_session(own)
     gate.set()
@@ -267,11 +292,3 @@ def test_nothing_is_taken_after_closing(worker: Background) -> None:
     worker.close()
     worker.submit("a", lambda _: None)
     assert worker.idle(0.1)
-
-
-def test_answers_do_not_wait_for_side_work(agent: OpenAgent, session: NewSession, gate: threading.Event) -> None:
-    bot = agent(answering, ScriptedModel(summarising, gate=gate))
-    own, other = session(bot), session(bot)
-    talk(bot, own, range(1, 4))
-    talk(bot, other, range(1, 4))
-    assert bot.store.session(other).turn_count == 3

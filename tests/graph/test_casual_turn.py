@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.messages import AIMessage
 
 from graph.event import ContextBuilt, SummaryMade
 from graph.exact import exact
-from graph.node.casual import CASUAL_TOKENS
+from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, only, prompts, question, raw, say, scripted, summarised, summary_calls, talk, topic
 from tests.graph.test_conversation import NewSession
@@ -31,23 +30,11 @@ def test_a_greeting_is_one_short_call_without_tools_and_still_a_turn(agent: Open
     assert bot.state(own)["turn_count"] == bot.store.session(own).turn_count == 6
 
 
-def test_the_embedded_model_cannot_greet_without_end(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(utility=[AIMessage("반가워요!", response_metadata={"finish_reason": "length"})], kind="embedded")
-    assert done(say(bot, session(bot), "안녕하세요")).usage.cut_at == 0
-    assert scripted(bot.models().utility).bound[-1]["max_tokens"] == CASUAL_TOKENS
-
-
 def test_other_turns_have_the_tools(agent: OpenAgent, session: NewSession) -> None:
     bot = agent()
     talk(bot, session(bot), [1])
     bound = scripted(bot.models().chat).bound[-1]["tools"]
     assert [each["function"]["name"] for each in bound] == ["current_time", "calculate"]
-
-
-def test_a_model_that_decides_is_not_asked_for_a_decision_on_a_greeting(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(decide=[])  # runs dry at once
-    end = done(say(bot, session(bot), "안녕하세요"))
-    assert end.usage.calls == 1
 
 
 def test_a_greeting_at_turn_four_leaves_the_summary_to_turn_five(agent: OpenAgent, session: NewSession) -> None:
@@ -79,16 +66,16 @@ def test_the_report_of_a_greeting_says_that_the_conversation_was_left_out(
 
 
 @pytest.mark.parametrize(
-    "offer",
+    ("offer", "reply"),
     [
-        "원하시면 예시 코드도 보여 드릴게요.",
-        "예약을 진행할까요?\n\n필요한 정보가 더 있으면 말씀해 주세요.",
-        "Which one do you want?\n1. Red\n2. Blue",
-        "Reply yes to confirm the booking.",
+        ("원하시면 예시 코드도 보여 드릴게요.", "네"),
+        ("Reply yes to confirm the booking.", "👍"),
+        ("예약을 진행할까요?\n\n필요한 정보가 더 있으면 말씀해 주세요.", "고마워요"),
+        ("Which one do you want?\n1. Red\n2. Blue", "thanks!"),
+        ("今日は？", "안녕!"),
     ],
 )
-@pytest.mark.parametrize("reply", ["네", "yes", "ok", "👍"])
-def test_what_answers_an_offer_is_answered_with_the_conversation(
+def test_what_answers_an_offer_or_a_question_is_answered_with_the_conversation(
     agent: OpenAgent, session: NewSession, offer: str, reply: str
 ) -> None:
     bot = agent([offer, "예."])
@@ -96,6 +83,22 @@ def test_what_answers_an_offer_is_answered_with_the_conversation(
     say(bot, own, question(1))
     done(say(bot, own, reply))
     assert offer in [str(message.text) for message in prompts(bot)[-1]]
+
+
+def test_a_question_long_before_the_end_of_an_answer_asks_nothing(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(["Why? " + "Because the sea rises twice a day. " * 9, "예."])
+    own = session(bot)
+    say(bot, own, question(1))
+    done(say(bot, own, "thanks!"))
+    assert [message.type for message in prompts(bot)[-1]] == ["system", "human"]
+
+
+def test_a_small_model_greets_with_the_conversation(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(profile=SMALL)
+    own = session(bot)
+    talk(bot, own, [1])
+    assert done(say(bot, own, "고마워!")).usage.calls == 1
+    assert raw(prompts(bot)[-1]) == [topic(1)]
 
 
 @pytest.mark.parametrize(

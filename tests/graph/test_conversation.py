@@ -12,16 +12,19 @@ from graph.context import Changing
 from graph.engine import config
 from graph.event import ContextBuilt, SummaryMade
 from graph.state import SummaryRecord
+from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
     answer,
     done,
+    hurry,
     only,
     plain,
     prompts,
     question,
     raw,
     say,
+    settled,
     summarised,
     summary_calls,
     talk,
@@ -49,6 +52,7 @@ def test_the_table_itself() -> None:
 
 @pytest.mark.parametrize("ahead", [True, False])
 def test_fifty_turns_follow_the_table_and_keep_the_prefix(agent: OpenAgent, session: NewSession, ahead: bool) -> None:
+    """A strong model: typed slowly, or with summaries that the turn makes itself."""
     minute = iter(range(10_000))
     bot = agent(ahead=ahead, changing=lambda _: (Changing("time", f"지금: {next(minute)}분"),))
     own = session(bot)
@@ -63,9 +67,27 @@ def test_fifty_turns_follow_the_table_and_keep_the_prefix(agent: OpenAgent, sess
         _check_report(only(events, ContextBuilt)[-1], ranges, numbers)
         _check_prefix(before, plain(prompt), first_of_chunk=(turn - 1) % 3 == 0)
         before = plain(prompt)
-        bot.background.idle(5)
+        settled(bot)
     assert len(prompts(bot)) == 50
     assert summary_calls(bot) == 16
+
+
+def test_fifty_turns_of_a_small_model_follow_the_table_typed_at_once(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(profile=SMALL)
+    own = session(bot)
+    before: list[tuple[str, str]] = []
+    for turn, events in enumerate(hurry(bot, own, range(1, 51)), 1):
+        prompt = prompts(bot)[turn - 1]
+        ranges, numbers = expected(turn)
+        assert summarised(prompt) == ranges
+        short = [ranges[-1][1]] if ranges else []
+        assert raw(prompt) == [topic(n) for n in (*short, *numbers)], "the last summarised turn stays as it was said"
+        assert str(prompt[-1].text) == question(turn), "nothing of ours stands in the user's message"
+        _check_report(only(events, ContextBuilt)[-1], ranges, numbers)
+        _check_prefix(before, plain(prompt), first_of_chunk=(turn - 1) % 3 == 0, short=len(short))
+        before = plain(prompt)
+    settled(bot)
+    assert (len(prompts(bot)), summary_calls(bot)) == (50, 0)
 
 
 def _check_report(built: ContextBuilt, ranges: list[tuple[int, int]], numbers: list[int]) -> None:
@@ -81,13 +103,15 @@ def _check_report(built: ContextBuilt, ranges: list[tuple[int, int]], numbers: l
     assert report.total_tokens == sum(part.tokens for part in report.parts)
 
 
-def _check_prefix(before: list[tuple[str, str]], now: list[tuple[str, str]], *, first_of_chunk: bool) -> None:
+def _check_prefix(
+    before: list[tuple[str, str]], now: list[tuple[str, str]], *, first_of_chunk: bool, short: int = 0
+) -> None:
     """Within a chunk each prompt goes on where the last one ended; a new chunk only adds to the system message."""
     if not before:
         return
     if first_of_chunk:
         assert now[0][1].startswith(before[0][1])
-        assert len(now) == 2
+        assert len(now) == 2 + 2 * short, "no turn is raw but those of short-term memory"
     else:
         assert now[: len(before)] == before
 
@@ -98,6 +122,7 @@ def test_token_use_stays_even_while_full_history_grows(agent: OpenAgent, session
     totals, full = [], []
     for turn in range(1, 31):
         report = only(say(bot, own, question(turn)), ContextBuilt)[-1].report
+        settled(bot)
         totals.append(report.total_tokens)
         full.append(report.full_tokens)
     assert full == sorted(full)
@@ -117,6 +142,7 @@ def test_ten_turns_grow_the_history_at_4_7_and_10_only(agent: OpenAgent, session
         assert [each.record for each in only(events, SummaryMade)] == records[len(known) :]
         assert bot.state(own)["turn_count"] == turn
         known = records
+        settled(bot)
     for index, each in enumerate(known):
         _check_record(each, own, 3 * index + 1)
     assert bot.store.session(own).turn_count == 10

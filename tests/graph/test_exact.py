@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import pytest
 from langchain_core.messages import AnyMessage
+from langchain_core.tools import tool
 
 from errors import TurnUnknown
 from graph.agent import Agent
 from graph.context import digest
 from graph.exact import Exact, exact
 from memory import Memory
+from model.profile import SMALL, STRONG, TOOLLESS
 from store import Finished
-from tests.graph.conftest import OpenAgent
+from tests.graph.conftest import OpenAgent, Route
 from tests.graph.recalling import folding, noting, ready, settled, tell
 from tests.graph.talk import calling, done, prompts, question, say, talk, topic
 
@@ -22,7 +25,7 @@ NewSession = Callable[[Agent], str]
 ERASURES: dict[str, Callable[[Agent, Memory, str], object]] = {
     "erase": lambda agent, memory, session: memory.erase(agent.tenant, session),
     "erase_user": lambda agent, memory, session: memory.erase_user(agent.tenant),
-    "forget": lambda agent, memory, session: memory.forget(agent.tenant, session, "item 1", turn=7),
+    "drop": lambda agent, memory, session: memory.drop(agent.tenant, session, ["item 1: $100"], turn=7),
     "remove_entity": lambda agent, memory, session: memory.remove_entity(agent.tenant, session, "item 1"),
     "delete": lambda agent, memory, session: agent.delete_session(session),
 }
@@ -54,19 +57,45 @@ def check(agent: Agent, session: str, number: int, sent: int = -1) -> Exact:
     return found
 
 
+@tool
+def look_up_tide(harbour: str) -> str:
+    """Tides."""
+    return f"{harbour}: 06:40"
+
+
 def test_a_model_that_does_not_call_tools_reads_what_they_said_before_its_question(
-    agent: OpenAgent, session: NewSession
+    agent: OpenAgent, session: NewSession, route: Route
 ) -> None:
-    one = agent(decide=['{"calculate": {"expression": "12*12"}}', '{"reply": {}}'])
+    route("만조", look_up_tide.name, harbour="목포")
+    one = replace(agent(profile=TOOLLESS, side=STRONG), tools=[look_up_tide])
     own = session(one)
-    say(one, own, "12 곱하기 12는?")
-    say(one, own, "그 절반은?")
-    for number, sent in ((1, -2), (2, -1)):
-        found = check(one, own, number, sent)
-        assert [each.type for each in prompts(one)[sent]] == ["system", "human", "ai", "human"][: 2 * number]
-        assert "calculate(" not in text(found, "current" if number == 1 else "recent")
-        told = str(prompts(one)[sent][1].text)
-        assert told.index("[도구 calculate의 결과]") < told.index("144") < told.index("12 곱하기 12는?")
+    say(one, own, "만조는 언제야?")
+    say(one, own, "그 뒤에는 뭘 할까?")
+    for number in (1, 2):
+        found = check(one, own, number, number - 1)
+        assert [each.type for each in prompts(one)[number - 1]] == ["system", "human", "ai", "human"][: 2 * number]
+        assert "look_up_tide(" not in text(found, "current" if number == 1 else "recent")
+        told = str(prompts(one)[number - 1][1].text)
+        assert told.index("[도구 look_up_tide의 결과]") < told.index("06:40") < told.index("만조는 언제야?")
+
+
+def test_a_small_model_reads_its_user_s_own_words_and_nothing_of_ours_in_them(
+    agent: OpenAgent, session: NewSession, route: Route
+) -> None:
+    route("만조", look_up_tide.name, harbour="목포")
+    one = replace(agent(profile=SMALL), tools=[look_up_tide])
+    own = session(one)
+    said = ["만조는 언제야?", "그 뒤에는 뭘 할까?", "좋아, 그러자.", "다시 만조를 알려 줘."]
+    for text_ in said:
+        say(one, own, text_)
+    for number in range(1, 5):
+        check(one, own, number, number - 1)
+    kinds = [[each.type for each in prompt] for prompt in prompts(one)]
+    assert kinds[0] == ["system", "system", "human"]
+    assert kinds[1] == ["system", "human", "ai", "human"], "what a tool gave is there for its own question only"
+    assert kinds[3] == ["system", "human", "ai", "system", "human"], "the turn before stays as it was said"
+    assert "06:40" in str(prompts(one)[3][3].text)
+    assert [str(prompt[-1].text) for prompt in prompts(one)] == said
 
 
 def test_every_answer_of_a_long_talk_shows_word_for_word_what_was_sent(agent: OpenAgent, session: NewSession) -> None:

@@ -49,6 +49,7 @@ from tests.graph.talk import (
     question,
     raw,
     say,
+    settled,
     summarised,
     summarising,
     talk,
@@ -179,9 +180,7 @@ def test_a_summary_that_fails_twice_is_made_of_the_original(
 ) -> None:
     bot = agent(utility=lambda _messages: wrong, ahead=ahead)
     own = session(bot)
-    for number in range(1, 6):
-        talk(bot, own, [number])
-        assert bot.background.idle(5)
+    talk(bot, own, range(1, 6))
     (record,) = bot.state(own)["summary_history"]
     said = [each.answer for each in bot.store.turns(own)] + [topic(number) for number in (1, 2, 3)]
     assert any(part in record["summary"] for text in said if text for part in text.split(". "))
@@ -205,14 +204,15 @@ def test_only_failures_that_the_text_meets_again_count(
     assert [row.origin for row in bot.store.ledger.summaries(own)] == ["extracted", "auto"]
 
 
-def test_a_failed_summary_made_ahead_is_made_in_its_turn(agent: OpenAgent, session: NewSession) -> None:
+def test_a_failed_summary_is_made_after_the_next_turn_and_nobody_waits_for_it(
+    agent: OpenAgent, session: NewSession
+) -> None:
     bot = agent(utility=failing(1, OVERLOADED, summarising))
     own = session(bot)
     talk(bot, own, range(1, 4))
-    assert bot.background.idle(5)
     assert [row.status for row in bot.store.ledger.summaries(own)] == ["failed"]
-    talk(bot, own, [4])
-    assert summarised(prompts(bot)[-1]) == [(1, 3)]
+    talk(bot, own, [4, 5])
+    assert [summarised(prompt) for prompt in prompts(bot)[-2:]] == [[], [(1, 3)]]
     assert [row.status for row in bot.store.ledger.summaries(own)] == ["active"]
 
 
@@ -291,7 +291,7 @@ def test_failed_turns_are_summarised_in_order(agent: OpenAgent, session: NewSess
     own = session(bot)
     for number in range(1, 8):
         say(bot, own, question(number))
-        bot.background.idle(5)
+        settled(bot)
     assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6)]
     assert bot.state(own)["summary_history"][0]["original_chars"] == sum(
         len(question(n)) + (len(answer(n)) if n != 2 else 0) for n in (1, 2, 3)

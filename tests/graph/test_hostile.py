@@ -6,11 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from graph.agent import Agent
-from graph.summary import make
-from model import scripted
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, failed, prompts, question, say, talk
 from tests.graph.test_conversation import NewSession
@@ -80,15 +77,6 @@ def test_hostile_answers_and_summaries_pass(agent: OpenAgent, session: NewSessio
     assert row is not None
     assert row.answer == clean(text)
     json.dumps([row.messages, row.report, row.usage], ensure_ascii=False).encode()
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_turns_are_summed_up_in_notes_too(text: str) -> None:
-    asked: list[AnyMessage] = [HumanMessage(text), AIMessage("네, 살펴보았습니다."), *[HumanMessage("더 없어요")] * 2]
-    chosen = scripted.models(utility=['["사용자가 글을 하나 올림"]', "{}"], decide=[])
-    made = make(asked, [1, 2, 3], thread_id="s", rate=0.3, models=chosen, language="ko", stop=None)
-    assert made.record["summary"]
-    assert made.record["summary_chars"] <= made.record["original_chars"]
 
 
 @pytest.mark.parametrize("ahead", [False, True])

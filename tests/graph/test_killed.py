@@ -34,7 +34,7 @@ from tests.graph.talk import (
 from tests.graph.test_conversation import NewSession
 from tests.process import end, start
 
-UNANSWERED = ["before_graph", "summary", "after_ledger", "llm", "decide", "tool", "after_tool", "casual"]
+UNANSWERED = ["before_graph", "summary", "after_ledger", "llm", "tool", "after_tool", "casual"]
 ANSWERED = ["before_row", "before_prune"]
 BEFORE = 3
 """Turns before the one that is cut off: it is turn 4, so a summary is due."""
@@ -121,7 +121,7 @@ def test_a_new_message_instead_closes_the_turn_that_was_cut_off(before: Any, pla
     assert [turn.status for turn in bot.store.turns(own)] == ["done", "done", "done", "failed", "done"]
     row = bot.store.turn(own, 4)
     assert (row.question, row.error["code"]) == (text, "interrupted")
-    assert len(only(events, SummaryMade)) == (place not in ("after_ledger", "llm", "decide", "tool", "after_tool"))
+    assert len(only(events, SummaryMade)) == (place not in ("after_ledger", "llm", "tool", "after_tool"))
     assert summarised(prompts(bot)[-1]) == [(1, 3)]
     assert raw(prompts(bot)[-1]) == ([topic(5)] if place == "casual" else [topic(4), topic(5)])
     assert [row.status for row in bot.store.ledger.summaries(own, superseded=True)] == ["active"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from errors import ModelOverloaded
 from graph.agent import Agent
 from graph.preview import Preview, preview
+from model.profile import SMALL, STRONG, Profile
+from model.scripted import ScriptedModel
 from store import Store
 from store.portable import export, import_
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import fact, folding, noting, ready, tell
-from tests.graph.talk import done, question, say, summary_calls, talk
+from tests.graph.talk import done, hurry, question, say, summarising, summary_calls, talk
 
 NewSession = Callable[[Agent], str]
 Held = dict[str, tuple[int, list[str]]]
@@ -40,12 +43,12 @@ def sent(agent: Agent, session: str, number: int) -> Held:
     return held(turn.report["parts"])
 
 
-def test_it_is_what_the_next_prompt_holds(agent: OpenAgent, session: NewSession) -> None:
-    one = agent()
+@pytest.mark.parametrize("profile", [STRONG, SMALL], ids=["strong", "small"])
+def test_it_is_what_the_next_prompt_holds(agent: OpenAgent, session: NewSession, profile: Profile) -> None:
+    one = agent(profile=profile)
     own = session(one)
     talk(one, own, [1])
     for number in range(2, 12):
-        assert one.background.idle(20)
         expected = coming(one, own)
         talk(one, own, [number])
         assert sent(one, own, number) == expected, number
@@ -62,7 +65,7 @@ def test_memory_and_entities_are_in_it(agent: OpenAgent) -> None:
 
 
 def test_an_imported_chat_gets_as_many_summaries_as_one_turn_makes(agent: OpenAgent, session: NewSession) -> None:
-    one = agent()
+    one = agent(profile=SMALL)
     own = session(one)
     talk(one, own, range(1, 33))
     copy = imported(one.store, own)
@@ -74,13 +77,27 @@ def test_an_imported_chat_gets_as_many_summaries_as_one_turn_makes(agent: OpenAg
     assert items == {part.name: list(part.items) for part in seen.report.parts if part.name != "question"}
 
 
-def test_after_a_summary_failed_its_turns_are_due_again(agent: OpenAgent, session: NewSession) -> None:
-    one = agent(utility=lambda messages: ModelOverloaded(url="http://model"))
+@pytest.mark.parametrize(("ahead", "making"), [(True, ("1-3",)), (False, ("1-3", "4-6"))])
+def test_after_a_summary_failed_its_turns_are_due_again(
+    agent: OpenAgent, session: NewSession, ahead: bool, making: tuple[str, ...]
+) -> None:
+    one = agent(utility=lambda messages: ModelOverloaded(url="http://model"), ahead=ahead)
     own = session(one)
-    talk(one, own, range(1, 6))
+    talk(one, own, range(1, 7))
+    assert preview(one, own).making == making
+
+
+def test_turns_whose_summary_a_model_still_writes_are_raw(agent: OpenAgent, session: NewSession) -> None:
+    held = threading.Event()
+    one = agent(utility=ScriptedModel(summarising, gate=held))
+    own = session(one)
+    hurry(one, own, range(1, 4))
+    expected = coming(one, own)
     assert preview(one, own).making == ("1-3",)
-    talk(one, own, [6])
-    assert preview(one, own).making == ("1-3", "4-6")
+    assert expected["recent"][1] == ["1", "2", "3"]
+    hurry(one, own, [4])
+    assert sent(one, own, 4) == expected
+    held.set()
 
 
 def test_it_calls_no_model_and_writes_nothing(agent: OpenAgent, session: NewSession) -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from errors import BadRate
 from graph.agent import Agent
-from graph.event import SummaryMade
+from model.profile import SMALL, STRONG, Profile
 from tests.graph.conftest import OpenAgent
-from tests.graph.talk import only, question, say, summary_calls, talk
+from tests.graph.talk import summary_calls, talk
 from tests.graph.test_conversation import NewSession
 
 
@@ -32,15 +32,18 @@ def test_a_slider_moved_at_turn_five_counts_from_the_next_summary_on(
     assert all(each["summary_chars"] == int(each["original_chars"] * each["compression_rate"]) for each in records)
 
 
-def test_a_summary_made_ahead_at_the_old_rate_is_not_used(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent()
+@pytest.mark.parametrize("profile", [STRONG, SMALL], ids=["strong", "small"])
+def test_a_summary_made_ahead_at_the_old_rate_is_not_used(
+    agent: OpenAgent, session: NewSession, profile: Profile
+) -> None:
+    bot = agent(profile=profile)
     own = session(bot)
     talk(bot, own, range(1, 4))
-    assert bot.background.idle(5)
     assert bot.store.ledger.ready(own, [1, 2, 3], 0.3) is not None
     bot.store.set_rate(own, 0.1)
-    events = say(bot, own, question(4))
-    assert [made.ahead for made in only(events, SummaryMade)] == [False]
+    talk(bot, own, [4])
+    assert rates(bot, own) == ([0.1] if profile is SMALL else []), "a model needs a turn more"
+    talk(bot, own, [5])
     assert rates(bot, own) == [0.1]
     assert [row.status for row in bot.store.ledger.summaries(own, superseded=True)] == ["superseded", "active"]
 
@@ -49,9 +52,8 @@ def test_a_late_summary_at_the_old_rate_does_not_push_out_the_new_one(agent: Ope
     bot = agent()
     own = session(bot)
     talk(bot, own, range(1, 4))
-    bot.background.idle(5)
     bot.store.set_rate(own, 0.1)
-    talk(bot, own, [4])
+    talk(bot, own, [4, 5])
     bot.store.ledger.add(own, [1, 2, 3], 0.3, "ready", record={**bot.state(own)["summary_history"][0]})
     assert [(row.rate, row.status) for row in bot.store.ledger.summaries(own)] == [(0.1, "active")]
 
@@ -60,7 +62,6 @@ def test_ready_summaries_are_found_by_their_rate(agent: OpenAgent, session: NewS
     bot = agent()
     own = session(bot)
     talk(bot, own, range(1, 4))
-    bot.background.idle(5)
     bot.store.set_rate(own, 0.5)
     bot.store.set_rate(own, 0.3)
     talk(bot, own, [4])

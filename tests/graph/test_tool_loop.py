@@ -14,13 +14,13 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
-from errors import RequestRejected
 from graph.event import Token, ToolFinished, ToolStarted
 from graph.node.tool import RESULT_CHARS, tool_node
 from graph.runtime import TurnContext
 from graph.state import ChatState
 from graph.turns import question as asked
 from model import scripted
+from model.profile import SMALL
 from settings import load
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, calling, done, failed, only, plain, prompts, question, say, summary_calls, talk
@@ -84,20 +84,6 @@ def test_the_second_call_of_a_turn_continues_the_first(agent: OpenAgent, session
     first, second, third = map(plain, prompts(bot))
     assert second[: len(first)] == first
     assert third[: len(second)] == second
-
-
-def test_a_decision_is_asked_for_once_a_turn(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(["144입니다"], decide=['{"calculate": {"expression": "12*12"}}'])
-    own = session(bot)
-    events = say(bot, own, "12 곱하기 12는?")
-    assert [each.name for each in only(events, ToolStarted)] == ["calculate"]
-    assert done(events).usage.calls == 2
-
-
-def test_a_server_that_takes_no_decision_answers_without_tools(agent: OpenAgent, session: NewSession) -> None:
-    rejected = RequestRejected(url="u", status=400, reason="response_format")
-    bot = agent(["144일 거예요"], decide=[rejected])
-    assert done(say(bot, session(bot), "12 곱하기 12는?")).answer == "144일 거예요"
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
@@ -301,9 +287,9 @@ def test_a_tool_turn_is_summarised_whole(agent: OpenAgent, session: NewSession) 
     assert record["original_chars"] == whole
 
 
-def test_an_answer_that_goes_round_in_circles_ends_there(agent: OpenAgent, session: NewSession) -> None:
+def test_a_small_model_s_answer_that_goes_round_in_circles_ends_there(agent: OpenAgent, session: NewSession) -> None:
     unit = "산의 높은 곳은 강릉 산 산의 높은 곳입니다. "
-    bot = agent(lambda _: "다음과 같습니다: " + unit * 400, decide=lambda _: '{"reply": {}}')
+    bot = agent(lambda _: "다음과 같습니다: " + unit * 400, profile=SMALL)
     own = session(bot)
     events = say(bot, own, "강릉에서 가 볼 만한 곳 세 곳만 알려줘")
     assert done(events).answer == "다음과 같습니다: " + unit.rstrip()

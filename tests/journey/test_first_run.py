@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model.catalogue import QWEN
+from model.catalogue import QWEN25_CODER
 from model.lock import exclusive
 from tests.journey.application import App, Person, answer, started
 from tests.stub.reply import failed
@@ -27,9 +27,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("first")
     place = folder / "data" / "weights"
     place.mkdir(parents=True)
-    with (place / f"{QWEN.file}.part").open("wb") as part:
+    with (place / f"{QWEN25_CODER.file}.part").open("wb") as part:
         part.truncate(HERE)
-    with exclusive(place / f"{QWEN.file}.lock"):
+    with exclusive(place / f"{QWEN25_CODER.file}.lock"):
         yield folder
 
 

@@ -1,25 +1,35 @@
-"""Scripted models for folds: a function of what was asked, so that a fold may run any number of times."""
+"""Models for folds: a strong one that answers as a capable model would, one that says what it is told, and none."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage
 
 from model import scripted
 from model.modelset import ModelSet
+from model.profile import SMALL
+
+
+def reply(*memory: str, entities: dict[str, str] | None = None, gone: Sequence[str] = ()) -> str:
+    """A structured reply with these sentences, values and reasons."""
+    pairs = [{"key": key, "value": value, "replaces": None} for key, value in (entities or {}).items()]
+    return json.dumps({"memory": memory, "entities": pairs, "gone": list(gone)}, ensure_ascii=False)
 
 
 def faithful(messages: list[BaseMessage]) -> str:
-    """Rewrites the memory as a good model does: the old lines and one for each thing the user said, with a value."""
+    """Writes the memory as a good model does: the old lines, one for each thing the user said, what was pinned."""
     material = str(messages[1].content)
-    memory = _between(material, "memory")
+    memory = [line for line in _between(material, "memory").splitlines() if line != "–"]
     said = re.findall(r"\[(?:User|사용자)\] (.+)", _between(material, "dialogue"))
-    lines = [line for line in memory.splitlines() if line != "–"] + [f"User said: {each}" for each in said]
-    values = [
-        f"item {number}: {price}" for each in said for number, price in re.findall(r"item (\d+) costs (\S+\d)", each)
-    ]
-    return "\n".join([*lines[-20:], "---", *values])
+    lines = [*memory, *(f"User said: {each}" for each in said)]
+    pins = re.findall(r"^- (.+)", material.partition("</dialogue>")[2].partition("word for word")[2], re.MULTILINE)
+    missing = [pin for pin in pins if not any(pin in line for line in lines)]
+    values = dict(pair for each in said for pair in re.findall(r"(item \d+) costs (\S+\d)", each))
+    left = 20 - len(missing)
+    return reply(*missing, *lines[-left:], entities=values, gone=lines[:-left])
 
 
 def _between(text: str, tag: str) -> str:
@@ -27,14 +37,15 @@ def _between(text: str, tag: str) -> str:
 
 
 def good() -> ModelSet:
+    """A strong model, as often as it is asked."""
     return scripted.models(utility=faithful)
 
 
 def saying(*answers: str | AIMessage) -> ModelSet:
-    """A model that writes freely and says these things."""
+    """A strong model that says these things."""
     return scripted.models(utility=answers)
 
 
-def constrained(*answers: str) -> ModelSet:
-    """A model that needs help and says these things."""
-    return scripted.models(utility=answers, decide=())
+def small() -> ModelSet:
+    """A small model, which nobody may call."""
+    return scripted.models(profile=SMALL)

@@ -16,7 +16,7 @@ from memory import Memory, folding
 from memory.lock import LEASE_SECONDS, hold
 from memory.server import Server
 from store import Store
-from tests.memory.models import constrained, good, saying
+from tests.memory.models import good, saying, small
 
 CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__])
@@ -45,16 +45,16 @@ def fold_until(
     session: str,
     rest: bool = False,
     answers: Sequence[str] = (),
-    helped: bool = False,
+    code: bool = False,
     end: signal.Signals = signal.SIGKILL,
     lease: float = LEASE_SECONDS,
 ) -> None:
     """Fold with a good model, or one that gives these answers, and be killed (``end``) at this step.
 
-    ``helped``: the answers are a small model's.
+    ``code``: without a model.
     """
     folding.hold = partial(hold, lease=lease)  # type: ignore[attr-defined]
-    models = (constrained if helped else saying)(*answers) if answers else good()
+    models = small() if code else saying(*answers) if answers else good()
 
     def reached(name: str) -> None:
         if name == step:

@@ -47,28 +47,20 @@ def test_a_fold_that_was_killed_is_completed_once(step: str, opened: Opened, tcp
     whole(memory, 6)
 
 
-FREE = ("The user talks.", "The user talks again.")
-HELPED = ('{"notes": ["The user talks."], "new_topic": false}', "[]", '{"notes": ["Again."], "new_topic": false}')
+BAD = ("The user talks.", "The user talks again.")
 
 
 @pytest.mark.parametrize(
-    ("step", "answers"),
-    [
-        ("asked", FREE),
-        ("repaired", FREE),
-        ("rejected", FREE),
-        ("asked", HELPED),
-        ("named", HELPED),
-        ("repaired", HELPED),
-        ("made", HELPED),
-    ],
+    ("step", "answers", "code"),
+    [("asked", BAD, False), ("repaired", BAD, False), ("rejected", BAD, False), ("made", (), True)],
 )
-def test_a_fold_that_was_killed_after_a_bad_answer_loses_nothing(
-    step: str, answers: tuple[str, ...], opened: Opened, tcp: str, tmp_path: Path
+def test_a_fold_that_was_killed_before_it_was_written_loses_nothing(
+    step: str, answers: tuple[str, ...], code: bool, opened: Opened, tcp: str, tmp_path: Path
 ) -> None:
+    """Also after replies that cannot be read, and where code folds."""
     memory = opened()
     talk(memory, *range(1, 7))
-    kill(step, tcp, tmp_path, "s1", False, answers, answers is HELPED)
+    kill(step, tcp, tmp_path, "s1", False, answers, code)
     assert memory.context("acme", "s1").waiting == (1, 2, 3, 4, 5, 6)
     talk(memory, 7)
     while due := memory.due("acme", "s1"):

@@ -10,7 +10,7 @@ import pytest
 
 from errors import BadImport, MemoryBlank
 from memory import Memory
-from tests.memory.test_memory import fold, talk
+from tests.memory.test_memory import fold, forget, talk
 
 DAMAGE: list[object] = [None, "x", -1, 10**9, 10**30, float("nan"), [], [[]], {}, True, "\ud800"]
 
@@ -23,7 +23,7 @@ def taken(memory: Memory) -> dict[str, Any]:
     fold(memory)
     memory.remember("acme", "s1", "item 1", "$7", turn=6)
     memory.pin("acme", "s1", "I am Kim.")
-    memory.forget("acme", "s1", "item 2", turn=6)
+    forget(memory, "item 2", 6)
     assert memory.settle(10)
     return memory.export("acme")
 
@@ -62,6 +62,16 @@ def test_whatever_is_damaged_only_the_one_error_is_raised_and_what_came_in_can_b
             memory.context(tenant, "s1")
             memory.context(tenant, "new")
             assert memory.note_turn(tenant, "s1", 7, "Hello.", "Hi."), (place, value)
+
+
+def test_what_an_earlier_release_wrote_comes_in(memory: Memory, taken: dict[str, Any]) -> None:
+    for each in taken["memories"]:
+        each["state"]["meta"]["replaced"] = [{"key": "item 1", "old": "$5", "new": "$7", "turn": 6}]
+        for version in each["versions"]:
+            version["replaced"] = []
+    before = memory.context("acme", "s1").text
+    assert memory.import_("else", taken) == 3
+    assert memory.context("else", "s1").text == before
 
 
 def test_one_damaged_memory_keeps_out_all(memory: Memory, taken: dict[str, Any]) -> None:

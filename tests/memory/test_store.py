@@ -11,7 +11,7 @@ import pytest
 
 from memory.key import Scope
 from memory.link import Link
-from memory.state import Entity, Replaced, State, Turn, Version, added, put, trimmed
+from memory.state import Entity, State, Turn, Version, added, put, trimmed
 from memory.store import KEPT_VERSIONS, RedisStore, Stale
 
 SCOPE = Scope("acme", "s1")
@@ -58,7 +58,6 @@ def test_what_is_written_is_read_back_whole(link: Link) -> None:
                 pins=("my name is Kim",),
                 forgotten=(("salary", 3),),
                 carried=(("acme:s0", 2),),
-                replaced=(Replaced("budget", "$9,000", "$10,000", 5),),
                 start="a1b2",
                 taken=4,
             ),

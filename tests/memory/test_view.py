@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from memory.recollect import without
 from memory.state import Entity, State, Turn, put
 from memory.view import view
-from memory.write import written
 from model.scripted import count
 
 TEXT = "\n".join(f"Sentence number {number} says something." for number in range(1, 11))
@@ -38,14 +36,11 @@ def test_the_oldest_entities_leave() -> None:
     assert made.cut_entities + made.entities == ENTITIES
 
 
-def test_entities_that_are_told_elsewhere_leave_before_the_oldest() -> None:
+def test_entities_whose_value_the_text_tells_leave_before_the_oldest() -> None:
     entities = (Entity("manager", "Tom Lee", 1), Entity("rent", "$900", 2), Entity("deposit", "$1,500", 3))
     room = count("manager: Tom Lee, deposit: $1,500")
     made = view(State(text="The rent is $900.", entities=entities), None, count, 500, room, 0.0)
     assert made.cut_entities == entities[1:2]
-    twice = (Entity("manager", "Tom Lee", 1), Entity("pill", "10mg", 2), Entity("dose of pill", "10mg", 3))
-    made = view(State(entities=twice), None, count, 500, count("manager: Tom Lee, dose of pill: 10mg"), 0.0)
-    assert made.cut_entities == twice[1:2]
 
 
 def test_pinned_statements_stay_when_all_else_goes() -> None:
@@ -70,32 +65,36 @@ def test_a_session_without_memory_shows_the_user_s_under_its_own() -> None:
     assert made.from_user
 
 
-def test_a_value_that_was_changed_since_the_last_fold_is_told_as_it_is_now() -> None:
-    short = (Turn(6, "The budget of the trip rose to $3,800.", "Noted."), Turn(7, "We fly on May 9.", "Fine."))
-    state = State(
-        text="The budget of the trip is $3,200.\nThe user likes trains.",
-        entities=(Entity("trip budget", "$3,200", 2), Entity("train", "KTX", 3)),
-        short=short,
-        folded=((1, 5),),
-    )
-    made = view(state, None, count, 500, 200, 0.0)
-    assert made.text == "The budget of the trip is $3,800.\nThe user likes trains."
-    assert made.entity_text == "trip budget: $3,800, train: KTX"
-    assert made.whole == state.text
-    pinned = view(replace(state, pins=("The budget of the trip is $3,200.",)), None, count, 500, 200, 0.0)
-    assert "$3,200" in pinned.text
-    korean = replace(
-        state, text="여행 예산은 120만 원이다.", entities=(), short=(Turn(6, "여행 예산이 150만 원으로 늘었어.", ""),)
-    )
-    assert view(korean, None, count, 500, 200, 0.0).text == "여행 예산은 150만 원이다."
+def test_text_and_entities_are_told_as_they_are_whatever_was_said_since() -> None:
+    """Nothing edits a sentence: what waits stands beside it, with its turn."""
+    short = (Turn(6, "The budget of the trip rose to $3,800.", "Noted."), Turn(7, "What else?", "Fine."))
+    text = "The budget of the trip is $3,200.\nThe user likes trains."
+    state = State(text=text, entities=(Entity("trip budget", "$3,200", 2),), short=short, folded=((1, 5),))
+    made = view(state, None, count, 500, 200, 0.0, "en")
+    assert made.text == text
+    assert made.entity_text == "trip budget: $3,200"
+    assert made.waiting == (6, 7)
+    assert made.waiting_lines == ((6, "turn 6: The budget of the trip rose to $3,800."),)
 
 
-def test_what_was_denied_since_the_last_fold_is_told_no_more() -> None:
-    known = (Entity("치과 예약", "3월 5일", 1), Entity("치과", "강남치과", 2))
-    said = Turn(6, "치과 예약 취소했어.", "네.")
-    made = view(State(text="치과 예약은 3월 5일이야.", entities=known, short=(said,)), None, count, 500, 200, 0.0)
-    assert made.entities == known[1:]
-    assert made.text == "치과 예약은 3월 5일이야."
+def test_waiting_turns_take_the_room_that_the_memory_leaves() -> None:
+    short = tuple(Turn(number, f"Shelf {number} holds the blue boxes of row {number}0.", "") for number in (1, 2))
+    first = view(State(short=short), None, count, 15, 200, 0.0, "en")
+    assert [number for number, _ in first.waiting_lines] == [2]
+    assert first.tokens + count("\n".join(line for _, line in first.waiting_lines)) <= 15
+    assert view(State(text=TEXT, short=short), None, count, 40, 200, 0.0).waiting_lines == ()
+
+
+def test_waiting_lines_tell_neither_what_the_memory_tells_nor_what_was_forgotten() -> None:
+    short = (Turn(3, "My dog is Rex. My cat is Tom.", ""), Turn(4, "I live in Busan.", ""))
+    state = State(text="turn 1: My dog is Rex.", short=short, forgotten=(("My cat is Tom.", 3),))
+    assert view(state, None, count, 500, 200, 0.0).waiting_lines == ((4, "turn 4: I live in Busan."),)
+
+
+def test_what_earlier_sessions_left_has_no_numbers_of_their_turns() -> None:
+    base = State(text="From before.\nturns 7-9: My dog is Rex · My cat is Tom\n12턴: 내 주소는 부산이야.", version=2)
+    made = view(State(), base, count, 500, 200, 0.0)
+    assert made.text == "From before.\nMy dog is Rex · My cat is Tom\n내 주소는 부산이야."
 
 
 def test_a_long_list_of_prices_that_waits_takes_no_time() -> None:
@@ -106,38 +105,3 @@ def test_a_long_list_of_prices_that_waits_takes_no_time() -> None:
     begun = time.thread_time()
     view(state, None, count, 500, 200, 0.0)
     assert time.thread_time() - begun < 2.0
-
-
-KNOWN = State(
-    text="The budget of the trip is $3,200.\nThe hotel deposit is $3,200.\nThe user likes trains.",
-    entities=(Entity("trip budget", "$3,200", 2),),
-)
-
-
-def remembered(state: State, key: str, value: str) -> State:
-    return written(state, "remember", "me", {"key": key, "value": value, "turn": 6})
-
-
-def test_a_value_that_was_set_by_hand_is_told_in_the_text_at_once() -> None:
-    made = view(remembered(KNOWN, "Trip_budget", "$3,800"), None, count, 500, 200, 0.0)
-    assert made.text.splitlines()[:2] == ["The budget of the trip is $3,800.", "The hotel deposit is $3,200."]
-    assert made.entity_text == "Trip_budget: $3,800"
-    twice = remembered(remembered(remembered(KNOWN, "trip budget", "$3,800"), "trip budget", "$3,800"), "size", "XL")
-    assert view(twice, None, count, 500, 200, 0.0).text == made.text
-    back = remembered(twice, "trip budget", "$3,200")
-    assert view(back, None, count, 500, 200, 0.0).text == KNOWN.text
-    korean = State(text="여행 예산은 120만 원이야.\n월세는 120만 원이야.", entities=(Entity("예산", "120만 원", 2),))
-    told = view(remembered(korean, "예산", "150만 원"), None, count, 500, 200, 0.0).text
-    assert told == "여행 예산은 150만 원이야.\n월세는 120만 원이야."
-
-
-def test_a_value_that_was_set_over_what_earlier_sessions_left_is_told_in_the_text_too() -> None:
-    own = remembered(State(), "trip budget", "$3,800")
-    made = view(own, KNOWN, count, 500, 200, 0.0)
-    assert made.text.splitlines()[:2] == ["The budget of the trip is $3,800.", "The hotel deposit is $3,200."]
-
-
-def test_what_is_forgotten_leaves_no_replaced_value_behind() -> None:
-    state = remembered(KNOWN, "trip budget", "$3,800")
-    assert state.replaced != ()
-    assert without(state, "trip budget", 7).replaced == ()

@@ -23,8 +23,8 @@ from langchain_core.messages import HumanMessage
 
 import settings
 from errors import EmbeddedFailed
-from model import embedded, resolve, serve
-from model.embedded import SLOT, Embedded
+from model import embedded, resolve, serve, slot
+from model.embedded import Embedded
 from model.lock import held
 
 pytestmark = pytest.mark.small_model
@@ -128,37 +128,37 @@ def test_a_second_process_uses_the_same_server(server: Embedded, small_model: Pa
         assert pid_of(other) == server.pid
 
 
-def ask(server: Embedded, slot: str, text: str) -> tuple[int, int]:
+def ask(server: Embedded, text: str) -> tuple[int, int]:
     """Prompt tokens, and how many of them came from the cache."""
-    body = {
-        "messages": [{"role": "user", "content": text}],
-        "max_tokens": 2,
-        "id_slot": SLOT[slot],
-        "cache_prompt": True,
-    }
+    body = {"messages": [{"role": "user", "content": text}], "max_tokens": 2, **slot.CALL}
     headers = {"Authorization": f"Bearer {server.key}"}
     answer = httpx2.post(server.url + "/chat/completions", json=body, headers=headers, timeout=60)
     usage = answer.raise_for_status().json()["usage"]
     return usage["prompt_tokens"], usage["prompt_tokens_details"]["cached_tokens"]
 
 
-def test_calls_in_the_other_slots_leave_the_chats_prefix_alone(server: Embedded) -> None:
-    chat, side, decision = "tell me about rivers " * 20, "sum up the talk " * 15, "choose a tool " * 15
-    ask(server, "chat", chat)
-    for number in range(2):
-        ask(server, "utility", f"{side} {number}")
-        ask(server, "decide", f"{decision} {number}")
-    for slot, text in (("chat", chat), ("utility", side), ("decide", decision)):
-        tokens, cached = ask(server, slot, f"{text} more")
-        assert cached > 0.9 * tokens - 10, slot
+def test_a_conversation_that_goes_on_is_not_read_again(server: Embedded) -> None:
+    talk = "tell me about rivers " * 20
+    ask(server, talk)
+    tokens, cached = ask(server, f"{talk} more")
+    assert cached > 0.9 * tokens - 10
+
+
+def test_its_threads_do_not_spin_for_long_unless_the_user_says_so(
+    server: Embedded, small_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert psutil.Process(server.pid).environ()["GOMP_SPINCOUNT"] == "1000"
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    own = embedded.connect(given(small_model, tmp_path), small_model)
+    assert psutil.Process(own.pid).environ()["GOMP_SPINCOUNT"] == "7"
 
 
 def test_two_sessions_that_ask_at_once_are_both_answered(server: Embedded) -> None:
-    """With prompts kept in memory beyond the slots, llama.cpp went round in circles after a few of these calls."""
+    """With prompts kept in memory beyond the slot, llama.cpp went round in circles after a few of these calls."""
 
     def talk(session: int) -> int:
-        own = f"the tale of session {session} " * 40
-        return sum(ask(server, "chat", own + f"and of day {day} " * (20 + 60 * (day % 3)))[0] > 0 for day in range(6))
+        own = f"the tale of session {session} " * 13
+        return sum(ask(server, own + f"and of day {day} " * (7 + 20 * (day % 3)))[0] > 0 for day in range(6))
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(talk, range(2))) == [6, 6]
@@ -167,11 +167,10 @@ def test_two_sessions_that_ask_at_once_are_both_answered(server: Embedded) -> No
 def test_models_answer_through_it_and_count_exactly(server: Embedded, small_model: Path, data: Path) -> None:
     found = resolve.models(given(small_model, data))
     assert (found.kind, found.url, found.context_size) == ("embedded", server.url, 4096)
-    assert found.constrained
+    assert found.profile.name == found.side.name == "small"
     assert found.exact
     assert found.count("one two three") == 3
-    assert found.decide is not None
-    assert found.decide.invoke([HumanMessage("Say yes.")], max_tokens=4).content
+    assert found.utility.invoke([HumanMessage("Say yes.")], max_tokens=4).content
 
 
 def test_a_server_that_died_is_back_at_the_next_request(server: Embedded, small_model: Path, data: Path) -> None:

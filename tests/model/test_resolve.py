@@ -15,9 +15,11 @@ from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 
 import settings
-from errors import BadSetting, KeyRejected, ModelUnreachable
+from errors import BadSetting, GieokError, KeyRejected, ModelUnreachable
 from model import embedded, resolve, weights
+from model.catalogue import QWEN3_4B, QWEN25_CODER
 from model.embedded import Embedded
+from model.profile import SMALL, STRONG, TOOLLESS, Choice
 from model.stream import complete
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
@@ -80,7 +82,8 @@ def test_a_key_alone_means_openai_without_asking_anybody() -> None:
     found = resolve.find(settings.load(openai_api_key="sk-1"))
     assert (found.kind, found.url, found.key) == ("hosted", resolve.OPENAI, "sk-1")
     assert (found.chat_model, found.utility_model) == ("gpt-5-mini", "gpt-5-mini")
-    assert (found.native_tools, found.context_size) == (True, 128_000)
+    assert (found.chat, found.utility) == (Choice(STRONG, "unknown_size"), Choice(STRONG, "unknown_size"))
+    assert found.context_size == 128_000
     assert "sk-1" not in repr(found)
 
 
@@ -96,7 +99,8 @@ def test_settings_go_before_what_the_server_says(start: Start) -> None:
     url = start(offering("a", "b", max_model_len=40_000))
     given = settings.load(openai_base_url=url, chat_model="c", utility_model="d", native_tools=False, context_size=5000)
     found = resolve.find(given)
-    assert (found.chat_model, found.utility_model, found.native_tools, found.context_size) == ("c", "d", False, 5000)
+    assert (found.chat_model, found.utility_model, found.context_size) == ("c", "d", 5000)
+    assert found.chat == found.utility == Choice(TOOLLESS, "no_tools")
 
 
 def test_a_rejected_key_is_told(start: Start) -> None:
@@ -128,7 +132,7 @@ def test_the_first_server_in_order_with_a_chat_model_is_taken(start: Start, not_
     only_embeddings = start(offering("nomic-embed-text", "BAAI/bge-m3"))
     good, later = start(offering("nomic-embed-text", "llama3.2:3b")), start(offering("other"))
     found = resolve.find(settings.load(local_servers=(CLOSED, only_embeddings, good, later)))
-    assert (found.kind, found.url, found.chat_model, found.native_tools) == ("local", good, "llama3.2:3b", True)
+    assert (found.kind, found.url, found.chat_model) == ("local", good, "llama3.2:3b")
 
 
 def test_a_server_with_the_chosen_model_goes_before_others(start: Start, not_embedded: None) -> None:
@@ -172,8 +176,9 @@ def test_a_prompt_is_kept_short_for_a_model_that_ollama_has_yet_to_load(start: S
 )
 def test_a_local_model_that_takes_no_tools_is_sent_none(start: Start, able: object, native: bool) -> None:
     url = start(offering("a") | {"/api/show": {"capabilities": able}})
-    assert resolve.find(settings.load(local_servers=(url,))).native_tools is native
-    assert resolve.find(settings.load(local_servers=(url,), native_tools=not native)).native_tools is not native
+    by_itself, told_so = ("native", "routed") if native else ("routed", "native")
+    assert resolve.find(settings.load(local_servers=(url,))).chat.profile.tools == by_itself
+    assert resolve.find(settings.load(local_servers=(url,), native_tools=not native)).chat.profile.tools == told_so
 
 
 @pytest.mark.parametrize("page", [[], "no", {"data": None}, {"data": [1, {"name": "x"}]}])
@@ -190,7 +195,7 @@ def test_something_else_on_that_port_is_no_model_server(start: Start, page: obje
 def running(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Embedded:
     """An embedded server that needs no weights: a stub stands where it would listen."""
     server = Embedded(start({"/props": {"default_generation_settings": {"n_ctx": 24_576}}}, key="k"), "k", 1, tmp_path)
-    monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path)
+    monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path / QWEN25_CODER.file)
     monkeypatch.setattr(embedded, "connect", lambda *_: server)
     return server
 
@@ -198,8 +203,40 @@ def running(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Em
 def test_without_key_and_local_server_it_is_the_embedded_one(running: Embedded) -> None:
     found = resolve.find(settings.load())
     assert (found.kind, found.url, found.key) == ("embedded", running.url, "k")
-    assert (found.native_tools, found.context_size) == (False, 24_576)
-    assert found.chat_model == "qwen2.5-coder-1.5b-instruct-q4_k_m"
+    assert (found.chat, found.utility) == (Choice(QWEN25_CODER.profile, "catalogue"), Choice(SMALL, "one_slot"))
+    assert (found.chat_model, found.context_size) == (QWEN25_CODER.name, 24_576)
+
+
+def test_the_weights_say_what_the_embedded_model_is_trusted_with(
+    running: Embedded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wanted: list[settings.Settings] = []
+    monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path / QWEN3_4B.file)
+
+    def connect(given: settings.Settings, _: Path) -> Embedded:
+        wanted.append(given)
+        return running
+
+    monkeypatch.setattr(embedded, "connect", connect)
+    found = resolve.find(settings.load())
+    assert (found.chat_model, found.chat.profile.name, found.utility.profile) == (QWEN3_4B.name, "strong", SMALL)
+    assert (wanted[0].embedded_model, wanted[0].embedded_context) == (QWEN3_4B.name, 16_384)
+
+
+def test_a_model_in_use_stays_the_same_when_a_better_one_has_come(
+    running: Embedded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = resolve.models(settings.load())
+    asked: list[str] = []
+
+    def ensure(given: settings.Settings, *_: object) -> Path:
+        asked.append(given.embedded_model)
+        return tmp_path
+
+    monkeypatch.setattr(weights, "ensure", ensure)
+    with pytest.raises(GieokError):
+        complete(made.chat, [HumanMessage("안녕?")])
+    assert set(asked) == {QWEN25_CODER.name}
 
 
 def test_embedded_on_demand_passes_local_servers_over(start: Start, running: Embedded) -> None:
@@ -212,16 +249,15 @@ def body(model: object) -> dict[str, Any]:
     return dict(model.extra_body or {})
 
 
-def test_each_embedded_role_has_a_slot_of_its_own(running: Embedded) -> None:
+def test_the_embedded_model_answers_as_its_card_says_and_side_work_is_deterministic(running: Embedded) -> None:
     made = resolve.models(settings.load(answer_tokens=77))
-    slots = [body(model)["id_slot"] for model in (made.chat, made.decide, made.utility)]
-    assert slots == [0, 1, 2]
-    assert all(body(model)["cache_prompt"] for model in (made.chat, made.decide, made.utility))
     assert isinstance(made.chat, ChatOpenAI)
     assert isinstance(made.utility, ChatOpenAI)
-    assert (made.chat.max_tokens, made.chat.temperature) == (77, 0.3)
-    assert (made.utility.max_tokens, made.utility.temperature) == (None, 0.0)
-    assert made.constrained
+    assert all(body(model)["id_slot"] == 0 and body(model)["cache_prompt"] for model in (made.chat, made.utility))
+    card = {name: body(made.chat)[name] for name in ("top_p", "top_k", "repeat_penalty")}
+    assert (card, made.chat.temperature) == ({"top_p": 0.8, "top_k": 20, "repeat_penalty": 1.05}, 0.7)
+    assert (made.chat.max_tokens, made.utility.max_tokens, made.utility.temperature) == (77, None, 0.0)
+    assert (made.profile, made.side, made.why, made.side_why) == (QWEN25_CODER.profile, SMALL, "catalogue", "one_slot")
 
 
 def test_an_embedded_server_that_came_back_elsewhere_is_found_there(
@@ -234,10 +270,9 @@ def test_an_embedded_server_that_came_back_elsewhere_is_found_there(
     assert moved.requests[0].headers["host"] in moved.url
 
 
-def test_hosted_models_decide_by_themselves_and_get_nothing_but_openai_fields() -> None:
+def test_hosted_models_are_strong_and_get_nothing_but_openai_fields() -> None:
     made = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1", utility_model="gpt-4.1-nano"))
-    assert made.decide is None
-    assert not made.constrained
+    assert made.profile == made.side == STRONG
     assert body(made.chat) == body(made.utility) == {}
     assert isinstance(made.chat, ChatOpenAI)
     assert isinstance(made.utility, ChatOpenAI)

@@ -12,6 +12,7 @@ from langchain_core.tools import tool
 
 import errors
 from model import scripted, stream
+from model.profile import SMALL, STRONG
 from model.scripted import ScriptedModel
 
 QUESTION = [HumanMessage("how much is it")]
@@ -104,19 +105,14 @@ def test_threads_share_a_script_without_loss() -> None:
 
 
 def test_a_set_of_models_has_its_roles() -> None:
-    made = scripted.models(["answer"], ["summary"], lambda _: "reply")
-    assert made.decide is not None
-    assert made.constrained
-    assert [stream.complete(each, QUESTION).text for each in (made.chat, made.utility, made.decide)] == [
-        "answer",
-        "summary",
-        "reply",
-    ]
+    made = scripted.models(["answer"], ["summary"], profile=SMALL, side=STRONG)
+    assert (made.profile, made.side) == (SMALL, STRONG)
+    assert [stream.complete(each, QUESTION).text for each in (made.chat, made.utility)] == ["answer", "summary"]
 
 
 def test_a_role_without_answers_fails_when_called() -> None:
     made = scripted.models(["answer"])
-    assert made.decide is None
+    assert made.profile == made.side == STRONG
     with pytest.raises(errors.ScriptExhausted):
         stream.complete(made.utility, QUESTION)
 

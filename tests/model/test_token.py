@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from model import token
 from model.endpoint import Found
 from model.modelset import Kind
+from model.profile import SMALL, Choice
 from tests.stub.upstream import Upstream
 
 
@@ -19,7 +20,8 @@ def _found(upstream: Upstream, kind: Kind = "embedded", key: str = "k") -> Found
         key=key,
         chat_model="m",
         utility_model="m",
-        native_tools=False,
+        chat=Choice(SMALL, "catalogue"),
+        utility=Choice(SMALL, "one_slot"),
         context_size=4096,
         label="m",
     )

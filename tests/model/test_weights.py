@@ -11,7 +11,6 @@ import textwrap
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,10 @@ import settings
 from errors import BadSetting, DiskFull, StoreUnavailable, WeightsCancelled, WeightsCorrupt, WeightsMissing
 from model import catalogue, embedded, source, terminal, weights
 from model.catalogue import Part, Weights
+from model.profile import SMALL
 from model.source import Fetch
 from model.weights import Progress
+from tests.stub.hub import Hub
 
 CONTENT = b"GGUF" + bytes(range(256)) * 9000  # 2.3 MB: several chunks
 CUTS = (0, 1_000_000, 1_700_000, len(CONTENT))
@@ -31,67 +32,21 @@ TINY = Weights(
     size=len(CONTENT),
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     licence="none",
-    huggingface=("somebody/tiny", "tiny.gguf"),
+    huggingface=("somebody/tiny", "rev1", "tiny.gguf"),
     package=tuple(Part(f"tiny-{n}", "1.0", f"tiny_{n}/p.bin", CUTS[n + 1] - CUTS[n]) for n in range(3)),
-    native_tools=False,
+    profile=SMALL,
     context=64,
+    memory=0,
+    about="coder",
 )
-
-
-class Hub:
-    """A stand-in for Hugging Face on loopback, with Range and a redirect; it can break in the ways that networks do."""
-
-    def __init__(self) -> None:
-        self.content = CONTENT
-        self.drop_after: list[int | None] = []
-        self.ranges = True
-        self.status = 200
-        self.headers: dict[str, str] = {}
-        self.sized = True
-        self.moved = "/moved"
-        self.asked: list[str | None] = []
-        hub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                hub.answer(self)
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-
-    def answer(self, to: BaseHTTPRequestHandler) -> None:
-        if "/resolve/" in to.path:
-            to.send_response(302)
-            to.send_header("Location", self.moved)
-            to.end_headers()
-            return
-        asked = to.headers["Range"]
-        self.asked.append(asked)
-        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and self.ranges else 0
-        to.send_response(206 if start else self.status)
-        for name, value in self.headers.items():
-            to.send_header(name, value)
-        if self.sized:
-            to.send_header("Content-Length", str(len(self.content) - start))
-        to.end_headers()
-        stop = self.drop_after.pop(0) if self.drop_after else None
-        to.wfile.write(self.content[start:stop])
 
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    made = Hub()
-    thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    monkeypatch.setattr(source, "HUB", made.url)
-    monkeypatch.setattr(source, "PAUSE", 0.01)
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-    thread.join()
+    with Hub(CONTENT) as running:
+        monkeypatch.setattr(source, "HUB", running.url)
+        monkeypatch.setattr(source, "PAUSE", 0.01)
+        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +103,7 @@ def put_part(content: bytes) -> None:
 
 
 def test_catalogue_parts_add_up_to_their_file() -> None:
-    for entry in (catalogue.QWEN, catalogue.SMOLLM2):
+    for entry in (catalogue.QWEN25_CODER, catalogue.SMOLLM2):
         assert sum(part.size for part in entry.package) == entry.size
 
 
@@ -186,6 +141,7 @@ def test_fetched_whole_verified_and_reported(hub: Hub) -> None:
     fetched = [step for step in steps if step.source == "huggingface"]
     assert fetched[-1].done == fetched[-1].total == len(CONTENT)
     assert steps[-1].source == "verify"
+    assert hub.addresses == ["GET /somebody/tiny/resolve/rev1/tiny.gguf"]
 
 
 def test_a_verified_file_is_neither_fetched_nor_read_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from errors import BadSetting, ModelTimeout, PassageUnknown, RequestRejected
+from model import scripted
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
 from model.stream import Stopped
@@ -75,9 +76,8 @@ def said(
     )
 
 
-def models(*answers: Any, constrained: bool = False) -> ModelSet:
-    model = ScriptedModel(answers)
-    return ModelSet(model, model, None, lambda text: len(text) // 4 + 1, True, "m", "scripted", "", 8000, constrained)
+def models(*answers: Any) -> ModelSet:
+    return scripted.models(utility=answers)
 
 
 def prompt(models: ModelSet, call: int) -> str:
@@ -261,25 +261,6 @@ def test_what_is_far_from_the_question_asks_no_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ranked", "given"), [([2, 1], [1, 2, 3]), ([4], [4, 1, 2]), ([3, 4, 2], [3, 1, 2]), ([2, 3], [2, 1, 3])]
-)
-def test_a_small_model_s_ranks_count_beside_those_of_the_search(ranked: list[int], given: list[int]) -> None:
-    shelf = Shelf([hit(number) for number in range(1, 6)])
-    found = run(shelf, models(said(ranked, sufficient=True), constrained=True))
-    assert [each.passage.id for each in found.passages] == given
-
-
-@pytest.mark.parametrize(("cosine", "cover", "near"), [(0.86, 0.12, False), (0.86, 0.24, True), (0.91, 0.0, True)])
-def test_a_small_model_is_asked_only_where_the_documents_come_near(cosine: float, cover: float, near: bool) -> None:
-    found = [Hit(passage(1), 1.0, cosine, 0.1, cover, 1, 1, 1)]
-    shelf = Shelf(found, found)
-    shelf.unrelated, shelf.near = 0.81, 0.905
-    small = models(*([said([1], sufficient=True)] if near else []), constrained=True)
-    assert (run(shelf, small).sufficiency == "sufficient") is near
-    assert run(shelf, models(said([1], sufficient=True))).sufficiency == "sufficient", "a larger one judges by itself"
-
-
-@pytest.mark.parametrize(
     "reply", ["I think passage 2", "{", '{"ranked_indices": [1]}', said([9]), said([1], confidence=7), "[" * 9999]
 )
 def test_a_reply_that_cannot_be_read_is_not_judged_and_the_fused_order_holds(reply: str) -> None:
@@ -310,17 +291,6 @@ def test_a_stop_ends_the_look_up() -> None:
 
     with pytest.raises(Stopped):
         run(Shelf([hit(1)]), models(stopping), stop=stop)
-
-
-def test_a_small_model_sees_few_short_passages_and_answers_by_schema() -> None:
-    judge = models(said([1], sufficient=True), constrained=True)
-    shelf = Shelf([hit(number, text="long text " * 200) for number in range(1, 11)])
-    found = run(shelf, judge)
-    assert isinstance(judge.utility, ScriptedModel)
-    assert prompt(judge, 0).count("long text") < 120
-    shape = judge.utility.bound[0]["response_format"]["json_schema"]["schema"]["properties"]
-    assert shape["ranked_indices"]["items"]["maximum"] == 4
-    assert len(found.passages) == 1
 
 
 def test_passages_keep_within_the_budget() -> None:
@@ -380,11 +350,3 @@ def test_what_a_model_thought_before_is_no_judgement(thought: str) -> None:
 def test_an_excerpt_is_the_stretch_that_answers() -> None:
     text = "Nothing here. " * 30 + "The rate is set by the slider. " + "More follows. " * 30
     assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)
-
-
-def test_what_a_small_model_left_out_stays_behind_what_it_ranked() -> None:
-    shelf = Shelf([hit(1), hit(2), hit(3), hit(4)])
-    small = run(shelf, models(said([3], sufficient=True), constrained=True))
-    assert [each.passage.id for each in small.passages] == [3, 1, 2]
-    large = run(Shelf([hit(1), hit(2), hit(3)]), models(said([3], sufficient=True)))
-    assert [each.passage.id for each in large.passages] == [3]

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import ToolMessage
 
-from model.decide import instructions, parse, schema
 from model.scripted import ScriptedModel
 from retrieval import Library, LookUp, tool
 from retrieval.tool import NAME, fenced
@@ -93,11 +92,3 @@ def test_a_hostile_heading_cannot_leave_its_attribute(library: Library) -> None:
 
 def test_fencing_leaves_other_text_as_it_is() -> None:
     assert fenced("a < b, <b>passages</b>, 문단") == "a < b, <b>passages</b>, 문단"
-
-
-@pytest.mark.parametrize("language", ["ko", "en"])
-def test_a_model_that_does_not_call_tools_can_decide_for_it(language: str) -> None:
-    made = tool(lambda _: pytest.fail("not called"))
-    assert f"- {NAME}: " in instructions([made], language)
-    assert NAME in str(schema([made]))
-    assert parse('{"search_documents": {"query": "refunds"}}', [made])[0]["args"] == {"query": "refunds"}

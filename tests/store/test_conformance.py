@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
-from errors import BadRate, SessionBusy, SessionUnknown
+from errors import BadRate, SessionBusy, SessionUnknown, TurnUnknown
 from graph.agent import Agent, open_agent
 from graph.event import Token
 from model import scripted
@@ -190,6 +190,24 @@ def test_history_tokens_grow_once_a_turn(bot: Agent) -> None:
         for _ in range(3):
             bot.store.finish_turn(own, number, Finished("done", "a", tokens=10))
     assert bot.store.session(own).history_tokens == 20
+
+
+def test_steps_that_are_changed_at_once_are_all_changed(bot: Agent) -> None:
+    own = bot.store.create_session("ko", 0.3).id
+    number = bot.store.accept_turn(own, question(1))
+    bot.store.finish_turn(own, number, Finished("done", "a", tokens=10))
+
+    def mark(name: int) -> None:
+        bot.store.change_steps(own, number, lambda steps: [*steps, {"call": str(name)}])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(mark, range(24)))
+    turn = bot.store.turn(own, number)
+    assert turn is not None
+    assert {step["call"] for step in turn.steps} == {str(name) for name in range(24)}
+    assert (turn.answer, turn.tokens) == ("a", 10)
+    with pytest.raises(TurnUnknown):
+        bot.store.change_steps(own, 2, lambda steps: steps)
 
 
 def test_pages_of_turns(bot: Agent) -> None:

@@ -17,9 +17,18 @@ OWN = [*TOOLS, *memory_tools(cast(Reach, None))]
 SEARCH = search(lambda _: pytest.fail("it must not run"))
 
 
+RIGHT: dict[str, dict[str, object]] = {
+    "current_time": {"zone": "local"},
+    "calculate": {"expression": "6*7"},
+    "recall_memory": {"query": "budget"},
+    "remember": {"key": "budget", "value": "$5"},
+    "forget": {"what": "budget", "numbers": [1]},
+}
+
+
 @pytest.mark.parametrize("tool", OWN, ids=lambda tool: tool.name)
 def test_an_argument_that_it_does_not_take_is_refused(tool: BaseTool) -> None:
-    right = (tool.metadata or {})["examples"]["en"][0][1]
+    right = RIGHT[tool.name]
     call = {"type": "tool_call", "name": tool.name, "args": {**right, "timezone": "Asia/Tokyo"}, "id": "1"}
     message = tool.invoke(call)
     assert isinstance(message, ToolMessage)

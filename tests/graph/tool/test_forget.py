@@ -1,50 +1,74 @@
-"""What ``forget`` tells the model: what it dropped, and that there was nothing of the kind."""
+"""``forget`` lists the lines of memory with numbers, then drops those that it is given."""
 
 from __future__ import annotations
 
 import pytest
 
-from graph.tool import memory_tools
-from graph.tool.reach import Reach
-from memory import Memory
-from tests.memory.conftest import Opened, opened, tcp
+from graph.tool.forget import MOST_LISTED
+from tests.graph.tool.calls import call, reaching
+from tests.stub.memory import ListedMemory
 
-__all__ = ["opened", "tcp"]
-
-
-@pytest.fixture
-def memory(opened: Opened) -> Memory:
-    return opened()
+TOLD = ["address: 45 Elm Street", "sister: Hannah", "dog: Barley"]
 
 
-def call(memory: Memory, name: str, turn: int = 9, **arguments: str) -> str:
-    """What the tool says in this turn of a session."""
-    found = {tool.name: tool for tool in memory_tools(Reach(memory, "acme", "s1", turn, "en", "me", None))}
-    return str(found[name].invoke(arguments))
+def test_without_numbers_it_lists_the_lines_and_drops_none() -> None:
+    memory = ListedMemory([*TOLD])
+    said = call(reaching(memory), "forget", what="my address").text
+    assert "1. address: 45 Elm Street\n2. sister: Hannah\n3. dog: Barley\n" in said
+    assert "Call forget again with the numbers" in said
+    assert memory.texts == TOLD
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "what"), [("회의", "5월 3일", "회의 날짜"), ("meeting", "May 3", "the meeting date")]
-)
-def test_a_value_is_forgotten_by_what_it_tells_of_a_thing(memory: Memory, key: str, value: str, what: str) -> None:
-    call(memory, "remember", key=key, value=value)
-    assert call(memory, "forget", what=what) == f"Forgotten: {what}."
-    assert memory.context("acme", "s1").entities == ()
+def test_with_numbers_it_drops_these_lines() -> None:
+    memory = ListedMemory([*TOLD])
+    reach = reaching(memory)
+    call(reach, "forget", what="my address")
+    assert call(reach, "forget", numbers=[3, 1, 3]).text == "Forgotten:\n- address: 45 Elm Street\n- dog: Barley"
+    assert memory.texts == ["sister: Hannah"]
 
 
-@pytest.mark.parametrize("what", ["여권 번호", "passport number", "..", "  "])
-def test_what_is_not_in_memory_is_not_told_as_forgotten(memory: Memory, what: str) -> None:
-    call(memory, "remember", key="meeting", value="May 3")
-    memory.note_turn("acme", "s1", 1, "What is my passport number?", "I do not know your passport number.")
-    assert call(memory, "forget", what=what).startswith(f"Nothing about {what!r} is in memory.")
-    assert memory.context("acme", "s1").entity_text == "meeting: May 3"
+def test_a_number_means_the_line_that_was_listed_though_memory_has_changed() -> None:
+    memory = ListedMemory([*TOLD])
+    reach = reaching(memory)
+    call(reach, "forget")
+    memory.texts.insert(0, "rent: $1,800")
+    call(reach, "forget", numbers=[1])
+    assert memory.texts == ["rent: $1,800", "sister: Hannah", "dog: Barley"]
+    assert "4. rent: $1,800\n2. sister: Hannah\n3. dog: Barley\n" in call(reach, "forget").text
+    call(reach, "forget", numbers=[2])
+    assert memory.texts == ["rent: $1,800", "dog: Barley"]
 
 
-@pytest.mark.parametrize("said", [("내 여권 번호는 M1234야.", "내 여권 번호"), ("My dog is Rex.", "my dogs")])
-def test_what_only_waits_or_another_conversation_told_is_forgotten_once(memory: Memory, said: tuple[str, str]) -> None:
-    memory.note_turn("acme", "s1", 1, said[0], "OK.")
-    memory.note_turn("acme", "s2", 1, said[0], "OK.")
-    assert memory.settle(10)
-    assert call(memory, "forget", what=said[1]) == f"Forgotten: {said[1]}."
-    assert call(memory, "forget", what=said[1]).startswith("Nothing")
-    assert memory.context("acme", "new", "en").text == ""
+@pytest.mark.parametrize("listed", [False, True])
+def test_numbers_that_no_list_of_this_turn_has_are_an_error_with_the_list(listed: bool) -> None:
+    memory = ListedMemory([*TOLD])
+    reach = reaching(memory)
+    if listed:
+        call(reach, "forget")
+    message = call(reach, "forget", numbers=[2, 7] if listed else [2])
+    assert message.status == "error"
+    assert ("no line 7 was listed" if listed else "only after the lines were listed") in message.text
+    assert "2. sister: Hannah" in message.text
+    assert memory.texts == TOLD
+    assert call(reach, "forget", numbers=[2]).status == "success"
+
+
+def test_of_many_lines_those_nearest_to_what_is_looked_for_are_listed_first() -> None:
+    memory = ListedMemory([*(f"item {number}: ${number}00" for number in range(60)), "여권 번호: M1234"])
+    reach = reaching(memory)
+    said = call(reach, "forget", what="내 여권 번호").text.splitlines()
+    assert said[1] == "1. 여권 번호: M1234"
+    assert len([line for line in said if "$" in line or "M1234" in line]) == MOST_LISTED
+    assert said[-1].startswith("21 lines")
+    call(reach, "forget", numbers=[1])
+    assert len(memory.texts) == 60
+
+
+def test_it_says_that_memory_is_empty_away_or_has_a_line_no_more() -> None:
+    assert call(reaching(ListedMemory()), "forget").text == "Nothing is in memory."
+    reach = reaching(memory := ListedMemory([*TOLD]))
+    call(reach, "forget")
+    memory.texts.remove("dog: Barley")
+    assert "not in memory any more" in call(reach, "forget", numbers=[3]).text
+    memory.away = True
+    assert "as soon as the memory is back" in call(reach, "forget", numbers=[1]).text

@@ -1,0 +1,78 @@
+"""What a message shows the router: its meaning, its letters, and what code can read in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.choice.expression import expression
+from graph.tool import zone
+from text import sentence
+
+Label = Literal["time", "calculate", "documents", "recall", "remember", "forget", "none"]
+LABELS: tuple[Label, ...] = ("time", "calculate", "documents", "recall", "remember", "forget", "none")
+Values = NDArray[np.float32]
+Places = NDArray[np.intp]
+
+BUCKETS = 1 << 14
+SHORTEST, LONGEST = 3, 6
+"""Letters of a run; Korean syllables are taken apart, so that endings and slips of the pen share runs."""
+FACTS = 6 + len(LABELS) - 1
+LEANING_CHARS = 40
+"""A longer message stands for itself and does not lean on the one before."""
+HEAD, TAIL = 100, 140
+"""Characters that are read of a long message: what it begins and ends with, where a request stands."""
+
+
+def core(text: str) -> str:
+    """The message, or the first and the last sentences of a long one: reading all of it would take a second."""
+    text = " ".join(text.split())
+    if len(text) <= HEAD + TAIL:
+        return text
+    sentences = [each for each in sentence.split(text) if each.strip()]
+    last = sentences[-1].strip()
+    for before in reversed(sentences[1:-1]):
+        if len(before) + len(last) > TAIL:
+            break
+        last = f"{before.strip()} {last}"
+    return f"{sentences[0][:HEAD].strip()} {last[-TAIL:]}"
+
+
+def runs(text: str) -> tuple[Places, Values]:
+    """Buckets of the runs of letters in a text, each once and in order, and how much each counts; of length 1."""
+    plain = re.sub(r"\d", "0", unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold()))
+    letters = np.frombuffer(f" {' '.join(plain.split())} ".encode("utf-32-le"), np.uint32)
+    mixed, hashes = letters, []
+    for length in range(2, min(LONGEST, len(letters)) + 1):
+        mixed = mixed[:-1] * np.uint32(0x01000193) + letters[length - 1 :]
+        if length >= SHORTEST:
+            hashes.append(mixed * np.uint32(0x9E3779B1) >> np.uint32(18))
+    if not hashes:
+        return np.zeros(0, np.intp), np.zeros(0, np.float32)
+    places, counts = np.unique(np.concatenate(hashes), return_counts=True)
+    values = np.log1p(counts).astype(np.float32)
+    return places.astype(np.intp), values / np.linalg.norm(values)
+
+
+def facts(question: str, previous: str | None, before: Label) -> Values:
+    """What code reads: a sum, a place, a digit; what the question before it was for (``before``), if it may lean on it.
+
+    Shape ``(FACTS,)``.
+    """
+    leaning = previous is not None and len(question) <= LEANING_CHARS
+    digit = bool(re.search(r"\d", question))
+    reads = (digit or leaning) and expression(question, previous) is not None
+    named = bool(zone.named(core(question)))
+    own = [
+        reads,
+        named,
+        digit,
+        leaning,
+        leaning and named and before == "time",
+        leaning and reads and before == "calculate",
+    ]
+    return np.array([*own, *(leaning and before == label for label in LABELS[:-1])], np.float32)

@@ -1,0 +1,53 @@
+"""A session's title: the first words of its question, or the model's from a short side call (design §3, §9).
+
+The user's own title always wins. A model writes one after the first answered turn, and once more after turn 4, when
+it is clearer what the conversation is about; where no good one comes of it, the first words stay.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from errors import GieokError, SessionUnknown
+from graph.engine import Engine
+from graph.title import by_model
+from graph.title.by_model import LAST_TURN
+from store import Session
+
+log = logging.getLogger(__name__)
+
+
+def plan(engine: Engine, session_id: str, number: int) -> None:
+    """Puts a model's title on the list of side work, when one is due after turn ``number``.
+
+    The first words are there already: the store takes them with the first question (``store.wording``).
+    """
+    setting = engine.settings.titles
+    wanted = engine.models().side.titles == "model" if setting is None else setting
+    if wanted and _due(engine.store.session(session_id), number):
+        engine.background.submit(("title", session_id), _work(engine, session_id, number))
+
+
+def _due(session: Session, number: int) -> bool:
+    """A title of the first question is replaced early; a model's own only once, after turn ``LAST_TURN``."""
+    return session.titled != "user" and (number == LAST_TURN or (session.titled == "auto" and number < LAST_TURN))
+
+
+def _work(engine: Engine, session_id: str, number: int) -> Callable[[threading.Event], None]:
+    def work(stop: threading.Event) -> None:
+        try:
+            session = engine.store.session(session_id)
+            turns = [turn for turn in engine.store.turns_between(session_id, 1, number) if turn.answer]
+            if not turns or not _due(session, number):
+                return
+            title = by_model.make(turns, engine.models(), session.language, stop)
+            if title:
+                engine.store.entitle(session_id, title)
+        except SessionUnknown:  # deleted meanwhile
+            return
+        except GieokError as error:
+            log.info("no title for a session: %s", error.code)
+
+    return work

@@ -1,0 +1,89 @@
+"""A title in the model's own words, from the conversation as data."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Sequence
+
+from langchain_core.messages import HumanMessage, SystemMessage
+
+import prompt
+from model.modelset import ModelSet
+from model.stream import complete
+from store import Turn
+from text.clean import clean
+from text.language import Language, detect
+
+CHARS = 30
+LAST_TURN = 4
+SAID_CHARS = {1: (400, 300), LAST_TURN: (160, 120)}
+"""Characters of a question and of an answer that the model is shown, by the number of turns."""
+
+_LABELS = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
+_REQUEST = {"ko": "이 대화의 제목을 한국어로 쓰세요.", "en": "Write the title of this conversation in English."}
+_CLOSING = re.compile(r"<(?=/?\s*conversation)", re.IGNORECASE)
+_LABEL = re.compile(r"^\s*(?:제목|title)\s*[:：]\s*", re.IGNORECASE)
+_AROUND = " \t\"'“”‘’「」『』《》<>*_#`.。·-–—:："
+_WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": re.compile(r"[^\W\d_A-Za-zÀ-ÿ]+")}
+"""Words in another script than the conversation's language."""
+
+
+def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threading.Event | None = None) -> str | None:
+    """A title of at most ``CHARS`` characters in the conversation's language, or None when the model gave none.
+
+    Raises ``Stopped`` when ``stop`` was set, and the model's own errors.
+    """
+    said = [(clean(turn.question), clean(turn.answer or "")) for turn in turns]
+    whole = "\n".join(text for pair in said for text in pair)
+    language = detect(whole, default)
+    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(said, language))]
+    answer = complete(models.utility, messages, stop=stop)
+    return _tidy(answer.text, language, whole)
+
+
+def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
+    """The conversation as data, which cannot close the frame it stands in, and what is asked for."""
+    most = SAID_CHARS[1 if len(said) == 1 else LAST_TURN]
+    lines = [
+        f"[{label}] {_CLOSING.sub('‹', _cut(text, limit))}"
+        for pair in said
+        for label, text, limit in zip(_LABELS[language], pair, most, strict=True)
+        if text
+    ]
+    return "<conversation>\n" + "\n".join(lines) + "\n</conversation>\n\n" + _REQUEST[language]
+
+
+def _cut(text: str, limit: int) -> str:
+    line = " ".join(text[: limit * 4].split())
+    return line if len(line) <= limit else f"{line[:limit]} …"
+
+
+def _tidy(answer: str, language: Language, source: str) -> str | None:
+    """The title without what models like to put around it; None when it is none or in another language."""
+    lines = [line for line in _unwrapped(answer).splitlines() if line.strip()]
+    if not lines:
+        return None
+    line = " ".join(clean(_LABEL.sub("", lines[0].strip(_AROUND))).split())
+    title = _shortened(line.strip(_AROUND))
+    foreign = [word for word in _WORD[language].findall(title) if word.casefold() not in source.casefold()]
+    return title if len(title) > 1 and not foreign else None
+
+
+def _unwrapped(answer: str) -> str:
+    """The title from JSON, or the text as it is."""
+    try:
+        made = json.loads(answer)
+    except (ValueError, RecursionError):
+        return answer if not answer.lstrip().startswith("{") else ""
+    return str(made.get("title", "")) if isinstance(made, dict) else str(made)
+
+
+def _shortened(line: str) -> str:
+    """At most ``CHARS`` characters, cut between words where there are any."""
+    if len(line) <= CHARS:
+        return line
+    start = line[:CHARS]  # one character is left for the mark of the cut
+    words = start.rsplit(None, 1)[0] if " " in start else start[:-1]
+    return words.rstrip(f"{_AROUND},;") + "…"

@@ -1,0 +1,145 @@
+"""The question under an answer: shall this be kept, shall these lines be forgotten? The real page on real Valkey."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import settings
+from component import resource
+from graph.agent import Agent
+from graph.tool.ask import asking
+from memory import Memory
+from store import Finished
+from tests.conftest import Serve
+from tests.test_app import page, texts
+
+ADDRESS = ("remember", {"key": "주소", "value": "서울 *강남*"})
+LINES = ["주소: 서울 *강남*", "여동생: 지민"]
+
+
+@pytest.fixture(autouse=True)
+def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is on, over an embedded server of its own."""
+    serve()
+    monkeypatch.setenv("GIEOK_MEMORY", "true")
+    monkeypatch.setenv("GIEOK_TITLES", "false")
+    settings.current.cache_clear()
+
+
+def memory() -> Memory:
+    found = resource.agent().memory
+    assert found is not None
+    assert found.wait(10), found.away
+    return found
+
+
+def step(tool: str, arguments: dict[str, Any], call: str = "call-1") -> dict[str, Any]:
+    """A step that asks the user."""
+    own = {
+        "call": call,
+        "name": tool,
+        "arguments": arguments,
+        "result": "The user is asked.",
+        "ok": True,
+        "seconds": 0.1,
+    }
+    return own | {"artifact": asking(tool, arguments)}
+
+
+def asked(*steps: dict[str, Any], status: Any = "done") -> str:
+    """A session whose turn asks this."""
+    agent: Agent = resource.agent()
+    own = agent.store.create_session("ko", 0.3).id
+    number = agent.store.accept_turn(own, "그 주소 저장해 줘")
+    agent.store.finish_turn(own, number, Finished(status, answer="확인해 주세요.", steps=list(steps)))
+    return own
+
+
+def read(at: AppTest) -> str:
+    """What can be read, without the marks that keep it from being Markdown."""
+    return texts(at).replace("\\", "")
+
+
+def kept(session: str) -> dict[str, str]:
+    return {each.key: each.value for each in memory().context("local", session).entities}
+
+
+def click(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click().run()
+    assert not at.exception
+    return at
+
+
+def buttons(at: AppTest) -> list[str]:
+    return [str(each.key) for each in at.button if str(each.key).startswith("ask-")]
+
+
+def test_a_value_is_asked_about_word_for_word_and_kept_with_a_yes() -> None:
+    session = asked(step(*ADDRESS))
+    at = page(s=session)
+    assert "**기억할까요?** 주소 = 서울 \\*강남\\*" in texts(at), "it is no Markdown"
+    assert [at.button(key=key).label for key in buttons(at)] == ["예", "아니요"]
+    memory()
+    at = click(at, "ask-yes-1-0")
+    assert kept(session) == {"주소": "서울 *강남*"}
+    assert buttons(at) == []
+    assert "기억했습니다: 주소 = 서울 *강남*" in read(page(s=session))
+
+
+def test_a_no_is_shown_as_decided_and_keeps_nothing() -> None:
+    session = asked(step(*ADDRESS))
+    memory()
+    at = click(page("en-US", s=session), "ask-no-1-0")
+    assert "Not kept: 주소 = 서울" in read(at)
+    assert (buttons(at), kept(session)) == ([], {})
+
+
+def test_lines_to_forget_are_listed_and_go_with_a_yes() -> None:
+    session = asked(step("forget", {"lines": LINES[:1]}))
+    memory().remember("local", session, "주소", "서울 *강남*", turn=0)
+    at = page(s=session)
+    assert "**잊을까요?**" in read(at)
+    assert "- 주소: 서울 *강남*" in read(at)
+    assert "잊었습니다: 주소: 서울" in read(click(at, "ask-yes-1-0"))
+    assert kept(session) == {}
+
+
+def test_where_the_user_picks_only_ticked_lines_go_and_nothing_goes_unticked() -> None:
+    session = asked(step("forget", {"lines": LINES, "pick": True}))
+    for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
+        memory().remember("local", session, key, value, turn=0)
+    at = page(s=session)
+    assert "어느 것을 잊을까요?" in read(at)
+    assert at.button(key="ask-yes-1-0").disabled
+    at.checkbox(key=f"ask-line-{session}-0-1-0-1").check().run()
+    at = click(at, "ask-yes-1-0")
+    assert list(kept(session)) == ["주소"]
+    assert "잊었습니다: 여동생: 지민" in read(at)
+    assert "잊었습니다: 주소" not in read(at)
+
+
+def test_two_questions_are_answered_apart() -> None:
+    session = asked(step(*ADDRESS), step("remember", {"key": "직업", "value": "간호사"}, "call-2"))
+    memory()
+    at = click(page(s=session), "ask-no-1-0")
+    assert buttons(at) == ["ask-yes-1-1", "ask-no-1-1"]
+    click(at, "ask-yes-1-1")
+    assert kept(session) == {"직업": "간호사"}
+
+
+def test_a_failed_turn_asks_nothing() -> None:
+    assert buttons(page(s=asked(step(*ADDRESS), status="failed"))) == []
+
+
+def test_an_answer_that_was_given_elsewhere_is_told_and_shown() -> None:
+    session = asked(step(*ADDRESS))
+    at = page(s=session)
+    memory()
+    resource.agent().confirm(session, 1, "call-1", False)
+    at = click(at, "ask-yes-1-0")
+    assert "이미 답했습니다" in read(at)
+    assert "기억하지 않았습니다" in read(at)
+    assert kept(session) == {}

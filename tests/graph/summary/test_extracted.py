@@ -1,0 +1,113 @@
+"""A summary of sentences of the original: chosen by code, at once, and of nothing else (design §5)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+from errors import SummaryRejected
+from model.profile import SMALL
+from model.scripted import models
+from tests.graph.summary.chunk import FACTS, run, scripted, turns
+from text import pack, sentence
+from text.fact import facts
+
+CODE = models(profile=SMALL)  # a model that is asked fails the test: its script is empty
+
+
+def test_what_was_said_stands_in_it_word_for_word() -> None:
+    made = run(FACTS, CODE)
+    original = "".join(each.text for each in FACTS)
+    assert all(word in original for word in made.record["summary"].replace("사용자: ", "").replace("AI: ", "").split())
+    assert (made.origin, made.model, made.calls, made.lost) == ("extracted", "", 0, ())
+
+
+def test_where_passages_were_found_and_what_says_the_user_back_is_no_sentence_of_a_summary() -> None:
+    trace = {"language": "ko", "trace": [], "passages": [{"number": 1, "label": "faq.md › 압축률"}]}
+    found = ToolMessage("압축률은 슬라이더로 바꿉니다.", tool_call_id="a", name="search_documents", artifact=trace)
+    said = "다음 달에 부산으로 이사해."
+    messages = [
+        HumanMessage(said),
+        found,
+        AIMessage("네, 다음 달에 부산으로 이사하시는군요."),
+        *turns(("네.", "네."), ("네.", "네.")),
+    ]
+    summary = run(messages, CODE, rate=0.5).record["summary"]
+    assert said in summary
+    assert not any(each in summary for each in ("검색", "여기에", "이사하시"))
+
+
+def test_answers_that_say_the_user_back_do_not_make_short_turns_long() -> None:
+    told = (
+        "I'm Daniel.",
+        "I'm planning a trip to Lisbon in March with a budget of $1,500.",
+        "My sister Emma is coming with me. She is vegetarian.",
+    )
+    messages = turns(*((each, f"Got it, I'll remember that {each}") for each in told))
+    assert sum(len(each.text) for each in messages) > pack.SHORT
+    assert "My sister Emma is coming with me." in run(messages, CODE).record["summary"]
+
+
+SUMS = turns(("12*7?", "84"), ("13*7?", "91"), ("14*7?", "98"))
+SIGNS = turns(("1+1=2; 2+2=4; 3+3=6; " * 9, "4"), ("5", "6"), ("7", "8"))
+PASTE = turns(("abc123" * 40, "1"), ("defg45" * 40, "2"), ("hij678" * 40, "3"))
+
+
+@pytest.mark.parametrize("failing", [False, True], ids=["rule", "second failure of a model"])
+@pytest.mark.parametrize(
+    ("messages", "beginning"),
+    [(SUMS, "12*7? 84 13*7? 91"), (SIGNS, "1+1=2; 2+2=4; 3+3=6; 1+1=2; "), (PASTE, "abc123" * 37)],
+    ids=["sums", "signs", "paste"],
+)
+def test_where_no_sentence_fits_the_original_begins(messages: list[AnyMessage], beginning: str, failing: bool) -> None:
+    chosen = scripted("", "")[0] if failing else CODE
+    record = run(messages, chosen, again=lambda: True).record
+    assert record["summary"].startswith(beginning)
+    assert record["summary"].split()[-1] in beginning.split() or messages is PASTE, "no word is cut"
+    assert record["summary_chars"] <= record["original_chars"]
+    assert record["summary_chars"] <= max(60, 1.3 * int(record["original_chars"] * 0.3))
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, '{"a":' * 3000, "[" * 600 + '"한 문장을 말했습니다."' + "]" * 600])
+def test_deep_brackets_are_text_like_any_other(text: str) -> None:
+    assert run(turns((text, "괄호가 아주 많네요. 무엇을 도와드릴까요?"), *[("네", "그렇군요.")] * 2), CODE).record[
+        "summary"
+    ]
+
+
+@pytest.mark.timeout(60)
+def test_a_very_long_original_takes_reasonable_time() -> None:
+    lines = " ".join(f"{index}번 주문은 {index * 37:,}원이고 상태는 배송 중입니다." for index in range(2500))
+    made = run(turns((lines, "확인했습니다")), CODE, rate=0.1)
+    assert made.record["summary_chars"] <= 1.3 * int(made.record["original_chars"] * 0.1)
+
+
+def test_three_ordinary_turns_take_no_time_that_anyone_notices() -> None:
+    run(FACTS, CODE)
+    began = time.thread_time()
+    run(FACTS, CODE)
+    assert time.thread_time() - began < 0.2
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.text(alphabet="가나다 abc,.12\n", min_size=1, max_size=120), min_size=2, max_size=6),
+    st.floats(0.1, 0.5),
+)
+def test_no_summary_is_longer_than_the_original_nor_cut_in_mid_word(said: list[str], rate: float) -> None:
+    messages: list[AnyMessage] = [HumanMessage(each) for each in said]
+    try:
+        made = run(messages, CODE, rate=rate)
+    except SummaryRejected:
+        return
+    summary, target = made.record["summary"], int(made.record["original_chars"] * rate)
+    assert 0 < len(summary) <= made.record["original_chars"]
+    assert target <= 60 or len(summary) <= 1.3 * target
+    pieces = [piece for text in said for piece in (text, *sentence.split(text))]
+    known = {word.strip(",.;").casefold() for piece in pieces for word in piece.split()}
+    assert {word.strip(",.;").casefold() for word in summary.split()} <= known | {"사용자:", "user:", ""}
+    assert len(made.kept) + len(made.lost) == len(facts("\n".join(said)))

