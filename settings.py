@@ -131,7 +131,7 @@ class Settings(BaseSettings):
     )
     embedded_path: Path | None = Field(None, description="Path of your own GGUF file, used instead of the catalogue.")
     embedded_context: int = Field(
-        24576, ge=2048, le=131072, description="Most tokens of context of the embedded model."
+        16384, ge=2048, le=131072, description="Most tokens of context of the embedded model."
     )
     embedded_threads: int = Field(
         0, ge=0, le=256, description="Threads of the embedded model. 0: the number of physical cores, at most 8."

@@ -64,7 +64,12 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     conversations = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
     wanted = [each for each in conversations if args.only in (None, each["set"])]
     outcomes = [outcome for conversation in wanted for outcome in _ask(chosen, conversation)]
-    return {"model": chosen.name, **_figures(outcomes), **_answers(outcomes, args.answers)}
+    return {
+        "model": chosen.name,
+        "profile": chosen.profile.name,
+        **_figures(outcomes),
+        **_answers(outcomes, args.answers),
+    }
 
 
 def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[Outcome]:

@@ -109,7 +109,7 @@ def _choose(chosen: ModelSet, tools: Sequence[BaseTool], row: dict[str, Any]) ->
 def _calls(chosen: ModelSet, tools: Sequence[BaseTool], messages: list[AnyMessage], language: str) -> list[ToolCall]:
     """As in a turn: routed, or by the model itself. The fast path for small talk is left out, to see the choice."""
     if chosen.profile.tools == "routed":
-        return choice.choose(chosen.profile, tools, messages, language)
+        return choice.choose(chosen.profile, tools, messages)
     system = SystemMessage(system_prompt(chosen.profile, language, tools))
     return complete(choice.prepare(chosen, tools), [system, *messages]).tool_calls
 

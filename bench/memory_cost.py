@@ -69,6 +69,7 @@ def measure(
     ]
     return {
         "model": models.name,
+        "profile": models.side.name,
         "exact": models.exact,
         "priced_as": price,
         "work": [_each(work) for work in works],

@@ -1,7 +1,8 @@
 """Long-term memory: which of the facts of a long conversation the next prompt still holds, by configuration.
 
 Sixty facts in sixty turns about six topics, in each language; some replace an earlier one. The answers are given and
-say nothing of the facts; summaries and folds are the model's own. A value's letters are looked for: nothing judges.
+say nothing of the facts; summaries and folds are made as the profile says, by code alone or by the model (``--model``).
+A value's letters are looked for: nothing judges.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from memory import MemoryView
 from memory.state import SHORT_TURNS
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
+from prompt import render
 from settings import load
 from text import fact
 from text.language import Language
@@ -68,15 +70,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turns", "--facts", type=int, default=60, help="turns of each language, a fact in each")
     parser.add_argument("--language", choices=LANGUAGES, help="only one of the languages")
     parser.add_argument("--rows", action="store_true", help="list every fact, and the last lines of the prompt")
+    parser.add_argument(
+        "--model",
+        action="store_true",
+        help="measure the profile of the settings' model, or of --url (else: code alone)",
+    )
     bench_models.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """Recall of the current values, and of those that replaced one, for each configuration."""
-    models = bench_models.models(args)
+    models = bench_models.models(args) if args.model or args.url else bench_models.codes()
     chosen = [each for each in LANGUAGES if args.language in (None, each)]
     facts = {language: planted(language)[: args.turns] for language in chosen}
-    return {"model": models.name, "turns": args.turns, **measure(models, facts, args.rows)}
+    return {"model": models.name, "profile": models.side.name, "turns": args.turns, **measure(models, facts, args.rows)}
 
 
 def measure(models: ModelSet, facts: dict[Language, list[Fact]], rows: bool = False) -> dict[str, object]:
@@ -166,7 +173,7 @@ def play(models: ModelSet, language: Language, facts: Sequence[Fact]) -> Played:
     """Holds the conversation; side work is waited for after every turn."""
     answers = iter([each.answer for each in facts])
     chat = ScriptedModel(lambda _: next(answers, "…"), piece=r"(?s).+")
-    own = replace(models, chat=chat, decide=None)
+    own = replace(models, chat=chat)
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
         agent = open_agent(load(data_dir=Path(folder), titles=False, retrieval=False, memory=True), lambda: own)
         try:
@@ -197,7 +204,7 @@ def _played(agent: Agent, session: str, chat: ScriptedModel, last: int) -> Playe
         "raw": [line for row in rows[-SHORT_TURNS:] for line in (row.question, row.answer or "")],
         "summaries": lines,
         "memory": _memory(view),
-        "together": _prompt(chat, lines),
+        "together": _prompt(chat, agent.store.session(session).language),
     }
     usage = [row.usage or {} for row in rows]
     made = agent.store.ledger.summaries(session, superseded=True)
@@ -219,11 +226,12 @@ def _memory(view: MemoryView) -> list[str]:
     return [*view.text.splitlines(), *(each.line for each in view.entities)]
 
 
-def _prompt(chat: ScriptedModel, summaries: Sequence[str]) -> list[str]:
-    """The last prompt's lines in its own order, without instructions and tools."""
-    system, *rest = chat.calls[-1]
-    told = [line for message in rest for line in str(message.text).splitlines()]
-    return [*(line for line in summaries if line in str(system.text)), *told]
+def _prompt(chat: ScriptedModel, language: Language) -> list[str]:
+    """The last prompt's lines in its own order, from the title of the summaries or of the memory on."""
+    titles = [render(name, language, **{name: ""}).splitlines()[0] for name in ("summaries", "memory")]
+    system, *rest = (str(message.text).splitlines() for message in chat.calls[-1])
+    first = next((at for at, line in enumerate(system) if line in titles), len(system))
+    return [*system[first:], *(line for told in rest for line in told)]
 
 
 def _stale(context: Sequence[str], each: Fact) -> bool:

@@ -83,15 +83,17 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     were looked up; ``right_share``, ``found_share``, ``first_share``: of the same; ``false_refusals``: how many of them
     were refused; ``refused_share``: of those of the product that cannot be answered; ``apart_share``: of those of the
     world at large, those that no document was mixed into; ``judged_share``: of all judge calls, those that could be
-    read.
+    read. ``profile``: of the model that answers.
     """
     rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
     chosen = [row for kind in KINDS for row in [each for each in rows if each["kind"] == kind][: args.limit or None]]
     ask = _searched if args.search else _answered
     with TemporaryDirectory() as folder, closing(_agent(args, Path(folder))) as agent:
         first_run(_library(agent))
+        profile = agent.models().profile.name
         done = [_asked(ask, agent, row) for row in chosen]
-    figures = _figures([outcome for outcome, _ in done]) | {"judged_share": _judged(found for _, found in done)}
+    figures = {"profile": profile, **_figures([outcome for outcome, _ in done])}
+    figures["judged_share"] = _judged(found for _, found in done)
     if args.rows:
         figures["outcomes"] = [_row(outcome) for outcome, _ in done]
     return figures
@@ -192,7 +194,8 @@ def _kind(done: Sequence[Outcome]) -> dict[str, object]:
 
 def _judged(looked_up: Iterable[LookedUp]) -> float | None:
     steps = [step for found in looked_up for each in found for step in each["trace"]]
-    return _share(step["judgement"] is not None for step in steps if step["reason"] not in ("empty", "unrelated"))
+    quoted = ("empty", "unrelated", "")  # no judge was asked
+    return _share(bool(step["judgement"]) for step in steps if step["judgement"] or step["reason"] not in quoted)
 
 
 def _share(right: Iterable[bool]) -> float | None:

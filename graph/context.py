@@ -18,6 +18,7 @@ from errors import ContextTooLong
 from graph.report import ContextReport, LeftOut, Part, PartName
 from graph.state import SummaryRecord
 from graph.turns import TurnMessages, covered, split, unanswered
+from memory.line import letters_of, thinned
 from prompt import render
 
 FROZEN_TOKENS = 64
@@ -43,7 +44,7 @@ class Changing:
     """A part that differs from turn to turn: its text and its budget in tokens, what it holds, what had no room.
 
     ``lasting``: it differs seldom. It is given once and stays with that question while both stand, so that the prompt's
-    prefix stays unbroken and nothing is read twice.
+    prefix stays unbroken and nothing is read twice. ``whole``: the mark of the text that this one is a part of.
     """
 
     name: PartName
@@ -52,6 +53,7 @@ class Changing:
     lasting: bool = False
     items: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    whole: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,15 @@ def build(
     Raises ``ContextTooLong`` when the current turn alone does not fit.
     """
     last = covered(records)
-    groups = (group for group in split(messages, turn) if group.number > last)
+    known = split(messages, turn)
+    groups = (group for group in known if group.number > last)
     *recent, current = groups if layout == "messages" else map(_without_calls, groups)
+    short = list[TurnMessages]()
     if layout == "bare":
+        short = [_spoken(_without_calls(group)) for group in known if group.number == last]
         recent = [_spoken(turn) for turn in recent]
-    draft = _Draft(records, recent, current, language, system, count, changing, beside, layout)
+        changing = [part for part in (_beside(part, records) for part in changing) if part.text or part.left_out]
+    draft = _Draft(records, recent, current, language, system, count, changing, beside, layout, short)
     draft, cut = _fit(draft, limits.prompt)
     given: dict[str, str] = (
         {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
@@ -129,6 +135,7 @@ class _Draft:
     changing: Sequence[Changing]
     beside: int = 0
     layout: Layout = "messages"
+    short: Sequence[TurnMessages] = ()
 
     @cached_property
     def summaries(self) -> str:
@@ -150,10 +157,11 @@ class _Draft:
         return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
 
     def _bare(self) -> list[AnyMessage]:
-        """Nothing of ours in the user's messages: memory stands behind the summaries, and what tools gave for this
-        turn in a message of its own before the question."""
+        """Nothing of ours in the user's messages: memory stands behind the summaries, then short-term memory (the
+        last summarised turn as it was said), and what tools gave for this turn in a message
+        of its own before the question."""
         lasting = [part.text for part in self.changing if part.lasting]
-        raw = [given(message) for turn in self.recent for message in turn.messages]
+        raw = [given(message) for turn in (*self.short, *self.recent) for message in turn.messages]
         question, *rest = self.current.messages
         tools = [str(message.text) for message in rest if isinstance(message, ToolMessage)]
         beside = _joined([*tools, block(self.changing, self.language)])
@@ -237,6 +245,16 @@ def _without_calls(turn: TurnMessages) -> TurnMessages:
     return TurnMessages(turn.number, tuple(kept))
 
 
+def _beside(part: Changing, records: Sequence[SummaryRecord]) -> Changing:
+    """The memory without statements that a summary in the prompt has word for word."""
+    if part.name != "memory" or not records:
+        return part
+    summarised = letters_of("".join(record["summary"] for record in records))
+    title, *lines = part.text.splitlines()
+    text = thinned("\n".join(lines), lambda statement: letters_of(statement) in summarised)
+    return replace(part, text=f"{title}\n{text}" if text else "", whole=mark(part.text))
+
+
 def _spoken(turn: TurnMessages) -> TurnMessages:
     """The turn without what tools gave."""
     return TurnMessages(turn.number, tuple(each for each in turn.messages if not isinstance(each, ToolMessage)))
@@ -291,6 +309,9 @@ def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
     what the tools of the current turn said, the first of it first."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
+    if tokens > limit and draft.short:
+        draft = replace(draft, short=())
+        tokens = draft.tokens()
     while tokens > limit and draft.recent:
         turn, *recent = draft.recent
         size = draft.size([turn])
@@ -338,6 +359,7 @@ def _report(
     parts = [
         Part("system", system, limits.system, mark=mark(draft.system)),
         Part("summaries", summaries, limits.summaries, *_summed(draft.records)),
+        *(Part("short", draft.size([turn]), limits.recent, (str(turn.number),)) for turn in draft.short),
         Part("recent", recent, limits.recent, tuple(str(each.number) for each in draft.recent)),
         *(_changing(each, count) for each in draft.changing if each.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),
@@ -353,7 +375,7 @@ def _report(
 def _changing(part: Changing, count: Callable[[str], int]) -> Part:
     """A part that changes; the record has the passages of a search, and keeps lasting texts by their marks."""
     size, there = count(part.text), part.lasting or part.name == "retrieval"
-    named, own = mark(part.text) if part.lasting else "", "" if there else part.text
+    named, own = (part.whole or mark(part.text)) if part.lasting else "", "" if there else part.text
     return Part(part.name, size, part.budget, part.items, named, own)
 
 

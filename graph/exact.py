@@ -24,6 +24,8 @@ from graph.turns import is_answer
 from store import Turn
 from text.language import Language
 
+_RAW: tuple[PartName, ...] = ("short", "recent")
+"""Parts that hold turns as they were, in prompt order."""
 Missing = Literal["old", "gone"]
 """Why a part cannot be shown: the answer is from before such texts were kept, or its text is not there any more."""
 Speaker = Literal["", "user", "assistant", "tool"]
@@ -87,8 +89,8 @@ class _Record:
     def part(self, part: Mapping[str, Any]) -> PartText:
         """One part, as the report names it."""
         name: PartName = part["name"]
-        if name == "recent":
-            said = ((each, row.number) for row in self._recent() for each in self._sent(self._past(row)))
+        if name in ("short", "recent"):
+            said = ((each, row.number) for row in self._rows(name) for each in self._sent(self._past(row)))
             return PartText(name, tuple(_piece(*each) for each in said))
         if name == "question":
             return PartText(name, (Piece(str(self._own[0].text), "user", self._turn.number),))
@@ -105,7 +107,7 @@ class _Record:
         system, question = self._text("system") or "", str(self._own[0].text)
         if "recent" not in self._parts:
             return casual_prompt(system, question)
-        raw = [message for row in self._recent() for message in messages_of(row)]
+        raw = [message for name in _RAW for row in self._rows(name) for message in messages_of(row)]
         return build(
             [*raw, *self._own],
             self._records() or [],
@@ -124,7 +126,7 @@ class _Record:
         return tuple(
             Changing(name, self._text(name) or "", int(each["budget"]), lasting=name in ("memory", "entities"))
             for name, each in self._parts.items()
-            if name not in ("system", "summaries", "recent", "question", "current")
+            if name not in ("system", "summaries", *_RAW, "question", "current")
             and not (name == "retrieval" and self._passages() is None)
         )
 
@@ -152,8 +154,9 @@ class _Record:
         steps = (each for each in self._turn.steps if each.get("call") == "search-first")
         return next((str(each["result"]) for each in steps), None)
 
-    def _recent(self) -> list[Turn]:
-        numbers = [int(each) for each in self._parts.get("recent", {}).get("items", ())]
+    def _rows(self, name: PartName) -> list[Turn]:
+        """The turns that a part holds as they were."""
+        numbers = [int(each) for each in self._parts.get(name, {}).get("items", ())]
         rows = self._engine.store.turns_between(self._turn.session_id, numbers[0], numbers[-1]) if numbers else []
         return [row for row in rows if row.number in numbers]
 

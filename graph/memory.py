@@ -20,6 +20,7 @@ from graph.tool import memory_tools, wish_tools
 from graph.tool.reach import Reach
 from graph.turns import CHUNK
 from memory import Due, MemoryView, Patience, Turn
+from memory.line import lines, undated
 from memory.state import fitted
 from model.modelset import ModelSet
 from model.profile import Profile
@@ -94,8 +95,9 @@ def parts(
         return ()
     if found.away:
         return (Changing("memory", "", limits.budget_memory, left_out=(LeftOut("", "memory_away"),)),)
-    text = _with_waiting(found, number) if profile.prompt == "bare" else found.text
-    memory = render("memory", language, memory=text) if text else ""
+    bare = profile.prompt == "bare"
+    text = _of_session(found, number) if bare else found.text
+    memory = render("memory_bare" if bare else "memory", language, memory=text) if text else ""
     entities = render("entities", language, entities=found.entity_text) if found.entities else ""
     cut = (LeftOut(str(len(found.cut)), "memory_cut"),) if found.cut else ()
     cut_entities = (LeftOut(str(len(found.cut_entities)), "entities_cut"),) if found.cut_entities else ()
@@ -105,11 +107,19 @@ def parts(
     )
 
 
-def _with_waiting(found: MemoryView, number: int) -> str:
-    """The memory with lines of the turns that wait for it, but for those that are raw in the prompt."""
+def _of_session(found: MemoryView, number: int) -> str:
+    """What a bare prompt has of the memory: statements of turns that are not raw in it, and what is pinned.
+
+    It changes with the chunks only, so that the prompt's prefix stays unbroken between them. What earlier sessions left
+    is looked up when it is asked for: a small model takes it for what was just said.
+    """
     summarised = (number - 1) // CHUNK * CHUNK
+    if found.from_user:
+        known = list(found.pins)
+    else:
+        known = [line for line in lines(found.text) if undated(line).last <= summarised]
     waiting = (line for turn, line in found.waiting_lines if turn <= summarised)
-    return "\n".join([*filter(None, [found.text]), *waiting])
+    return "\n".join([*known, *waiting])
 
 
 def keep(engine: Engine, session_id: str, given: Sequence[Changing], since: float) -> None:

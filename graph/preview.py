@@ -97,7 +97,10 @@ def _state(engine: Engine, session: Session) -> ChatState:
 def _due(
     engine: Engine, session: Session, messages: list[AnyMessage], records: list[SummaryRecord], later: bool
 ) -> tuple[list[SummaryRecord], tuple[str, ...]]:
-    """The records that the next turn will have, and which are not made yet. ``later``: it has none that is not ready."""
+    """The records that the next turn will have, and which are not made yet.
+
+    ``later``: it takes none that is not ready.
+    """
     making = []
     for chunk in islice(due_chunks(session.turn_count + 1, records), MOST_DUE):
         ready = engine.store.ledger.ready(session.id, chunk, session.compression_rate)

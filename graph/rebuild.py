@@ -33,7 +33,8 @@ def rebuild(engine: Engine, session: Session, turn_count: int) -> ChatState:
 def made(engine: Engine, session: Session, turn_count: int) -> ChatState:
     """The state as plain values, from the summaries and the raw turns that follow them; nothing is written."""
     records = _records(engine, session, turn_count)
-    raw = engine.store.turns_between(session.id, covered(records) + 1, turn_count)
+    # the last turn that a summary covers stays: it is short-term memory (``graph.context``)
+    raw = engine.store.turns_between(session.id, max(1, covered(records)), turn_count)
     return ChatState(
         messages=[message for turn in raw for message in messages_of(turn)],
         session_id=session.id,

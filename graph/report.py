@@ -8,6 +8,7 @@ from typing import Any, Literal
 PartName = Literal[
     "system",
     "summaries",
+    "short",
     "recent",
     "memory",
     "entities",

@@ -341,7 +341,7 @@ class Memory:
         Raises ``Stopped`` when ``stop`` was set, and the model's own errors; the turns then wait for the next time.
         """
         fold = folding.Folding(self._link, self._redis, self._archive, self._settings, models, language, stop, step)
-        return self._reported(Scope(tenant, session), USER, lambda scope, owner: fold.run(scope, rest, owner))
+        return self._reported(Scope(tenant, session), "", lambda scope, owner: fold.run(scope, rest, owner))
 
     def rewrite(
         self,
@@ -631,7 +631,7 @@ class Memory:
             return
         before, after = "", ""
         if each.kind == "forget" and not each.data.get("here"):
-            forget = partial(write.forgotten, texts=each.data["texts"])
+            forget = partial(write.forgotten, texts=write.texts(each.data))
             before, after = self._of_user(client, each.scope, each.user, forget)
         known = self._known.take(each.scope)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from memory.fold import extracted
-from memory.line import bare, dated, from_before, lines, parts, same, tells
+from memory.line import Told, bare, dated, from_before, lines, same, statements_of, tells
 from memory.source import Source
 from memory.state import MOST_PINS, Entity, Rejection, State, Turn, put
 from text.language import Language
@@ -71,12 +72,11 @@ def view(
     pins = state.pins if base is None else tuple(dict.fromkeys([*base.pins, *state.pins]))
     kept, cut = fitted(lines(text), pins, count, room)
     shown, left_out = _fitted_entities(entities, kept, count, entity_room)
-    tokens = count("\n".join(kept))
     return MemoryView(
         text="\n".join(kept),
         entities=shown,
         version=state.version,
-        tokens=tokens,
+        tokens=count("\n".join(kept)),
         entity_tokens=count(entity_line(shown)),
         cut=cut,
         cut_entities=left_out,
@@ -84,7 +84,7 @@ def view(
         pins=pins,
         from_user=base is not None and not base.empty,
         waiting=tuple(turn.number for turn in state.waiting),
-        waiting_lines=_waiting_lines(state, kept, count, room - tokens, language),
+        waiting_lines=_waiting_lines(state, kept, count, room, language),
         short=state.short,
         rejection=state.rejection,
         updated=state.updated or (base.updated if base else 0.0),
@@ -95,12 +95,24 @@ def view(
 def _waiting_lines(
     state: State, known: Sequence[str], count: Count, room: int, language: Language
 ) -> tuple[tuple[int, str], ...]:
-    """What the waiting turns tell that the memory does not, as the extracted fold puts it."""
-    known = parts("\n".join(known))
+    """What the waiting turns tell that the memory does not, as the extracted fold puts it, in the room beside it.
+
+    What may tell what became of something in the memory comes first.
+    """
     source = Source("", (), said_last(state.waiting, SAID_CHARS), forgotten=state.forgotten, default=language)
-    told = [each for each in extracted.new_statements(source.told) if not any(same(each.text, one) for one in known)]
-    chosen = extracted.choose(told, (), source.language, count, room)
-    return tuple((each.last, dated(each, source.language)) for each in chosen)
+    held = [each.text for line in known for each in statements_of(line)]
+    told = [each for each in extracted.new_statements(source.told) if not any(same(each.text, one) for one in held)]
+    news = [each for each in told if any(extracted.kin(one, each.text) for one in held)]
+    taken = list[Told]()
+    for some in (news, [each for each in told if each not in news]):
+        beside = "\n".join([*known, *extracted.written(taken, source.language)])
+        within = partial(_beside, beside, count)
+        taken = sorted([*taken, *extracted.choose(some, (), source.language, within, room)], key=lambda each: each.last)
+    return tuple((each.last, dated(each, source.language)) for each in taken)
+
+
+def _beside(text: str, count: Count, more: str) -> int:
+    return count(f"{text}\n{more}") if more else 0
 
 
 def said_last(waiting: Sequence[Turn], most: int) -> tuple[Turn, ...]:

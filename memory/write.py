@@ -25,7 +25,12 @@ def written(state: State, kind: str, user: str, data: Mapping[str, Any]) -> Stat
         return replace(state, folded=added(state.folded, range(1, data["last"] + 1)))
     if kind == "remember":
         return replace(state, entities=put(state.entities, Entity(**data)))
-    return without(state, data["texts"], data["turn"])
+    return without(state, texts(data), data["turn"])
+
+
+def texts(data: Mapping[str, Any]) -> list[str]:
+    """What is to be forgotten; a wish that an earlier release left waiting is one text."""
+    return data["texts"] if "texts" in data else [data["what"]]
 
 
 def forgotten(owner: State, texts: Sequence[str]) -> State:

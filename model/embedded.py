@@ -31,8 +31,12 @@ from errors import EmbeddedFailed, MissingExtra
 from model.lock import exclusive, held, open_lock, written
 from settings import Settings, child_environment
 
-CALM = {"GOMP_SPINCOUNT": "100"}
-"""For the server's environment, below the user's own."""
+CALM = {"GOMP_SPINCOUNT": "1000"}
+"""For the server's environment; the user's own comes first. llama.cpp's threads wait for each other at some hundred
+places of every token, by GNU OpenMP, and unless told otherwise they spin there for milliseconds. Beside busy processes
+they burn the very time that the thread they wait for needs: 31 tokens a second idle, 0.5 to 10 beside a busy process.
+When they sleep after 1,000 rounds: 27 to 30, and 12 to 15 beside one or two (docs/decision/0016-one-slot.md).
+"""
 START_SECONDS = 300.0
 _ROOT = Path(__file__).resolve().parent.parent
 _clients: dict[Path, int] = {}

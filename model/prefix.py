@@ -66,8 +66,9 @@ class Prefixes:
         self, prefixes: Sequence[Prefix], connect: Callable[[], Embedded], weights: Path, folder: Path
     ) -> None:
         self._prefixes, self._connect, self._folder = tuple(prefixes), connect, folder
-        state = weights.stat()
-        self._model = (str(weights.resolve()), state.st_size, state.st_mtime_ns, version("xllamacpp"))
+        state = weights.stat() if prefixes else None
+        size = (state.st_size, state.st_mtime_ns) if state else (0, 0)
+        self._model = (str(weights.resolve()), *size, version("xllamacpp") if state else "")
 
     def prepare(self) -> None:
         """Have the first prefix stand in the slot, so that an answer can begin at once; make the files that are not
@@ -102,10 +103,11 @@ class Prefixes:
 
     def _restore(self, prefix: Prefix) -> bool:
         """Whether it stands now. A file that the server does not take is removed."""
-        server, path = self._connect(), self._file(prefix)
+        server = self._connect()
         if _standing.get(server.pid) == prefix:
             return True
         _standing.pop(server.pid, None)
+        path = self._file(prefix)
         if path is None:
             return False
         try:

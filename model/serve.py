@@ -24,8 +24,12 @@ from model.lock import open_lock, try_lock, unlock
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
-BATCH = 128
-"""Prompt tokens that are read in one go: a stopped call frees its slot only when its current batch is read."""
+BATCH = 64
+"""Prompt tokens that are read in one go: a stopped call frees its slot only when its current batch is read. Reading is
+as fast as with 512; with 32 it is slower by a tenth."""
+NGRAM = 16
+"""An answer that repeats so many tokens of the conversation is offered as many more from there, which the model checks
+in one go: copying is faster, other answers are not slower (docs/decision/0016-one-slot.md)."""
 LINGER = 2.0
 _LOOK = 0.5
 
@@ -118,7 +122,8 @@ def _folder(path: Path) -> str:
 def parameters(weights: str, name: str, context: int, threads: int) -> xllamacpp.CommonParams:
     """One slot: a second caller waits until the first is answered (docs/decision/0016-one-slot.md).
 
-    ``cache_ram_mib`` must be 0: with prompts kept beyond the slot, two callers at once end in a loop.
+    ``cache_ram_mib`` must be 0: with prompts kept beyond the slot, two callers at once end in a loop. Without a memory
+    map the process takes a quarter less: llama.cpp keeps its own copy of most weights.
     """
     params = xllamacpp.CommonParams()
     params.model.path = weights
@@ -130,6 +135,9 @@ def parameters(weights: str, name: str, context: int, threads: int) -> xllamacpp
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = BATCH
     params.cache_ram_mib = 0
+    params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
+    params.speculative.types = [xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE]
+    params.speculative.ngram_simple.size_n = params.speculative.ngram_simple.size_m = NGRAM
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     params.use_jinja = True

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from errors import GieokError, RequestRejected
+from errors import GieokError
+from model import reply
 from model.modelset import ModelSet
-from model.stream import complete, usage
+from model.reply import complete_shaped, objects
+from model.stream import usage
 from prompt import render
 from text import sentence
 from text.clean import clean
@@ -78,7 +79,8 @@ def judge(
         HumanMessage(_ask(question, shown, language)),
     ]
     try:
-        answer = _call(models, messages, len(shown), stop)
+        shape = form(len(shown))
+        answer = complete_shaped(models.utility, messages, shape, stop=stop, max_tokens=REPLY_TOKENS)
     except GieokError as error:
         return Verdict(None, error.code)
     asked, _, answered, exact = usage(answer)
@@ -90,8 +92,7 @@ def judge(
 
 def parse(text: str, count: int) -> Judgement | None:
     """The judgement in a reply, its numbers within 1…``count`` and each once; None when there is none."""
-    objects = [text[text.find("{") : text.rfind("}") + 1], *reversed(re.findall(r"\{[^{}]*\}", text))]
-    read = next(filter(None, map(_read, objects)), None)  # what a model thought before may have braces, too
+    read = next(filter(None, map(_read, objects(text))), None)
     if read is None:
         return None
     ranked = tuple(dict.fromkeys(each for each in read.ranked_indices if 1 <= each <= count))
@@ -101,10 +102,10 @@ def parse(text: str, count: int) -> Judgement | None:
     return read.model_copy(update={"ranked_indices": ranked, "refined_query": query or None})
 
 
-def _read(text: str) -> Judgement | None:
+def _read(value: dict[str, Any]) -> Judgement | None:
     try:
-        return Judgement.model_validate(json.loads(text))
-    except (ValueError, ValidationError, RecursionError):
+        return Judgement.model_validate(value)
+    except ValidationError:
         return None
 
 
@@ -122,7 +123,7 @@ def excerpt(text: str, question: str, letters: int) -> str:
     return f"{'… ' if first else ''}{cut[:letters]}{' …' if len(cut) > letters else ''}"
 
 
-def shape(count: int) -> dict[str, Any]:
+def form(count: int) -> dict[str, Any]:
     """``response_format`` of the judgement over ``count`` passages."""
     properties: dict[str, Any] = {
         "ranked_indices": {
@@ -142,14 +143,7 @@ def shape(count: int) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
-    return {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": whole}}
-
-
-def _call(models: ModelSet, messages: list[AnyMessage], count: int, stop: threading.Event | None) -> AIMessage:
-    try:
-        return complete(models.utility, messages, stop=stop, response_format=shape(count), max_tokens=REPLY_TOKENS)
-    except RequestRejected:  # a server without json_schema
-        return complete(models.utility, messages, stop=stop, max_tokens=REPLY_TOKENS)
+    return reply.shape("judgement", whole)
 
 
 def _ask(question: str, shown: Sequence[Shown], language: str) -> str:

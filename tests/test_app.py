@@ -98,7 +98,7 @@ def test_the_slider_is_the_specified_one(serve: Serve) -> None:
     ],
 )
 def test_it_says_where_the_conversation_goes(monkeypatch: pytest.MonkeyPatch, url: str, said: str) -> None:
-    monkeypatch.setattr(resolve, "models", lambda _, progress=None, cancel=None: replace(scripted(), url=url))
+    monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(), url=url))
     assert said in texts(page()).splitlines()
 
 
@@ -207,7 +207,7 @@ def test_a_message_that_is_too_long_can_be_taken_back(serve: Serve, monkeypatch:
 def test_without_a_model_the_page_says_why_and_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[GieokError | None] = [WeightsMissing(name="qwen", tried="huggingface")]
 
-    def models(_: settings.Settings, progress: object = None, cancel: object = None) -> ModelSet:
+    def models(_: settings.Settings, **__: object) -> ModelSet:
         error = tries.pop() if tries else None
         if error:
             raise error

@@ -32,12 +32,10 @@ def form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
     return native.form_tokens(models, tools) if models.profile.tools == "native" else 0
 
 
-def choose(
-    profile: Profile, tools: Sequence[BaseTool], messages: Sequence[AnyMessage], language: str
-) -> list[ToolCall]:
+def choose(profile: Profile, tools: Sequence[BaseTool], messages: Sequence[AnyMessage]) -> list[ToolCall]:
     """The calls that are made before the model is asked; none where the model calls tools itself."""
     if profile.tools == "native" or not tools:
         return []
     question, *_ = own = current(messages)
     earlier = [str(message.text) for message in messages[: -len(own)] if isinstance(message, HumanMessage)]
-    return routed.choose(str(question.text), earlier[-1] if earlier else None, tools, language)
+    return routed.choose(str(question.text), earlier[-1] if earlier else None, tools)

@@ -12,11 +12,8 @@ from graph.choice.arguments import calls
 from graph.choice.router import router
 
 
-def choose(question: str, previous: str | None, tools: Sequence[BaseTool], language: str) -> list[ToolCall]:
-    """The calls that a message needs, of the tools that are there.
-
-    ``previous``: the user's message before it. ``language``: the session's; the router reads both alike.
-    """
+def choose(question: str, previous: str | None, tools: Sequence[BaseTool]) -> list[ToolCall]:
+    """The calls that a message needs, of the tools that are there; ``previous``: the user's message before it."""
     offered = {tool.name for tool in tools}
     label = router().route(question, previous).label
     return [

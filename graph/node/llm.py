@@ -40,14 +40,16 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     except Stopped:
         return {"messages": [stopped("")]}
     language = state.get("language", "ko")
-    if calls := _chosen(messages, language, turn):
+    if calls := _chosen(messages, turn):
         return {"messages": [AIMessage("", tool_calls=calls)]}
+    if worded := _worded(messages, language, runtime):
+        return {"messages": [*_covered(state), worded]}
     system = system_prompt(turn.models.profile, language, turn.tools)
     prompt = _prompt(state, turn, system, found)
     turn.notes.report, turn.notes.system = prompt.report, system
     emit(runtime, ContextBuilt(prompt.report))
     tools = turn.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
-    message = _worded(messages, language, runtime) or _answer(prompt.messages, tools, runtime)
+    message = _answer(prompt.messages, tools, runtime)
     if message.tool_calls:
         return {"messages": [message]}
     return {"messages": [*_frozen(messages, language, prompt, turn), *_covered(state), message]}
@@ -75,19 +77,23 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
     )
 
 
-def _chosen(messages: list[AnyMessage], language: str, turn: TurnContext) -> list[ToolCall]:
-    """The calls that a router makes at the start of a turn; none where the model calls tools itself."""
-    if tool_rounds(messages):
+def _chosen(messages: list[AnyMessage], turn: TurnContext) -> list[ToolCall]:
+    """The calls that a router makes at the start of a turn; none without one, or where tools are off."""
+    if tool_rounds(messages) or not turn.settings.tool_limit:
         return []
-    return storable(choice.choose(turn.models.profile, turn.tools, messages, language))
+    return storable(choice.choose(turn.models.profile, turn.tools, messages))
 
 
 def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:
-    """The answer that code words from what tools gave, where the profile wants it and it can; no model is called."""
+    """The answer that code words from what tools or a first search gave, where the profile wants it and it can; no
+    model is called."""
     turn = context(runtime)
     if turn.models.profile.documents != "quoted":
         return None
     text = reply.word(current(messages), language)
+    if text is None and turn.settings.retrieval_first:
+        searches = (step.artifact for _, step in turn.notes.steps if step.artifact)
+        text = next((text for found in searches if (text := reply.quote(found, language))), None)
     if text is None:
         return None
     turn.notes.first_token = time.monotonic()
@@ -143,7 +149,8 @@ def respond(
 
 
 def _covered(state: ChatState) -> list[RemoveMessage]:
-    """Removals of the turns that a summary covers: their rows and their ledger entry are written by now.
+    """Removals of the turns that a summary covers, but for the last of them, which is short-term memory: their rows and
+    their ledger entry are written by now.
 
     None where nobody counts the turns (LangGraph's own tools): there the messages are what is counted.
     """
@@ -151,7 +158,7 @@ def _covered(state: ChatState) -> list[RemoveMessage]:
         return []
     last = covered(state.get("summary_history") or [])
     turns = split(state["messages"], turn_number(state))
-    return [RemoveMessage(str(message.id)) for each in turns if each.number <= last for message in each.messages]
+    return [RemoveMessage(str(message.id)) for each in turns if each.number < last for message in each.messages]
 
 
 def _frozen(messages: list[AnyMessage], language: str, prompt: Prompt, turn: TurnContext) -> list[AnyMessage]:

@@ -43,6 +43,9 @@ TOOLS: tuple[BaseTool, ...] = (
     _as_text(calculate),
 )
 
+RECALLED = 4
+"""Lines of memory that a small model is shown: it reads slowly."""
+
 MEMORY_TOOLS: tuple[Callable[[Reach], BaseTool], ...] = (
     recall_memory,
     remember,
@@ -57,4 +60,4 @@ def memory_tools(reach: Reach) -> list[BaseTool]:
 
 def wish_tools(reach: Reach, near: wish.Near) -> list[BaseTool]:
     """The same where a router chooses: what to keep or to forget is the user's message."""
-    return [_as_text(tool) for tool in (recall_memory(reach), *wish.tools(reach, near))]
+    return [_as_text(tool) for tool in (recall_memory(reach, RECALLED), *wish.tools(reach, near))]

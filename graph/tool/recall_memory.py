@@ -20,15 +20,17 @@ class RecallArguments(BaseModel, extra="forbid"):
     )
 
 
-def recall_memory(reach: Reach) -> BaseTool:
-    """``recall_memory`` for one turn."""
+def recall_memory(reach: Reach, most: int = 8) -> BaseTool:
+    """``recall_memory`` for one turn. ``most``: lines that it gives."""
 
     @tool("recall_memory", args_schema=RecallArguments)
     def made(query: str) -> str:
         """Look up what was said earlier, also in earlier conversations."""
-        found = reach.memory.recall(reach.tenant, reach.session, query, user=reach.user, patience=reach.patience)
+        found = reach.memory.recall(
+            reach.tenant, reach.session, query, user=reach.user, limit=most, patience=reach.patience
+        )
         if not found:
-            return f"Nothing about {query!r} is in memory."
+            return render("memory_recalled_none", reach.language, query=query)
         return render("memory_recalled", reach.language, lines="\n".join(f"- {line}" for line in found))
 
     made.metadata = {"about": ABOUT}

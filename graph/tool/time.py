@@ -22,17 +22,23 @@ class TimeArguments(BaseModel, extra="forbid"):
     )
 
 
-@tool(args_schema=TimeArguments)
-def current_time(zone: str = LOCAL) -> str:
+@tool(args_schema=TimeArguments, response_format="content_and_artifact")
+def current_time(zone: str = LOCAL) -> tuple[str, dict[str, str]]:
     """The current date, weekday and time in a time zone."""
     if zone.strip().casefold() in ("", LOCAL):
-        return _say(datetime.now().astimezone())
+        return _told(datetime.now().astimezone())
     name = zones.find(zone)
     if name is None:
         near = zones.near(zone)
         advice = f"Did you mean {' or '.join(near)}?" if near else 'Give an IANA zone such as "Asia/Seoul".'
         raise ToolException(f"There is no time zone {zone!r}. {advice}")
-    return _say(datetime.now(ZoneInfo(name)))
+    return _told(datetime.now(ZoneInfo(name)))
+
+
+def _told(now: datetime) -> tuple[str, dict[str, str]]:
+    """The text for a model, and the moment as data (``now`` in ISO 8601, the IANA ``zone`` or "")."""
+    zone = now.tzinfo.key if isinstance(now.tzinfo, ZoneInfo) else ""
+    return _say(now), {"now": now.isoformat(), "zone": zone}
 
 
 def _say(now: datetime) -> str:

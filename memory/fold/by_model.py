@@ -19,7 +19,7 @@ import prompt
 from memory.fold.folded import MOST_SENTENCES, Folded
 from memory.line import bare, letters_of, same
 from memory.source import Source, abridged, held_by, whole
-from memory.state import KEY_CHARS, VALUE_CHARS, Entity, put, same_key
+from memory.state import KEY_CHARS, MOST_ENTITIES, VALUE_CHARS, Entity, put, same_key
 from model.modelset import ModelSet
 from model.reply import objects, shape
 from model.talk import Talk
@@ -31,6 +31,10 @@ SLACK = 1.5
 """Over-long: more than this times 20 sentences or the room."""
 LEAST = 200
 """Characters of a memory below which half of it may go without a reason."""
+MOST_GONE = 40
+"""What a reply may say to be gone."""
+SMALL_REPLY = 2000
+"""Longest reply of a model that is asked for it though its profile leaves folds to code: it may never end."""
 MOST_ASKED = 20
 """Missing facts that are asked for."""
 LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
@@ -70,15 +74,15 @@ def make(
 def _written(source: Source, talk: Talk, room: int, step: Callable[[str], None]) -> _Draft:
     """The model's memory; asked once more when it cannot be taken or lacks facts."""
     limits = {"sentences": MOST_SENTENCES, "tokens": room, "pins": _pins(source)}
-    first = _draft(source, talk.ask(prompt.render("memory_fold_reply", source.language, **limits), SHAPE))
+    bound = {} if talk.models.side.folds == "model" else {"max_tokens": SMALL_REPLY}
+    first = _draft(source, talk.ask(prompt.render("memory_fold_reply", source.language, **limits), SHAPE, **bound))
     step("asked")
     lost, fault = first.lost(source), first.fault(source, talk.models, room)
     if not lost and not fault:
         return first
     missing = ", ".join(lost[:MOST_ASKED]) or "–"
-    second = _draft(
-        source, talk.ask(prompt.render("memory_fold_again", source.language, lost=missing, **limits), SHAPE)
-    )
+    again = prompt.render("memory_fold_again", source.language, lost=missing, **limits)
+    second = _draft(source, talk.ask(again, SHAPE, **bound))
     step("repaired")
     return min(
         (second, first), key=lambda draft: (bool(draft.fault(source, talk.models, room)), len(draft.lost(source)))
@@ -107,12 +111,12 @@ def _pins(source: Source) -> str:
     return prompt.render("memory_fold_pins", source.language, pins=listed) if listed else ""
 
 
-def _text(**more: Any) -> dict[str, Any]:
-    return {"type": "string", **more}
+def _text() -> dict[str, Any]:
+    return {"type": "string"}
 
 
-def _list(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
+def _list(items: dict[str, Any], most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "maxItems": most}
 
 
 def _object(**properties: dict[str, Any]) -> dict[str, Any]:
@@ -124,9 +128,9 @@ _OLD = {"anyOf": [_text(), {"type": "null"}]}
 SHAPE = shape(
     "memory",
     _object(
-        memory=_list(_text()),
-        entities=_list(_object(key=_text(), value=_text(), replaces=_OLD)),
-        gone=_list(_text()),
+        memory=_list(_text(), int(SLACK * MOST_SENTENCES)),
+        entities=_list(_object(key=_text(), value=_text(), replaces=_OLD), MOST_ENTITIES),
+        gone=_list(_text(), MOST_GONE),
     ),
 )
 

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from textwrap import wrap
 from typing import Any
 
@@ -23,7 +24,7 @@ from text.language import Language
 
 Count = Callable[[str], int]
 
-SHARE = 0.9
+SHARE = 0.85
 """Share of the room that a fold takes: the rest is for what the turns after it tell (``MemoryView.waiting_lines``)."""
 LONGEST = {"ko": 120, "en": 240}
 """Characters of a statement, by language; a longer sentence makes several."""
@@ -42,6 +43,10 @@ KIN, KIN_WITH_VALUES = 0.4, 0.15
 both have values of one kind, less will do."""
 ASKED = 0.5
 """What a question with facts is worth beside a statement."""
+VALUED = 0.5
+"""How much likeness to a later statement takes from one with a value that none of them has, beside one without."""
+PLAIN_SHARE = 0.5
+"""Share of the statements that those without a fact may keep when there is no room: chunk summaries keep the facts."""
 _MARK = re.compile(r"^[\s>#*•·–-]+(?=\S)|^\d{1,2}[.)]\s+|\*\*|`")
 _END = " .。!…"
 
@@ -97,36 +102,51 @@ def written(told: Sequence[Told], language: Language) -> list[str]:
     return [dated(line, language) for line in lines]
 
 
+def kin(one: str, later: str) -> bool:
+    """Whether a statement may tell what became of what an earlier one tells."""
+    first, second = pairs(one), pairs(later)
+    least = KIN_WITH_VALUES if _kinds(one) & _kinds(later) else KIN
+    return len(first & second) > least * min(len(first), len(second))
+
+
 class _Weighed:
     """Statements by what they carry beside the later ones. ``alive``: the places of those that are left, in order."""
 
     def __init__(self, told: Sequence[Told]) -> None:
         self.alive = list(range(len(told)))
-        letters = [pairs(each.text) for each in told]
+        texts = [each.text for each in told]
+        letters = [pairs(text) for text in texts]
         self._shared = [[len(one & other) for other in letters] for one in letters]
-        self._sizes = [_size(each.text) for each in told]
-        kinds = [_kinds(each.text) for each in told]
-        limits = [[KIN_WITH_VALUES if kinds[one] & kinds[at] else KIN for one in range(at)] for at in self.alive]
-        self._kin = [[one for one in range(at) if self._near(one, at) > limits[at][one]] for at in self.alive]
+        self._sizes = [_size(text) for text in texts]
+        self._kin = [[one for one in range(at) if kin(texts[one], texts[at])] for at in self.alive]
+        self._tellers = [_tellers(texts, at) for at in self.alive]
 
     def drop(self, among: Sequence[int]) -> None:
-        """Take out the one of these that is worth least, the oldest of several."""
+        """Take out the one of these that is worth least, the oldest of several: of those without a fact where they have
+        more than their share, else of those with facts."""
+        plain = [at for at in among if not self._tellers[at]]
+        valued = [at for at in among if self._tellers[at]]
         worth = self._worth()
-        self.alive.remove(min(among, key=lambda at: (worth[at], at)))
+        some = plain if len(plain) > PLAIN_SHARE * len(among) or not valued else valued
+        self.alive.remove(min(some, key=lambda at: (worth[at], at)))
 
     def _worth(self) -> dict[int, float]:
         """What of each statement no later one has; of one that may tell what became of an older one, no less than
         that is worth."""
         worth: dict[int, float] = {}
         for place, at in enumerate(self.alive):
-            shared = self._shared[at]
-            again = max((shared[one] for one in self.alive[place + 1 :]), default=0) / max(1, shared[at])
-            new = (1 - again) * self._sizes[at]
+            shared, later = self._shared[at], self.alive[place + 1 :]
+            again = max((shared[one] for one in later), default=0) / max(1, shared[at])
+            alone = any(tellers.isdisjoint(later) for tellers in self._tellers[at])
+            new = (1 - again * (VALUED if alone else 1.0)) * self._sizes[at]
             worth[at] = max([new, *(worth[one] for one in self._kin[at] if one in worth)])
         return worth
 
-    def _near(self, one: int, other: int) -> float:
-        return self._shared[one][other] / max(1, min(self._shared[one][one], self._shared[other][other]))
+
+def _tellers(texts: Sequence[str], at: int) -> list[frozenset[int]]:
+    """For each fact of a statement, the later ones that hold it too."""
+    later = range(at + 1, len(texts))
+    return [frozenset(one for one in later if fact.holds(texts[one], value)) for value in fact.facts(texts[at])]
 
 
 def _size(text: str) -> float:
@@ -134,10 +154,11 @@ def _size(text: str) -> float:
     return min(len(pairs(text)) / ENOUGH_PAIRS, 1.0) * (ASKED if is_question(text) else 1.0)
 
 
-def _kinds(text: str) -> set[tuple[str, str]]:
+@lru_cache(maxsize=2048)
+def _kinds(text: str) -> frozenset[tuple[str, str]]:
     """The kinds of the facts of a statement, of numbers with their units."""
     found = fact.facts(text)
-    return {(one.kind, one.value.unit if isinstance(one.value, number.Number) else "") for one in found}
+    return frozenset((one.kind, one.value.unit if isinstance(one.value, number.Number) else "") for one in found)
 
 
 def _latest(told: Sequence[Told]) -> list[Told]:
@@ -157,9 +178,13 @@ def _repeats(one: str, later: str) -> bool:
 
 
 def _with_pins(told: Sequence[Told], pins: Sequence[str]) -> list[Told]:
-    """With the pinned statements that are not among these, in the place of what they say."""
-    missing = [Told(0, 0, pin) for pin in pins if not any(_holds(each, pin) for each in told)]
-    return [*missing, *(each for each in told if not any(_holds(pin, each.text) for pin in missing))]
+    """With the pinned statements that are not among these, and without what is a part of one."""
+    whole = [each for each in told if not any(_is_part(each.text, pin) for pin in pins)]
+    return [*(Told(0, 0, pin) for pin in pins if not any(_holds(each, pin) for each in whole)), *whole]
+
+
+def _is_part(text: str, pin: str) -> bool:
+    return letters_of(text) in letters_of(pin) and not same(text, pin)
 
 
 def _holds(told: Told, text: str) -> bool:

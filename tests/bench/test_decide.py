@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
-from model.decide import instructions, parse
+from langchain_core.messages import ToolCall
 
 from bench import decide
-from graph.tool import TOOLS
+from graph.choice import router
 
 
 def _right(row: dict[str, object], decision: str) -> bool:
-    return decide.right(row, parse(decision, TOOLS))
+    name, arguments = next(iter(json.loads(decision).items()))
+    calls = [] if name == "reply" else [ToolCall(name=name, args=arguments, id="1", type="tool_call")]
+    return decide.right(row, calls)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +47,10 @@ def test_no_call_is_right_where_none_is_needed() -> None:
     assert not _right({"tool": None}, '{"current_time": {"zone": "local"}}')
 
 
-def test_the_questions_are_forty_half_with_a_tool_and_in_no_prompt() -> None:
+def test_the_questions_are_forty_half_with_a_tool_and_no_example_of_the_router() -> None:
     rows = [json.loads(line) for line in decide.QUESTIONS.read_text("utf-8").splitlines()]
     assert [sum(row["language"] == tongue for row in rows) for tongue in ("ko", "en")] == [20, 20]
     assert sum(row["tool"] is not None for row in rows) == 20
     rows += [json.loads(line) for line in decide.HELD_OUT.read_text("utf-8").splitlines()]
-    prompts = instructions(TOOLS, "ko") + instructions(TOOLS, "en")
-    assert not [row for row in rows if row["question"] in prompts]
+    examples = Path(router.__file__).with_name("examples.jsonl").read_text("utf-8")
+    assert not [row for row in rows if json.dumps(row["question"], ensure_ascii=False) in examples]

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from bench import rag
+from graph.choice import routed
 from model import scripted
+from model.profile import SMALL
 from retrieval import library
 from tests.graph.talk import calling
 from tests.retrieval.conftest import Words
@@ -60,6 +62,23 @@ def test_by_whole_turns_the_decision_the_citation_and_the_refusal_count(argument
     assert kinds["section"]["right_share"] == kinds["section"]["calls_mean"] == 0, "it was not looked up"
     assert (result["refused_share"], result["apart_share"], result["false_refusals"]) == (1.0, 1.0, 0)
     assert result["outcomes"][0]["answer"] == "Green [1]."
+
+
+def test_a_small_profile_quotes_and_calls_no_model(
+    arguments: argparse.Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def choose(question: str, previous: str | None, tools: object) -> list[ToolCall]:
+        call = ToolCall(name="search_documents", args={"query": question}, id="r", type="tool_call")
+        return [] if "Never mind" in question else [call]
+
+    monkeypatch.setattr(rag, "models", lambda _: scripted.models(lambda _: "All right.", profile=SMALL))
+    monkeypatch.setattr(routed, "choose", choose)
+    result: dict[str, Any] = rag.run(arguments)
+    assert (result["profile"], result["judged_share"]) == ("small", None)
+    assert result["by_kind"]["answer"]["right_share"] == 1.0
+    answer = result["outcomes"][0]["answer"]
+    assert "Pears are green." in answer
+    assert "[1]" in answer
 
 
 def test_the_search_alone_makes_no_answer(arguments: argparse.Namespace) -> None:

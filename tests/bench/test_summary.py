@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-
 import pytest
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from bench import dialogue
+from bench.models import codes
 from bench.summary import Chunk, figures, measure, samples, summarise
-from model.modelset import ModelSet
 from model.scripted import models
 from text import sentence
 
@@ -16,12 +13,7 @@ from text import sentence
 def first_sentences(messages: list[BaseMessage]) -> str:
     """Answers as a model would that copies the beginning of each message."""
     lines = [line.split("] ", 1)[1] for line in messages[1].text.splitlines() if line.startswith("[") and "] " in line]
-    return json.dumps([sentence.split(line)[0] for line in lines])
-
-
-@pytest.fixture
-def copying() -> ModelSet:
-    return replace(models(utility=first_sentences), constrained=True)
+    return " ".join(sentence.split(line)[0] for line in lines)
 
 
 @pytest.fixture
@@ -56,16 +48,23 @@ def test_facts_listed_by_hand_stand_in_their_turn() -> None:
             assert [listed for listed in turn.facts if listed not in text] == []
 
 
-def test_even_a_model_that_only_copies_meets_the_length(copying: ModelSet, tuned: list[Chunk]) -> None:
-    result = measure(copying, tuned, (0.3, 0.1), show=True)
-    assert result["over"] == 0
+def test_what_code_chooses_meets_the_length_and_keeps_the_facts(tuned: list[Chunk]) -> None:
+    result = measure(codes(), tuned, (0.3, 0.1), show=True, writer="extracted")
+    assert (result["over"], result["rejected"], result["calls"]) == (0, 0, 0)
+    assert (result["profile"], result["writer"]) == ("small", "extracted")
     assert float(str(result["median_error"])) <= 0.25
-    assert float(str(result["facts_kept"])) >= 0.7
+    assert float(str(result["facts_kept"])) >= 0.75
     assert {"r0.1.median_error", "r0.3.facts_kept", "r0.1.seconds", "chunks"} <= set(result)
     assert len(result["summaries"]) == 2 * len(tuned)  # type: ignore[arg-type]
 
 
+def test_a_model_s_summaries_are_measured_and_told_apart(tuned: list[Chunk]) -> None:
+    result = measure(models(utility=first_sentences), tuned, (0.3,), show=False, writer="model")
+    assert (result["profile"], result["writer"]) == ("strong", "model")
+    assert int(str(result["calls"])) >= len(tuned) - int(str(result["rejected"]))
+
+
 def test_a_rejected_summary_counts_as_a_full_error(tuned: list[Chunk]) -> None:
-    outcome = summarise(models(utility=["", ""]), tuned[0], 0.3)
+    outcome = summarise(models(utility=["", ""]), tuned[0], 0.3, "model")
     assert figures([outcome])["rejected"] == 1
     assert figures([outcome])["median_error"] == 1.0

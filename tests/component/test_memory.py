@@ -210,7 +210,7 @@ def test_a_rejected_fold_is_told_with_its_reason() -> None:
     held.note_turn(agent.tenant, session, 6, "My item 6 costs $600.", "Noted.", user=agent.user)
     assert held.fold(agent.tenant, session, models=saying("It rained.", "It rained."), language="en").reason
     read = said(page(session))
-    assert "1-5턴으로 만든 기억을 사용하지 않았습니다: 사실 5개 가운데 5개가 빠졌습니다 (" in read
+    assert "1-5턴으로 만든 기억을 사용하지 않았습니다: 읽을 수 없습니다" in read
     assert "기억은 그대로이고 턴도 남아 있습니다" in read
 
 

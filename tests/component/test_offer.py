@@ -34,7 +34,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Small files to be fetched; whoever wants the embedded model gets a scripted one with its name and profile, as if
     its server had started. The coder is here."""
 
-    def models(asked: Settings, progress: Any = None, cancel: Any = None) -> ModelSet:
+    def models(asked: Settings, progress: Any = None, cancel: Any = None, prefixes: Any = ()) -> ModelSet:
         file = weights.ensure(asked, progress or (lambda _: None), cancel)
         entry = catalogue.by_file(file.name)
         assert entry is not None

@@ -16,7 +16,6 @@ from model.scripted import ScriptedModel
 from model.stream import Stopped
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
-    answer,
     answering,
     done,
     hurry,
@@ -87,7 +86,7 @@ def test_small_talk_holds_no_summary_up(agent: OpenAgent, session: NewSession) -
 def test_a_summary_that_is_late_is_waited_for_by_nobody(
     agent: OpenAgent, session: NewSession, gate: threading.Event
 ) -> None:
-    """Typed at once after every answer, while the model for side work hangs: turns 4 and 7 are answered all the same."""
+    """Typed at once after every answer while the model for side work hangs: turns 4 and 7 are answered all the same."""
     utility = ScriptedModel(summarising, gate=gate)
     bot = agent(utility=utility)
     own = session(bot)

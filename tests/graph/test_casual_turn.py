@@ -6,6 +6,7 @@ import pytest
 
 from graph.event import ContextBuilt, SummaryMade
 from graph.exact import exact
+from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, only, prompts, question, raw, say, scripted, summarised, summary_calls, talk, topic
 from tests.graph.test_conversation import NewSession
@@ -65,16 +66,16 @@ def test_the_report_of_a_greeting_says_that_the_conversation_was_left_out(
 
 
 @pytest.mark.parametrize(
-    "offer",
+    ("offer", "reply"),
     [
-        "원하시면 예시 코드도 보여 드릴게요.",
-        "예약을 진행할까요?\n\n필요한 정보가 더 있으면 말씀해 주세요.",
-        "Which one do you want?\n1. Red\n2. Blue",
-        "Reply yes to confirm the booking.",
+        ("원하시면 예시 코드도 보여 드릴게요.", "네"),
+        ("Reply yes to confirm the booking.", "👍"),
+        ("예약을 진행할까요?\n\n필요한 정보가 더 있으면 말씀해 주세요.", "고마워요"),
+        ("Which one do you want?\n1. Red\n2. Blue", "thanks!"),
+        ("今日は？", "안녕!"),
     ],
 )
-@pytest.mark.parametrize("reply", ["네", "yes", "ok", "👍"])
-def test_what_answers_an_offer_is_answered_with_the_conversation(
+def test_what_answers_an_offer_or_a_question_is_answered_with_the_conversation(
     agent: OpenAgent, session: NewSession, offer: str, reply: str
 ) -> None:
     bot = agent([offer, "예."])
@@ -82,6 +83,22 @@ def test_what_answers_an_offer_is_answered_with_the_conversation(
     say(bot, own, question(1))
     done(say(bot, own, reply))
     assert offer in [str(message.text) for message in prompts(bot)[-1]]
+
+
+def test_a_question_long_before_the_end_of_an_answer_asks_nothing(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(["Why? " + "Because the sea rises twice a day. " * 9, "예."])
+    own = session(bot)
+    say(bot, own, question(1))
+    done(say(bot, own, "thanks!"))
+    assert [message.type for message in prompts(bot)[-1]] == ["system", "human"]
+
+
+def test_a_small_model_greets_with_the_conversation(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent(profile=SMALL)
+    own = session(bot)
+    talk(bot, own, [1])
+    assert done(say(bot, own, "고마워!")).usage.calls == 1
+    assert raw(prompts(bot)[-1]) == [topic(1)]
 
 
 @pytest.mark.parametrize(

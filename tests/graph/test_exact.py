@@ -25,7 +25,7 @@ NewSession = Callable[[Agent], str]
 ERASURES: dict[str, Callable[[Agent, Memory, str], object]] = {
     "erase": lambda agent, memory, session: memory.erase(agent.tenant, session),
     "erase_user": lambda agent, memory, session: memory.erase_user(agent.tenant),
-    "forget": lambda agent, memory, session: memory.forget(agent.tenant, session, "item 1", turn=7),
+    "drop": lambda agent, memory, session: memory.drop(agent.tenant, session, ["item 1: $100"], turn=7),
     "remove_entity": lambda agent, memory, session: memory.remove_entity(agent.tenant, session, "item 1"),
     "delete": lambda agent, memory, session: agent.delete_session(session),
 }
@@ -93,8 +93,8 @@ def test_a_small_model_reads_its_user_s_own_words_and_nothing_of_ours_in_them(
     kinds = [[each.type for each in prompt] for prompt in prompts(one)]
     assert kinds[0] == ["system", "system", "human"]
     assert kinds[1] == ["system", "human", "ai", "human"], "what a tool gave is there for its own question only"
-    assert kinds[3] == ["system", "system", "human"]
-    assert "06:40" in str(prompts(one)[3][1].text)
+    assert kinds[3] == ["system", "human", "ai", "system", "human"], "the turn before stays as it was said"
+    assert "06:40" in str(prompts(one)[3][3].text)
     assert [str(prompt[-1].text) for prompt in prompts(one)] == said
 
 

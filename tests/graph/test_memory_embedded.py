@@ -21,7 +21,6 @@ from graph import memory
 from graph.agent import Agent
 from graph.event import Done
 from graph.exact import exact
-from memory import fold
 from model import embedded, resolve
 from settings import load
 from tests.graph.conftest import OpenAgent
@@ -77,19 +76,15 @@ def january(bot: Agent, own: str) -> tuple[Done, str]:
     """The end of the turn «1월은?» and what the model was given of its memory, word for word."""
     end = done(say(bot, own, "1월은?"))
     parts = exact(bot, own, end.turn).parts
-    texts = [piece.text for part in parts if part.name in ("memory", "entities") for piece in part.pieces]
+    texts = [piece.text for part in parts if part.name in ("summaries", "memory", "entities") for piece in part.pieces]
     return end, "\n".join(texts)
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.small_model
 def test_the_analysis_of_november_is_in_the_memory_that_january_is_asked_with(
-    agent: OpenAgent, small_model: Path, monkeypatch: pytest.MonkeyPatch
+    agent: OpenAgent, small_model: Path
 ) -> None:
-    """The small model has little to say, so it is asked for little: one note and one value."""
-    monkeypatch.setattr(fold, "NOTES", 1)
-    monkeypatch.setattr(fold, "NOTE", {"ko": 30, "en": 30})
-    monkeypatch.setattr(fold, "PAIRS", 1)
     bot, own = held(agent, small_model, embedded_threads=1, answer_tokens=16, tool_limit=0)
     end, remembered = january(bot, own)
     assert end.turn == 8

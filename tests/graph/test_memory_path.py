@@ -79,7 +79,7 @@ def test_what_was_forgotten_or_changed_by_hand_before_stays_so(bot: Agent) -> No
     own = new(bot)
     tell(bot, own, range(1, 13))
     assert bot.memory is not None
-    bot.memory.forget(bot.tenant, own, "item 2", turn=12)
+    bot.memory.drop(bot.tenant, own, ["item 2: $200", "User said: My item 2 costs $200."], turn=12)
     done(list(bot.again(own, 9, fact(90))))
     settled(bot)
     assert "$200" not in remembered(bot, own)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from langchain_core.messages import BaseMessage
 
@@ -36,31 +38,9 @@ def taking_notes(messages: list[BaseMessage]) -> str:
     material = str(messages[1].content)
     known = material.split("<memory>")[1].split("</memory>")[0].strip("\n –")
     report = f"사용자가 11월 분석을 부탁했고 {ANALYSIS}" if ANALYSIS in material else ""
-    return "\n".join([*filter(None, [known, report]), "사용자와 일상 이야기를 했다.", "---", "11월 총 비용: $12,500"])
-
-
-def test_a_changed_budget_leaves_only_the_new_value_as_current(agent: OpenAgent) -> None:
-    bot = ready(agent(noting, folding, memory=True))
-    own = new(bot)
-    said = ["프로젝트 예산은 1억 원이야.", *SMALL_TALK, "예산이 1억 5천만 원으로 올랐어."]
-    for text in said:
-        done(say(bot, own, text))
-        settled(bot)
-    assert bot.memory is not None
-    before = bot.memory.context(bot.tenant, own, user=bot.user)
-    assert before.version == 1
-    assert "1억 원" in before.whole, "it was folded before the change"
-    assert "1억 5천만 원" in before.text, "what the next turn is given is of now"
-    assert "예산은 1억 원" not in before.text
-    for text in [*SMALL_TALK, "예산이 지금 얼마지?"]:
-        done(say(bot, own, text))
-        settled(bot)
-    given = asked(prompts(bot)[-1])
-    assert "1억 5천만 원" in "".join(given)
-    assert "예산은 1억 원" not in "".join(given)
-    after = bot.memory.context(bot.tenant, own, user=bot.user)
-    assert after.version == 2
-    assert "예산은 1억 원" not in after.whole
+    lines = [*filter(None, [known, report]), "사용자와 일상 이야기를 했다."]
+    entity = {"key": "11월 총 비용", "value": "$12,500", "replaces": None}
+    return json.dumps({"memory": lines, "entities": [entity], "gone": []}, ensure_ascii=False)
 
 
 def test_a_question_that_leans_on_one_long_before_finds_it_in_its_context(agent: OpenAgent) -> None:

@@ -53,7 +53,7 @@ def test_what_one_has_been_told_reaches_no_context_tool_export_or_archive_of_the
     settled(bot)
     assert "$500" not in "".join(text for prompt in prompts(bot) for text in asked(prompt))
     (step,) = bot.store.turn(own, 1).steps  # type: ignore[union-attr]
-    assert step["result"] == "Nothing about 'item 5' is in memory."
+    assert step["result"] == "Nothing about «item 5» is in memory."
     assert memory.due_all(bot.tenant) == []
     (exported,) = memory.export(bot.tenant)["memories"]
     assert exported["session"] == own

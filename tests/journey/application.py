@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -140,13 +141,14 @@ def answer(body: dict[str, object]) -> Reply:
 
 
 def folded(material: str) -> str:
-    """A new memory as a good model writes it (prompt/ko/memory_fold_text.md)."""
+    """A new memory as a good model writes it (prompt/ko/memory_fold_reply.md)."""
     known = material.rsplit("<memory>", 1)[-1].partition("</memory>")[0].strip()
     dialogue = material.rsplit("<dialogue>", 1)[-1].partition("</dialogue>")[0]
     told = re.findall(r"\[(?:사용자|User)\] (.+)", dialogue)
     found = (re.findall(r"(\S+?)(?:[은는]| is) ([\d,]+(?:원| dollars)?)", each) for each in told)
-    values = [f"{name}: {value}" for pairs in found for name, value in pairs]
-    return "\n".join([*known.replace("–", "").splitlines(), *told, "---", *values])
+    values = [{"key": name, "value": value, "replaces": None} for pairs in found for name, value in pairs]
+    lines = [line for line in known.replace("–", "").splitlines() if line]
+    return json.dumps({"memory": [*lines, *told], "entities": values, "gone": []}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

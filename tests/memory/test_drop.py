@@ -9,6 +9,7 @@ import pytest
 
 from memory import Line, Memory, Turn
 from memory.drop import rid, without
+from memory.key import Scope
 from memory.state import Entity, State
 from model.modelset import ModelSet
 from tests.memory.conftest import Opened, free_port, valkey
@@ -148,3 +149,12 @@ def test_while_redis_is_away_it_waits_and_is_done_later(opened: Opened, tmp_path
             text = memory.context("acme", session, "en").text
             assert "$100" not in text
             assert "$200" in text
+
+
+def test_a_wish_that_an_earlier_release_left_waiting_is_done(memory: Memory) -> None:
+    tell(memory, *TOLD)
+    memory._archive.queue(Scope("acme", "s1"), "me", "forget", {"what": "My dog is Rex", "turn": 4, "at": 0.0})
+    memory.fold("acme", "s1", models=small(), language="en", rest=True)
+    text = memory.context("acme", "s1", "en").text
+    assert "Rex" not in text
+    assert "jazz" in text

@@ -64,6 +64,16 @@ def test_whatever_is_damaged_only_the_one_error_is_raised_and_what_came_in_can_b
             assert memory.note_turn(tenant, "s1", 7, "Hello.", "Hi."), (place, value)
 
 
+def test_what_an_earlier_release_wrote_comes_in(memory: Memory, taken: dict[str, Any]) -> None:
+    for each in taken["memories"]:
+        each["state"]["meta"]["replaced"] = [{"key": "item 1", "old": "$5", "new": "$7", "turn": 6}]
+        for version in each["versions"]:
+            version["replaced"] = []
+    before = memory.context("acme", "s1").text
+    assert memory.import_("else", taken) == 3
+    assert memory.context("else", "s1").text == before
+
+
 def test_one_damaged_memory_keeps_out_all(memory: Memory, taken: dict[str, Any]) -> None:
     taken["memories"].sort(key=lambda each: len(each["versions"]))
     taken["memories"][-1]["versions"][0]["created"] = "x"

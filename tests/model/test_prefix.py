@@ -188,7 +188,7 @@ def test_a_file_that_is_no_good_is_made_again(
 
 
 def test_what_has_long_not_been_used_goes(make: Make, given: settings.Settings) -> None:
-    make(*(Prefix(f"{number} {HILLS.text}") for number in range(prefix.KEPT + 2))).prepare()
+    make(*(Prefix(f"Hill {number}.") for number in range(prefix.KEPT + 2))).prepare()
     assert len(files(given)) == prefix.KEPT
 
 

@@ -217,7 +217,10 @@ def test_the_conversation_goes_on_here(bot: Agent) -> None:
         tree.add("assistant", reply(number))
     (own,) = bot.import_sessions(json.dumps([tree.plain()]).encode()).sessions
     done(say(bot, own, ask(6)))
-    assert raw(prompts(bot)[-1]) == [topic(4), topic(5), topic(6)]
+    assert raw(prompts(bot)[-1]) == [topic(number) for number in range(1, 7)], "nobody waits for summaries"
+    assert bot.background.idle(30)
+    done(say(bot, own, ask(7)))
+    assert raw(prompts(bot)[-1]) == [topic(7)]
     assert next(each.turns for each in bot.store.ledger.summaries(own)) == [1, 2, 3]
     done(list(bot.again(own, 2)))
     assert bot.store.session(own).turn_count == 2

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from text.note import SOURCE, Note, alike, clauses, join, place, shorten, tidy, unprefixed
+from text.note import Note, alike, clauses, join, shorten, tidy
 
 WORDS = st.text(alphabet="가나다라마바사abcdef", min_size=1, max_size=9)
 
@@ -37,16 +37,8 @@ def test_a_clause_stands_alone_without_its_joint() -> None:
 
 
 def test_a_change_of_speaker_is_marked() -> None:
-    user = [Note("하나", 0, SOURCE, "사용자"), Note("둘!", 1, SOURCE, "사용자")]
-    assert join([*user, Note("셋", 2, SOURCE, "AI"), Note("넷", 3)]) == "사용자: 하나. 둘! AI: 셋. 넷."
-
-
-def test_a_note_belongs_to_the_sentence_it_resembles() -> None:
-    sentences = [Note("날씨가 맑다", 0), Note("회의는 7층에서 한다", 40)]
-    found = place("7층 회의", sentences)
-    assert found is not None
-    assert found.position == 40
-    assert place("x", []) is None
+    user = [Note("하나", 0, "사용자"), Note("둘!", 1, "사용자")]
+    assert join([*user, Note("셋", 2, "AI"), Note("넷", 3)]) == "사용자: 하나. 둘! AI: 셋. 넷."
 
 
 def test_likeness_ignores_marks_and_case() -> None:
@@ -57,17 +49,3 @@ def test_likeness_ignores_marks_and_case() -> None:
 def test_a_text_without_a_clause_end_is_not_cut_between_words_unless_allowed() -> None:
     assert shorten("검색 광고가 가장 효율적이고 유튜브가 1", 18, word=False) == ""
     assert shorten("남은 예산은 1,275만 원으로, 이월할지 반납할지가 첫", 24, word=False) == "남은 예산은 1,275만 원으로"
-
-
-def test_what_a_looping_model_repeats_before_every_note_is_removed() -> None:
-    looped = [
-        f"최영호 부장님과 정다은 과장님은 {each}" for each in ("4시에 만난다", "집행률은 85%이다", "7층에서 한다")
-    ]
-    assert unprefixed(looped) == ["최영호 부장님과 정다은 과장님은 4시에 만난다", "집행률은 85%이다", "7층에서 한다"]
-    assert unprefixed(looped[:2]) == looped[:2]
-    assert unprefixed([]) == []
-
-
-def test_notes_on_one_subject_keep_it() -> None:
-    notes = ["The conference is in Dublin", "The conference is on May 3", "The conference is for 240 people"]
-    assert unprefixed(notes) == notes

@@ -4,25 +4,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from text import fact, pack
-from text.note import MODEL, SOURCE, Note
+from text.note import Note
 
 WORDS = st.text(alphabet="가나다라마바사abcdef", min_size=1, max_size=9)
 NOTES = st.lists(st.lists(WORDS, min_size=1, max_size=12).map(" ".join), max_size=12)
 
 
-def notes(texts: list[str], origin: int = MODEL) -> list[Note]:
-    return [Note(text, index, origin) for index, text in enumerate(texts)]
+def notes(texts: list[str]) -> list[Note]:
+    return [Note(text, index) for index, text in enumerate(texts)]
 
 
-@given(NOTES, NOTES, st.integers(0, 400), st.floats(0.1, 0.5))
-def test_what_is_packed_fits_and_consists_of_whole_notes(
-    written: list[str], source: list[str], original: int, rate: float
-) -> None:
+@given(NOTES, st.integers(0, 400), st.floats(0.1, 0.5))
+def test_what_is_packed_fits_and_consists_of_whole_notes(written: list[str], original: int, rate: float) -> None:
     space = pack.room(original, rate)
-    text = pack.pack([*notes(written), *notes(source, SOURCE)], (), space)
+    text = pack.pack(notes(written), (), space)
     assert len(text) <= space.most <= space.full <= original
-    assert set(filter(None, text.split(". "))) <= {note.rstrip(".") for note in (*written, *source)} | {
-        f"{note}." for note in (*written, *source)
+    assert set(filter(None, text.split(". "))) <= {note.rstrip(".") for note in written} | {
+        f"{note}." for note in written
     }
 
 
@@ -38,7 +36,7 @@ def test_a_note_with_facts_is_kept_before_one_without() -> None:
 
 def test_a_sentence_of_the_original_fills_in_for_a_missing_fact() -> None:
     wanted = [pack.Wanted(each) for each in fact.facts("예약번호는 ABC123입니다.")]
-    candidates = [*notes(["사용자가 예약함"]), Note("예약번호는 ABC123입니다.", 9, SOURCE)]
+    candidates = [*notes(["사용자가 예약함"]), Note("예약번호는 ABC123입니다.", 9)]
     assert pack.pack(candidates, wanted, pack.Room(30, 33, 33)) == "사용자가 예약함. 예약번호는 ABC123입니다."
 
 
@@ -49,20 +47,20 @@ def test_notes_stand_in_the_order_of_the_original() -> None:
 
 def test_a_note_that_repeats_another_is_left_out() -> None:
     text = pack.pack(notes(["회의는 7층에서 열린다", "회의는 7층에서 열린다고"]), (), pack.Room(60, 66, 66))
-    assert text == "회의는 7층에서 열린다."
+    assert text == "회의는 7층에서 열린다고."
 
 
 def test_a_clause_gives_way_to_the_sentence_that_holds_it() -> None:
     wanted = [pack.Wanted(each) for each in fact.facts("한솔이사는 185만 원, 으뜸이사는 165만 원")]
     clause = Note("한솔이사는 185만 원", 9)
-    whole = Note("한솔이사는 185만 원, 으뜸이사는 165만 원인데 이전비는 별도래요", 9, SOURCE)
+    whole = Note("한솔이사는 185만 원, 으뜸이사는 165만 원인데 이전비는 별도래요", 9)
     assert pack.pack([clause, whole], wanted, pack.Room(60, 66, 66)) == whole.text + "."
 
 
 def test_facts_that_are_still_lost_may_take_more_room_than_the_rest() -> None:
     texts = ["예약번호는 ABC123입니다.", "요금은 12,000원입니다.", "참 좋은 하루였습니다."]
     wanted = [pack.Wanted(each) for text in texts for each in fact.facts(text)]
-    candidates = [Note(text, at, SOURCE) for at, text in enumerate(texts)]
+    candidates = [Note(text, at) for at, text in enumerate(texts)]
     assert pack.pack(candidates, wanted, pack.Room(22, 24, 35)) == " ".join(texts[:2])
     assert pack.pack(candidates, wanted, pack.Room(22, 24, 24)) in texts[:2]
 
@@ -77,11 +75,3 @@ def test_facts_of_three_short_turns_have_room_for_a_line_as_far_as_the_rate_lets
     assert pack.room(100, 0.3) == pack.Room(30, 42, 75, short=True)
     assert pack.room(100, 0.1) == pack.Room(10, 22, 25, short=True)
     assert pack.room(204, 0.3) == pack.Room(61, 67, 76, short=True)
-
-
-def test_a_short_original_speaks_for_itself_where_notes_about_it_say_less() -> None:
-    said = ["나는 김민수야.", "이번 가을에 제주로 3박 4일 여행을 가려고 해.", "예산은 90만 원이야."]
-    wanted = [pack.Wanted(each) for each in fact.facts("\n".join(said))]
-    noted = ["제주에서 여행을 가려고.", "3박을 여행할 예정입니다.", "4일을 여행할 예정입니다."]
-    notes = [*(Note(text, 1) for text in noted), *(Note(text, at, SOURCE) for at, text in enumerate(said))]
-    assert pack.pack(notes, wanted, pack.room(100, 0.3)) == " ".join(said)

@@ -57,15 +57,15 @@ SIGNS = turns(("1+1=2; 2+2=4; 3+3=6; " * 9, "4"), ("5", "6"), ("7", "8"))
 PASTE = turns(("abc123" * 40, "1"), ("defg45" * 40, "2"), ("hij678" * 40, "3"))
 
 
-@pytest.mark.parametrize("chosen", [CODE, scripted("", "")[0]], ids=["rule", "second failure of a model"])
+@pytest.mark.parametrize("failing", [False, True], ids=["rule", "second failure of a model"])
 @pytest.mark.parametrize(
     ("messages", "beginning"),
     [(SUMS, "12*7? 84 13*7? 91"), (SIGNS, "1+1=2; 2+2=4; 3+3=6; 1+1=2; "), (PASTE, "abc123" * 37)],
     ids=["sums", "signs", "paste"],
 )
-def test_where_no_sentence_fits_the_original_begins(messages: list[AnyMessage], beginning: str, chosen: object) -> None:
-    own = chosen if chosen is CODE else scripted("", "")[0]
-    record = run(messages, own, again=lambda: True).record  # type: ignore[arg-type]
+def test_where_no_sentence_fits_the_original_begins(messages: list[AnyMessage], beginning: str, failing: bool) -> None:
+    chosen = scripted("", "")[0] if failing else CODE
+    record = run(messages, chosen, again=lambda: True).record
     assert record["summary"].startswith(beginning)
     assert record["summary"].split()[-1] in beginning.split() or messages is PASTE, "no word is cut"
     assert record["summary_chars"] <= record["original_chars"]

@@ -17,7 +17,7 @@ OWN = [*TOOLS, *memory_tools(cast(Reach, None))]
 SEARCH = search(lambda _: pytest.fail("it must not run"))
 
 
-RIGHT = {
+RIGHT: dict[str, dict[str, object]] = {
     "current_time": {"zone": "local"},
     "calculate": {"expression": "6*7"},
     "recall_memory": {"query": "budget"},

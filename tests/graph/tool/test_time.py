@@ -35,11 +35,6 @@ def test_a_place_is_found_in_korean_and_english(place: str, expected: str) -> No
     assert zone.find(place) == expected
 
 
-def test_every_zone_of_the_table_exists() -> None:
-    for name in set(zone._zones().values()):
-        ZoneInfo(name)
-
-
 def test_the_time_is_that_of_the_zone() -> None:
     said = str(_result("서울").content)
     now = datetime.now(ZoneInfo("Asia/Seoul"))

@@ -14,6 +14,8 @@ from memory.state import Turn
 from model.scripted import count
 from model.token import estimate
 
+WORDS = ("parsnip", "quartz", "lilac", "ferry", "violin", "cobalt")
+
 
 def said(*questions: str, first: int = 1) -> tuple[Turn, ...]:
     return tuple(Turn(number, question, "Noted.") for number, question in enumerate(questions, first))
@@ -64,10 +66,26 @@ def test_a_statement_that_differs_in_a_word_or_a_value_repeats_nothing(later: st
 
 def test_what_a_later_statement_tells_too_leaves_first() -> None:
     old, new = "The budget of the trip is $3,200.", "The budget of the trip rose to $3,800."
-    others = [f"Unlike the rest, {word} stays." for word in ("parsnip", "quartz", "lilac", "ferry", "violin", "cobalt")]
-    made = fold(old, *others[:3], new, *others[3:], room=60)
+    others = (
+        "Our gate to the ferry opens at 9:30.",
+        "Call my brother on 010-1234-5678 by night.",
+        "The locker beside the swimming pool is B204.",
+    )
+    whole = fold(old, *others, new).text
+    made = fold(old, *others, new, room=int(count(whole) / SHARE) - 1)
+    assert "$3,200" in whole
     assert "$3,200" not in made.text
-    assert "$3,800" in made.text
+    assert all(value in made.text for value in ("$3,800", "9:30", "010-1234-5678", "B204"))
+
+
+def test_what_has_no_value_keeps_half_of_the_room() -> None:
+    """A summary of the chunk tells the values, and seldom the rest."""
+    valued = [f"Shelf {number} of the {word} holds {number}7 jars." for number, word in enumerate(WORDS, 1)]
+    plain = [f"I am fond of the {word} that grandmother made." for word in WORDS]
+    made = parts(fold(*(each for pair in zip(plain, valued, strict=True) for each in pair), room=110).text)
+    held = [part.startswith("I am") for part in made]
+    assert 4 <= len(held) < 2 * len(WORDS)
+    assert abs(sum(held) - len(held) / 2) <= 1
 
 
 def test_what_may_tell_what_became_of_something_never_leaves_before_it() -> None:
@@ -127,8 +145,9 @@ def test_what_is_pinned_is_told_once_in_the_words_of_the_pin() -> None:
     made = fold("I am allergic to peanuts.", "My dog is Rex.", pins=("I am allergic to peanuts", "My cat is Tom."))
     assert made.text.count("peanuts") == 1
     assert made.text.startswith("My cat is Tom.")
-    shared = fold("My dog is Rex.", "My cat is Tom.", pins=("My dog is Rex · My cat is Tom",))
-    assert shared.text == "My dog is Rex · My cat is Tom"
+    pin = "My dog is Rex · My cat is Tom"
+    shared = fold("My dog is Rex.", "My cat is Tom.", pins=(pin,), text=pin)
+    assert shared.text == pin
 
 
 def test_a_fold_takes_milliseconds() -> None:
