@@ -84,7 +84,7 @@ def test_fifty_turns_of_a_small_model_follow_the_table_typed_at_once(agent: Open
         assert raw(prompt) == [topic(n) for n in (*short, *numbers)], "the last summarised turn stays as it was said"
         assert str(prompt[-1].text) == question(turn), "nothing of ours stands in the user's message"
         _check_report(only(events, ContextBuilt)[-1], ranges, numbers)
-        _check_prefix(before, plain(prompt), first_of_chunk=(turn - 1) % 3 == 0)
+        _check_prefix(before, plain(prompt), first_of_chunk=(turn - 1) % 3 == 0, short=len(short))
         before = plain(prompt)
     settled(bot)
     assert (len(prompts(bot)), summary_calls(bot)) == (50, 0)
@@ -103,13 +103,15 @@ def _check_report(built: ContextBuilt, ranges: list[tuple[int, int]], numbers: l
     assert report.total_tokens == sum(part.tokens for part in report.parts)
 
 
-def _check_prefix(before: list[tuple[str, str]], now: list[tuple[str, str]], *, first_of_chunk: bool) -> None:
+def _check_prefix(
+    before: list[tuple[str, str]], now: list[tuple[str, str]], *, first_of_chunk: bool, short: int = 0
+) -> None:
     """Within a chunk each prompt goes on where the last one ended; a new chunk only adds to the system message."""
     if not before:
         return
     if first_of_chunk:
         assert now[0][1].startswith(before[0][1])
-        assert len(now) == 2
+        assert len(now) == 2 + 2 * short, "no turn is raw but those of short-term memory"
     else:
         assert now[: len(before)] == before
 
