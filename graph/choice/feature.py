@@ -45,7 +45,7 @@ def core(text: str) -> str:
 def runs(text: str) -> tuple[Places, Values]:
     """Buckets of the runs of letters in a text, each once and in order, and how much each counts; of length 1."""
     plain = re.sub(r"\d", "0", unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold()))
-    letters = np.frombuffer(f" {' '.join(plain.split())} ".encode("utf-32-le"), np.uint32)
+    letters = np.frombuffer(f" {' '.join(plain.split())} ".encode("utf-32-le", "replace"), np.uint32)
     mixed, hashes = letters, []
     for length in range(2, min(LONGEST, len(letters)) + 1):
         mixed = mixed[:-1] * np.uint32(0x01000193) + letters[length - 1 :]

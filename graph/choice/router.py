@@ -22,7 +22,7 @@ from retrieval.embed import BuiltIn, Remembering
 
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.25
-"""How much likelier than anything else a tool must be; chosen on the development set (docs/decision)."""
+"""How much likelier than anything else a tool must be; chosen on the development set (decision 20)."""
 
 _log = logging.getLogger(__name__)
 

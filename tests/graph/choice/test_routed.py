@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.tools import BaseTool, StructuredTool
+
+from graph.choice.routed import choose
+
+NAMES = ("current_time", "calculate", "search_documents", "recall_memory", "remember", "forget")
+
+
+def _tools(*names: str) -> list[BaseTool]:
+    return [StructuredTool.from_function(lambda text: text, name=name, description=name) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("question", "previous", "name", "arguments"),
+    [
+        ("지금 몇 시야?", None, "current_time", {"zone": "local"}),
+        ("부산은 지금 몇 시야?", None, "current_time", {"zone": "Asia/Seoul"}),
+        ("What time is it in New Delhi?", None, "current_time", {"zone": "Asia/Kolkata"}),
+        ("And in Osaka?", "What time is it in London?", "current_time", {"zone": "Asia/Tokyo"}),
+        ("24 곱하기 18은?", None, "calculate", {"expression": "24 * 18"}),
+        ("내 주소는 기억에서 지워 줘", None, "forget", {"message": "내 주소는 기억에서 지워 줘"}),
+        ("What did I say my budget was?", None, "recall_memory", {"query": "What did I say my budget was?"}),
+    ],
+)
+def test_a_call_has_the_arguments_that_the_message_states(
+    question: str, previous: str | None, name: str, arguments: dict[str, Any]
+) -> None:
+    (call,) = choose(question, previous, _tools(*NAMES))
+    assert (call["name"], call["args"]) == (name, arguments)
+
+
+def test_two_places_are_two_calls() -> None:
+    calls = choose("What time is it in London and Paris?", None, _tools(*NAMES))
+    assert [call["args"]["zone"] for call in calls] == ["Europe/London", "Europe/Paris"]
+    assert len({call["id"] for call in calls}) == 2
+
+
+def test_there_means_the_place_of_the_question_before() -> None:
+    (call,) = choose("거기는 오늘 무슨 요일이야?", "도쿄는 지금 몇 시야?", _tools(*NAMES))
+    assert call["args"] == {"zone": "Asia/Tokyo"}
+
+
+def test_only_a_tool_that_is_there_is_chosen() -> None:
+    assert choose("지금 몇 시야?", None, _tools("calculate")) == []
+
+
+def test_a_sum_that_cannot_be_read_is_no_call() -> None:
+    assert choose("환율 1350원이면 80달러가 얼마인지 계산해 줘", None, _tools(*NAMES)) == []
