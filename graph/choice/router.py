@@ -21,7 +21,7 @@ from graph.choice.feature import LABELS, Label, Values, core, facts, runs
 from retrieval.embed import BuiltIn, Remembering
 
 FILE = Path(__file__).with_name("router.npz")
-MARGIN = 0.25
+MARGIN = 0.9
 """How much likelier than anything else a tool must be; chosen on the development set (decision 20)."""
 
 _log = logging.getLogger(__name__)
