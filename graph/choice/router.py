@@ -22,7 +22,9 @@ from retrieval.embed import BuiltIn, Remembering
 
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.9
-"""How much likelier than anything else a tool must be; chosen on the development set (decision 20)."""
+"""How much likelier than anything else a tool must be (decision 20)."""
+SEARCH_MARGIN = 0.25
+"""The same of a search in the documents, which has a check of its own: how near the passages come."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +75,8 @@ class Router:
         likely = self._likely(question, previous, before)
         second, first = np.argsort(likely)[-2:]
         margin = float(likely[first] - likely[second])
-        return Route(LABELS[first] if margin >= MARGIN else "none", margin)
+        least = SEARCH_MARGIN if LABELS[first] == "documents" else MARGIN
+        return Route(LABELS[first] if margin >= least else "none", margin)
 
     def _likely(self, question: str, previous: str | None, before: Label) -> Values:
         """How likely each label is: shape ``(len(LABELS),)``, sum 1."""
