@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 
 from langchain_core.tools import BaseTool
 
@@ -26,7 +26,7 @@ from model.modelset import ModelSet
 from model.profile import Profile
 from model.stream import Stopped
 from prompt import render
-from retrieval.embed import BuiltIn
+from retrieval.embed import built_in
 from retrieval.tool import NAME as SEARCH
 from store import Session
 from store import Turn as Row
@@ -153,15 +153,10 @@ def tools(
     return memory_tools(reach) if profile.tools == "native" else wish_tools(reach, near)
 
 
-@cache
-def _embedding() -> BuiltIn:
-    return BuiltIn()
-
-
 def near(text: str, others: Sequence[str]) -> list[float]:
     """How near each of the other texts comes to a text: cosines of the built-in embedding."""
-    question = _embedding().query(text)
-    return [float(cosine) for cosine in _embedding().passages(list(others)) @ question]
+    model = built_in()
+    return [float(cosine) for cosine in model.passages(list(others)) @ model.query(text)]
 
 
 def follow(engine: Engine, session_id: str, last: int, patience: Patience | None = None) -> bool:

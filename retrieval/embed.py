@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 import httpx2
@@ -176,6 +176,12 @@ class Remembering:
         return vector
 
 
+@cache
+def built_in() -> Remembering:
+    """The built-in one of this process: its model is loaded once, whoever asks."""
+    return Remembering(BuiltIn())
+
+
 def embedder(settings: Settings) -> Embedder:
     """The one that the settings choose."""
-    return Remembering(Hosted(settings, settings.embedding_model) if settings.embedding_model else BuiltIn())
+    return Remembering(Hosted(settings, settings.embedding_model)) if settings.embedding_model else built_in()

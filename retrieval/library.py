@@ -19,7 +19,6 @@ from retrieval import search as searching
 from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
 from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
 from retrieval.embed import Embedder, Vectors, embedder
-from retrieval.fuse import nearness
 from retrieval.lookup import LookUp
 from retrieval.loop import CALLS, look_up
 from retrieval.pgvector import index
@@ -282,13 +281,6 @@ class Library:
     def is_empty(self) -> bool:
         """Whether there is no passage to find; never raises for a damaged or foreign index."""
         return not self._rows.any()
-
-    def related(self, question: str, *, stop: threading.Event | None = None) -> bool:
-        """Whether passages come near a question, by meaning and by words together; where the embedding model's scale is
-        not known, whether there is a passage at all. Raises ``Stopped`` when ``stop`` was set, and what the class
-        says."""
-        with stopped_by(stop):
-            return bool(question.strip()) and nearness(self.search_all(question)) >= self.near
 
     @property
     def unrelated(self) -> float:

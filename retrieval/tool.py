@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import BaseModel, Field
 from prompt import render
 from retrieval.fallback import BEST_EFFORT
 from retrieval.lookup import Link, LookUp
-from text.clean import clean
+from text.fence import fenced
 
 NAME = "search_documents"
 QUERY_CHARS = 1000
@@ -65,9 +64,9 @@ def result(found: LookUp, *, asked: bool = True) -> str:
         menu = "\n".join(map(_entry, found.fallback.links)) if found.fallback else ""
         return render("documents_missing" if asked else "documents_none", found.language, said=said, links=menu).strip()
     note = BEST_EFFORT[found.language] if found.fallback else ""
+    told = ((each.number, _attribute(each.label), fenced(each.text, "passage")) for each in found.passages)
     passages = "\n".join(
-        f'<passage number="{each.number}" source="{_attribute(each.label)}">\n{fenced(each.text)}\n</passage>'
-        for each in found.passages
+        f'<passage number="{number}" source="{label}">\n{text}\n</passage>' for number, label, text in told
     )
     name = "documents_found" if asked else "documents_first"
     return render(name, found.language, note=note, passages=passages)
@@ -78,10 +77,5 @@ def _entry(link: Link) -> str:
     return f"- [{link.title}]({link.url})" if link.outside else f"- {link.title}"
 
 
-def fenced(text: str) -> str:
-    """The text as data: it cannot close the frame it stands in."""
-    return re.sub(r"<(?=/?\s*passage)", "‹", clean(text), flags=re.IGNORECASE)
-
-
 def _attribute(text: str) -> str:
-    return fenced(text).replace('"', "'").replace("\n", " ").replace("<", "‹").replace(">", "›")
+    return fenced(text, "passage").replace('"', "'").replace("\n", " ").replace("<", "‹").replace(">", "›")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from errors import EmbeddingFailed
 from graph.choice.feature import LABELS, Label, Values, core, facts, runs
-from retrieval.embed import BuiltIn, Remembering
+from retrieval.embed import built_in
 
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.9
@@ -56,7 +56,7 @@ class Weights:
 
 
 class Router:
-    """Routes messages. ``embed``: the vector of a question, of ``retrieval.embed.BuiltIn``."""
+    """Routes messages. ``embed``: the vector of a question, of ``retrieval.embed.built_in``."""
 
     def __init__(self, weights: Weights, embed: Callable[[str], Values]) -> None:
         self._weights = weights
@@ -90,5 +90,5 @@ class Router:
 
 @cache
 def router() -> Router:
-    """The one of this process; it remembers the vectors of the last questions."""
-    return Router(Weights.load(), Remembering(BuiltIn()).query)
+    """The one of this process, on the built-in embedding."""
+    return Router(Weights.load(), built_in().query)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -23,8 +22,6 @@ from graph.turns import covered, current, split, tool_rounds, turn_number
 from model.stream import Model, Stopped, cut_off, stream, usage
 from text import loop
 from text.clean import clean
-
-log = logging.getLogger(__name__)
 
 
 def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
@@ -49,7 +46,7 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     turn.notes.report, turn.notes.system = prompt.report, system
     emit(runtime, ContextBuilt(prompt.report))
     tools = turn.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
-    message = _answer(prompt.messages, tools, runtime)
+    message = respond(choice.prepare(turn.models, tools), prompt.messages, runtime, tools)
     if message.tool_calls:
         return {"messages": [message]}
     return {"messages": [*_frozen(messages, language, prompt, turn), *_covered(state), message]}
@@ -99,11 +96,6 @@ def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnCont
     turn.notes.first_token = time.monotonic()
     emit(runtime, Token(text))
     return AIMessage(text, response_metadata={"model": ""})
-
-
-def _answer(prompt: list[AnyMessage], tools: Sequence[Any], runtime: Runtime[TurnContext]) -> AIMessage:
-    turn = context(runtime)
-    return respond(choice.prepare(turn.models, tools), prompt, runtime, tools)
 
 
 def respond(

@@ -17,6 +17,7 @@ from graph.context import is_search
 from graph.state import SummaryRecord
 from text import fact, note, pack, sentence
 from text.clean import clean
+from text.fence import fenced
 from text.language import Language, detect
 
 SLACK = 1.3
@@ -83,7 +84,8 @@ class Source:
 
         ``most``: characters of the longest message that is given whole; of a longer one, head and tail.
         """
-        lines = [f"[{self.label(each)}] {_abridged(_fenced(each.text), most)}" for each in self.messages if each.text]
+        told = [(self.label(each), fenced(each.text, "dialogue")) for each in self.messages if each.text]
+        lines = [f"[{label}] {_abridged(text, most)}" for label, text in told]
         dialogue = "<dialogue>\n" + "\n".join(lines) + "\n</dialogue>"
         return [SystemMessage(prompt.render("summary", self.language)), HumanMessage(dialogue)]
 
@@ -207,8 +209,3 @@ def _strings(value: object) -> list[str]:
 def _says(text: str) -> bool:
     """Whether a piece has words: not a formula, not a line of marks."""
     return 3 * sum(letter.isalpha() for letter in text) > len(text)
-
-
-def _fenced(text: str) -> str:
-    """The text as data: it cannot close the frame it stands in."""
-    return re.sub(r"<(?=/?\s*dialogue)", "‹", clean(text), flags=re.IGNORECASE)

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 def plan(engine: Engine, session_id: str, number: int) -> None:
     """Puts a model's title on the list of side work, when one is due after turn ``number``.
 
-    The first words are there already: the store takes them with the first question (``store.wording``).
+    The first words are there already: the store takes them with the first question (``Store.accept_turn``).
     """
     setting = engine.settings.titles
     wanted = engine.models().side.titles == "model" if setting is None else setting

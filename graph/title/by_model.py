@@ -14,6 +14,7 @@ from model.modelset import ModelSet
 from model.stream import complete
 from store import Turn
 from text.clean import clean
+from text.fence import fenced
 from text.language import Language, detect
 
 CHARS = 30
@@ -23,7 +24,6 @@ SAID_CHARS = {1: (400, 300), LAST_TURN: (160, 120)}
 
 _LABELS = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
 _REQUEST = {"ko": "이 대화의 제목을 한국어로 쓰세요.", "en": "Write the title of this conversation in English."}
-_CLOSING = re.compile(r"<(?=/?\s*conversation)", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:제목|title)\s*[:：]\s*", re.IGNORECASE)
 _AROUND = " \t\"'“”‘’「」『』《》<>*_#`.。·-–—:："
 _WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": re.compile(r"[^\W\d_A-Za-zÀ-ÿ]+")}
@@ -47,7 +47,7 @@ def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
     """The conversation as data, which cannot close the frame it stands in, and what is asked for."""
     most = SAID_CHARS[1 if len(said) == 1 else LAST_TURN]
     lines = [
-        f"[{label}] {_CLOSING.sub('‹', _cut(text, limit))}"
+        f"[{label}] {fenced(_cut(text, limit), 'conversation')}"
         for pair in said
         for label, text, limit in zip(_LABELS[language], pair, most, strict=True)
         if text

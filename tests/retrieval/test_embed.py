@@ -14,6 +14,7 @@ import pytest
 from errors import EmbeddingFailed
 from model import scripted
 from model.interrupt import stopped_by
+from model.profile import SMALL
 from model.stream import Stopped
 from retrieval import Library, embed
 from retrieval.embed import Hosted
@@ -66,11 +67,11 @@ def _searches(library: Library, stop: threading.Event) -> object:
     return library.look_up("When do pears ripen?", scripted.models([]), stop=stop)
 
 
-def _relates(library: Library, stop: threading.Event) -> object:
-    return library.related("When do pears ripen?", stop=stop)
+def _quotes(library: Library, stop: threading.Event) -> object:
+    return library.look_up("When do pears ripen?", scripted.models([], profile=SMALL), stop=stop)
 
 
-@pytest.mark.parametrize("work", [_searches, _relates])
+@pytest.mark.parametrize("work", [_searches, _quotes])
 def test_a_stop_ends_a_search_whose_embedding_hangs(
     opened: Opened, server: Upstream, work: Callable[[Library, threading.Event], object]
 ) -> None:
