@@ -13,7 +13,9 @@ _NEAR = {
 }  # fmt: skip
 _NAMED = re.compile("|".join(sorted(_NEAR, key=len, reverse=True)), re.IGNORECASE)
 _COUNTED = re.compile(
-    r"(\d{1,4})\s?(일|주일?)\s?(뒤|후|전)|\b(?:in )?(\d{1,4}) (day|week)s?( from now| from today| ago)?", re.IGNORECASE
+    r"(?<!월)(?<!월 )(?<!\d)(\d{1,4})\s?(일|주일?)\s?(뒤|후|전)"
+    r"|\b(?:in )?(\d{1,4}) (day|week)s?( from now| from today| ago)?",
+    re.IGNORECASE,
 )
 _WEEK = re.compile(
     r"(이번|다음|다다음)\s?주\s?([월화수목금토일])요일|\b(this|next) (mon|tues|wednes|thurs|fri|satur|sun)day\b",
