@@ -4,25 +4,44 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin/python
 
-.PHONY: help run test check screenshots install install-dev chromium clean
+# Processes of tests: one for each processor, at most four. A file is run by one of them (tests/conftest.py).
+PYTEST := -m pytest --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+
+.PHONY: help run test suite check lint types coverage screenshots install install-dev chromium clean
 
 help:
 	@echo "make run    install what is needed and start the app"
 	@echo "make test   install the tools, then lint, types and all tests"
 	@echo "make check  lint and types only"
+	@echo "make coverage  all tests, then how much of the lines and branches they reach"
 	@echo "make screenshots  take the pictures of docs/image anew"
 	@echo "make clean  remove the virtual environment and caches (sessions and weights stay)"
 
 run: install
-	@$(BIN) -m model.weights || echo "Without them the page opens all the same: fetch them there, or choose another model."
+	@$(BIN) -m model.embedded.weights || echo "Without them the page opens all the same: fetch them there, or choose another model."
 	@$(BIN) cli.py run
 
-test: install-dev chromium check
-	$(BIN) -m pytest
+test: install-dev chromium
+	@began=$$(date +%s); $(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory --jobs=2 types suite; ended=$$?; \
+	took=$$(($$(date +%s) - began)); echo "make test: lint, types and these tests took $$((took / 60)) min $$((took % 60)) s"; \
+	exit $$ended
 
-check: install-dev
+suite:
+	@$(BIN) $(PYTEST) --durations=10
+
+coverage: install-dev chromium
+	@$(BIN) -m coverage erase
+	$(BIN) -m coverage run $(PYTEST)
+	@$(BIN) -m coverage combine -q
+	@$(BIN) -m coverage report --skip-covered --sort=miss
+
+check: install-dev lint types
+
+lint:
 	$(BIN) -m ruff check .
 	$(BIN) -m ruff format --check .
+
+types:
 	$(BIN) -m mypy .
 
 screenshots: install-dev chromium

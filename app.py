@@ -1,4 +1,4 @@
-"""The page: what is drawn where, in which order. Start it with ``streamlit run app.py``."""
+"""The page: draws all its parts, in order. Start it with ``streamlit run app.py``."""
 
 from __future__ import annotations
 
@@ -8,37 +8,45 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from component import resource, window
-from component.announce import announce
-from component.chat import draw_chat
-from component.comparison import draw_comparison
-from component.composer import draw_attached, draw_composer
-from component.documents import draw_documents
-from component.failure import draw_error, retry_button, toast
-from component.follow import follow, follow_documents, watch
-from component.header import draw_header
-from component.help import draw_help
-from component.markdown import plain
-from component.menu import open_asked
-from component.news import glance, look_out
-from component.options import draw_options
-from component.page import open_page
-from component.panel import draw_drawer, draw_panel
-from component.revision import draw_revision
-from component.session import draw_details, draw_import
-from component.sidebar import draw_sidebar
-from component.source import draw_source
-from component.tour import draw_tour
-from component.trash import draw_trash
-from component.version import draw_versions
-from component.view import View, current, on_documents, told, words
+from component.answer.citation import draw_source
+from component.answer.menu_link import open_asked
+from component.chat.chat import draw_chat
+from component.chat.composer import draw_attached, draw_composer
+from component.chat.file import draw_file
+from component.documents.documents_page import draw_documents
+from component.memory.version import draw_versions
+from component.page import window
+from component.page.announce import announce
+from component.page.follow import follow, follow_documents, watch
+from component.page.frame import open_page
+from component.page.header import draw_header
+from component.page.help import draw_help
+from component.page.news import glance, look_out
+from component.page.point import draw_point
+from component.page.view import View, current, on_documents, told, words
+from component.panel.comparison import draw_comparison
+from component.panel.panel import draw_drawer, draw_panel
+from component.panel.revision import draw_revision
+from component.settings.options import draw_options
+from component.settings.own_answer import draw_conversation
+from component.sidebar.bring_in import draw_import
+from component.sidebar.delete import draw_delete
+from component.sidebar.export import draw_export
+from component.sidebar.sidebar import draw_sidebar
+from component.sidebar.trash import draw_trash
+from component.widget.failure import draw_error, retry_button, toast
+from component.widget.markdown import plain
+from component.work import resource
 from door.policy import MIDDLEWARE
 from errors import GieokError
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "comparison": draw_comparison,
-    "details": draw_details,
+    "conversation": draw_conversation,
+    "delete": draw_delete,
     "drawer": draw_drawer,
+    "export": draw_export,
+    "file": draw_file,
     "help": draw_help,
     "import": draw_import,
     "options": draw_options,
@@ -50,22 +58,22 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
 
 
 def main() -> None:
-    """One run of the page."""
+    """Draws the page; Streamlit calls this with every run of the script."""
     try:
-        said = words()
-    except GieokError as error:  # a setting that cannot be read: nobody knows which language is wanted
+        catalogue = words()
+    except GieokError as error:  # a setting cannot be read, so the language is unknown
         st.error(plain(str(error)))
         return
-    open_page(said)
+    open_page(catalogue)
     try:
-        draw(current(said))
+        draw(current(catalogue))
     except GieokError as error:  # the store does not open, or failed just now
-        draw_error(said, error)
-        retry_button(said("chat.retry"), "open-again", resource.agent.clear)
+        draw_error(catalogue, error)
+        retry_button(catalogue("chat.retry"), "open-again", resource.agent.clear)
 
 
 def draw(view: View) -> None:
-    """Draws everything, then stays with what is under way, then looks out for what others do."""
+    """Draws the whole page, then follows the running work, then looks out for changes by others."""
     drawn = glance(view)
     open_asked()
     model = draw_sidebar(view)
@@ -80,9 +88,9 @@ def draw(view: View) -> None:
         draw_composer(view)
     with right.container(height=160, key="panel", border=False):
         panel = draw_panel(view, turns)
-    st.empty()  # in the place of the documents
-    ended = announce(view.words, view.session_id, view.job, turns[-1] if turns else None)
-    draw_tour(view.words, ended)
+    st.empty()  # keeps the place of the documents
+    announce(view.words, view.session_id, view.job, turns[-1] if turns else None)
+    draw_point()
     if draw_window(view):
         watch(view, live)
     else:
@@ -91,11 +99,11 @@ def draw(view: View) -> None:
 
 
 def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> None:
-    """The page of the documents."""
+    """Draws the page of the documents."""
     error = told()
     if error:
         toast(view.words, error)
-    st.empty()  # in the place of the conversation
+    st.empty()  # keeps the place of the conversation
     adding = draw_documents(view)
     announce(view.words, view.session_id, view.job, None)
     if not draw_window(view):
@@ -104,7 +112,8 @@ def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
 
 
 def draw_window(view: View) -> bool:
-    """The window over the page; True while one is open: nothing is followed then (``component.window``)."""
+    """Draws the open window over the page. Returns whether one is open: nothing is followed then
+    (``component.page.window``)."""
     now = window.opened()
     if now is not None:
         name, about = now

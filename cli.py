@@ -1,4 +1,4 @@
-"""Gieok in a terminal: ``python cli.py run | chat | index | doctor | memory …``."""
+"""Gieok in a terminal: ``python cli.py run | chat | index | eval | doctor | memory …``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from rich.markup import escape
 from rich.table import Table
 
 import settings
-from component.catalogue import Words
+from component.page.catalogue import Words
 from door import doctor as doctor_door
 from door import memory as memory_door
 from door.doctor import Finding
 from door.phrase import Language, chosen, phrase
-from errors import BadSetting, GieokError
+from errors import BadSetting, BadTextFile, CallerError, GieokError
 
 Asked = Annotated[Literal["auto", "ko", "en"], typer.Option("--lang", help="Language; auto: the system's.")]
 START_SECONDS = 1.0
-"""How long a chat waits for the memory's server to start, so that its first answer has it."""
+"""How long a chat waits for the memory's server to start, so that the first answer has memory."""
+PIPE_WIDTH = 200
+"""Columns of a table that goes into a pipe or a file."""
 MARKS = {"ok": "[green]✓[/]", "info": "[dim]·[/]", "warn": "[yellow]![/]", "problem": "[red]✗[/]"}
 
 application = typer.Typer(
@@ -51,10 +53,10 @@ def run(
     """Start the web page and print its address."""
     set_up = _settings(lang)
     language = chosen(lang, set_up.language)
-    wanted = port or set_up.port
-    free = doctor_door.free_port(wanted)
-    if free != wanted:
-        print(phrase(language, "run.other_port", wanted=wanted, port=free))
+    requested = port or set_up.port
+    free = doctor_door.free_port(requested)
+    if free != requested:
+        print(phrase(language, "run.other_port", wanted=requested, port=free))
     print(phrase(language, "run.address", url=f"http://127.0.0.1:{free}"), flush=True)
     os.chdir(Path(__file__).parent)
     options = ["--server.address=127.0.0.1", f"--server.port={free}", "--server.headless=true"]
@@ -64,24 +66,38 @@ def run(
 @application.command()
 def chat(
     session: Annotated[str | None, typer.Option(help="Go on with this conversation (its id).")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Store nothing of this conversation.")] = False,
+    system: Annotated[
+        Path | None, typer.Option(help="A text file: the system prompt of the conversation, in place of Gieok's role.")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="Temperature of its answers, 0 to 2.")] = None,
     lang: Asked = "auto",
 ) -> None:
     """Talk to the agent here; with input from a pipe, answer it and end."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (arrow keys and history in input)
     from door.terminal import Terminal
-    from graph import documents
-    from graph.agent import open_agent
+    from graph.answer import documents
+    from graph.turn.agent import open_agent
+    from store.options import Options
 
     set_up = _settings(lang)
     language = chosen(lang, set_up.language)
+    if private and session:
+        print(phrase(language, "chat.private_goes_on"), file=sys.stderr)
+        raise typer.Exit(2)
     try:
+        options = Options(_text(system) if system else "", temperature).checked()
         agent = open_agent(set_up)
         if agent.memory is not None:
             agent.memory.wait(START_SECONDS)
         documents.begin(agent)
-        terminal = Terminal(agent, Console(soft_wrap=True), Console(stderr=True), language, Words(language).error)
+        out, err = Console(soft_wrap=True), Console(stderr=True)
+        terminal = Terminal(agent, out, err, language, Words(language).error, options=options)
+        if private:
+            terminal.begin_private()
         code = terminal.talk(session) if sys.stdin.isatty() else terminal.answer(sys.stdin.read(), session)
+        terminal.leave_private()
         agent.close()
     except GieokError as error:
         raise _ended(error, language) from error
@@ -90,11 +106,17 @@ def chat(
 
 @application.command()
 def index(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Files and folders to add.", show_default=False)] = None,
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Files, folders and web addresses to add.", show_default=False)
+    ] = None,
     kind: Annotated[
         Literal["faq", "guide"] | None, typer.Option("--type", help="What they are; else front matter or path says it.")
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Stay and follow changes.")] = False,
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links", help="Also add what links in a folder lead to outside of it.")
+    ] = False,
+    site: Annotated[bool, typer.Option("--site", help="Of a web address also the pages of its site below it.")] = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the search index anew from the database.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a pass instead of sentences.")] = False,
     lang: Asked = "auto",
@@ -102,6 +124,8 @@ def index(
     """Add documents; unchanged files are skipped, and what was interrupted goes on."""
     from door.library import Indexing
     from retrieval import Library
+    from retrieval.read.address import is_web
+    from retrieval.read.site import Page
     from store import Store
 
     set_up = _settings(lang)
@@ -115,9 +139,95 @@ def index(
         out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
         indexing = Indexing(library, out, err, language, Words(language).error, as_json=as_json)
         code = indexing.rebuild() if rebuild else 0
-        code = code or ((indexing.begin() or indexing.add(paths, kind, watch=watch)) if paths else 0)
+        if paths and not code:
+            sources = [Page(path, below=site) if is_web(path) else Path(path) for path in paths]
+            code = indexing.begin() or indexing.add(sources, kind, watch=watch, follow_links=follow_links)
         library.close()
         store.close()
+    except GieokError as error:
+        raise _ended(error, language) from error
+    raise typer.Exit(code)
+
+
+@application.command("eval")
+def evaluate(
+    scenario: Annotated[
+        list[str] | None, typer.Option(help="A scenario: its name, its kind or its file; may be repeated. Else: all.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Name of the model that summarises, remembers and judges.")] = None,
+    rates: Annotated[str, typer.Option(help="Compression rates, 0.1 to 0.5, separated by commas.")] = "0.3",
+    memory_forms: Annotated[
+        str,
+        typer.Option(
+            "--memory",
+            help="Forms of memory, separated by commas: none, turns, chunks, recursive, observations, all, full.",
+        ),
+    ] = "none,chunks,recursive,all",
+    runs: Annotated[int, typer.Option(help="How often everything is judged and answered.")] = 1,
+    live: Annotated[bool, typer.Option("--live", help="Also let the chat model answer, and check its answer.")] = False,
+    judge: Annotated[
+        Literal["auto", "yes", "no"],
+        typer.Option(help="Whether the model judges. auto: unless it is small; yes: also that, after a calibration."),
+    ] = "auto",
+    fail_under: Annotated[
+        float | None, typer.Option(help="End with 1 below this score, 0 to 100.", show_default=False)
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest unfinished one like this.")] = False,
+    locomo: Annotated[
+        Path | None, typer.Option(help="Instead of scenarios: a file of LoCoMo.", show_default=False)
+    ] = None,
+    longmemeval: Annotated[
+        Path | None, typer.Option(help="Instead of scenarios: a file of LongMemEval.", show_default=False)
+    ] = None,
+    bfcl: Annotated[
+        list[Path] | None,
+        typer.Option(help="Instead of scenarios: a file of BFCL's memory part; repeated for every file."),
+    ] = None,
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="At most so many questions of each data set.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")] = False,
+    lang: Asked = "auto",
+) -> None:
+    """Say how good the memory is: play recorded conversations, look for planted values, let a model judge."""
+    from door.evaluation import Evaluating, Wanted
+    from door.evaluation_public import EvaluatingPublic, PublicWanted
+
+    set_up, language = _chosen(lang)
+    out, err = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH), Console(stderr=True)
+    wanted = Wanted(
+        scenarios=scenario or (),
+        model=model,
+        rates=rates,
+        forms=memory_forms,
+        runs=runs,
+        judging=judge,
+        live=live,
+        fail_under=fail_under,
+        resume=resume,
+        as_json=as_json,
+    )
+    public = PublicWanted(
+        locomo=locomo,
+        longmemeval=longmemeval,
+        bfcl=bfcl or (),
+        questions=questions,
+        model=model,
+        rates=rates,
+        judging=judge,
+        live=live,
+        fail_under=fail_under,
+        resume=resume,
+        as_json=as_json,
+    )
+    try:
+        if public:
+            code = EvaluatingPublic(set_up, out, err, language).run(public)
+        else:
+            code = Evaluating(set_up, out, err, language).run(wanted)
+    except CallerError as error:
+        _ended(error, language)
+        raise typer.Exit(2) from error
     except GieokError as error:
         raise _ended(error, language) from error
     raise typer.Exit(code)
@@ -188,18 +298,28 @@ def _chosen(lang: str) -> tuple[settings.Settings, Language]:
 
 @contextlib.contextmanager
 def _told(language: Language) -> Iterator[None]:
-    """Our own errors end the command with a sentence."""
+    """Ends the command with a sentence when Gieok raises an error of its own."""
     try:
         yield
     except GieokError as error:
         raise _ended(error, language) from error
 
 
+def _text(path: Path) -> str:
+    """Returns the content of a text file. Raises ``BadTextFile``."""
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadTextFile(path=path, reason="it is not UTF-8", reason_code="no_utf8") from error
+    except OSError as error:
+        raise BadTextFile(path=path, reason=error.strerror or type(error).__name__) from error
+
+
 def _show(findings: list[Finding], language: Language) -> None:
     table = Table(show_header=False, box=None, padding=(0, 1))
     for finding in findings:
-        said = escape(finding.found) + (f"\n[dim]→ {escape(finding.do)}[/]" if finding.do else "")
-        table.add_row(MARKS[finding.mark], phrase(language, finding.name), said)
+        text = escape(finding.found) + (f"\n[dim]→ {escape(finding.do)}[/]" if finding.do else "")
+        table.add_row(MARKS[finding.mark], phrase(language, finding.name), text)
     Console().print(table)
 
 
@@ -211,9 +331,9 @@ def _settings(lang: str) -> settings.Settings:
 
 
 def _ended(error: GieokError, language: Language) -> typer.Exit:
-    """Says what failed and what to do; the command ends with 1."""
-    said, hint = Words(language).error(error.code, error.text(), error.values)
-    print(f"{said} {hint}".strip(), file=sys.stderr)
+    """Prints what failed and what to do; returns the exit of the command, with code 1."""
+    message, hint = Words(language).error(error.code, error.text(), error.values)
+    print(f"{message} {hint}".strip(), file=sys.stderr)
     return typer.Exit(1)
 
 

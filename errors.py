@@ -1,60 +1,95 @@
-"""The error taxonomy: one class per cause, grouped by who must act (design §1, style «errors»).
+"""All errors of Gieok: one class per cause, grouped by who must act (design 1.5).
 
-Every error carries a stable ``code`` (doors and the app translate by it), the values that the
-sentence needs, and a hint that says what to do. Third-party exceptions are translated once, at the
-boundary where they arise.
+Every error carries a stable ``code`` (doors and the app translate by it), the values that the sentence needs, and a
+hint that says what to do. Third-party exceptions are translated once, at the boundary where they arise.
 """
 
 from __future__ import annotations
 
+import logging
+import re
 import traceback
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
+_SCHEME = re.compile(r"^[\w+.-]+://")
+_ADDRESS = re.compile(r"[a-z][\w+.-]*://\S+", re.IGNORECASE)
+
 
 class GieokError(Exception):
     """Base of all errors that Gieok raises on purpose.
 
-    ``code``: stable identifier; ``message``: what failed, with the value and the limit;
-    ``hint``: what to do about it; ``values``: the numbers and names inside the message, for translation, as plain JSON
-    data (they are written into rows); whatever else is given, a path for instance, becomes its text;
-    ``retryable``: whether the same call may succeed later.
+    ``code``: stable identifier; ``message``: what failed, with the value and the limit; ``hint``: what to do about it;
+    ``values``: the numbers and names inside the message, for translation; ``retryable``: whether the same call may
+    succeed later.
+
+    ``values`` are plain JSON data, because they are written into rows, without the secrets of addresses; a value of any
+    other type, a path for instance, becomes its text.
     """
 
     code: ClassVar[str] = "error"
-    message: ClassVar[str] = "Something failed."
-    hint: ClassVar[str] = ""
+    message: ClassVar[str] = "Something went wrong."
+    hint: ClassVar[str] = "Try again; if this keeps happening, look at the program's log."
     retryable: ClassVar[bool] = False
 
     def __init__(self, **values: Any) -> None:
-        self.values: dict[str, Any] = _plain(values)
+        self.values: dict[str, Any] = bare(values)
         super().__init__(self.text())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As plain data, so that an error of another process arrives."""
+        """Returns the error as plain data for pickling, so that an error of another process arrives."""
         return partial(type(self), **self.values), ()
 
     def text(self) -> str:
-        """The message with its values and, when there is one, the hint."""
-        said = self.message.format(**self.values)
+        """Returns the message with its values and, when there is one, the hint."""
+        sentence = self.message.format(**self.values)
         advice = self.hint.format(**self.values)
-        return f"{said} {advice}".strip()
+        return f"{sentence} {advice}".strip()
 
 
-def _plain(value: Any) -> Any:
+def bare(value: Any) -> Any:
+    """Returns a value as plain JSON data, without the secrets of addresses."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): bare(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+        return [bare(item) for item in value]
+    return value if value is None or isinstance(value, int | float) else redacted(str(value))
+
+
+def redacted(text: str) -> str:
+    """Returns the text with every address as ``shown`` gives it, for a page, a row, a log or an export."""
+    return _ADDRESS.sub(lambda match: shown(match[0]), text)
+
+
+def shown(address: str) -> str:
+    """Returns an address without its secrets: user, password, query and fragment, where servers take keys.
+
+    Only the scheme is left where the secrets cannot be told from the host, as with a «?» in a password.
+    """
+    scheme = "".join(_SCHEME.findall(address))
+    where, _, options = address.removeprefix(scheme).partition("?")
+    if "@" in options:
+        return f"{scheme}…"
+    return scheme + (where if where.startswith("/") else where.rpartition("@")[2].partition("#")[0])
 
 
 def why(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """What pydantic complains about as values of an error: ``reason`` in its words, ``reason_code`` and limits for
-    translation. The input is not among them."""
+    """Returns pydantic's complaint as values of an error: ``reason`` in pydantic's words, ``reason_code`` and limits
+    for translation. The input is not among them."""
     limits = {name: value for name, value in (problem.get("ctx") or {}).items() if name != "error"}
     return {**limits, "reason": str(problem["msg"]).removeprefix("Value error, "), "reason_code": problem["type"]}
+
+
+def known(error: Exception, log: logging.Logger, task: str) -> GieokError:
+    """Returns an error of Gieok's as it is. Logs any other one with its trace and returns ``Unexpected`` in its place.
+
+    ``task``: what failed, for the log, without any content of a message.
+    """
+    if isinstance(error, GieokError):
+        return error
+    log.error("%s failed unexpectedly: %s", task, trace(error))
+    return Unexpected(kind=type(error).__name__)
 
 
 # --- the operator must act: settings, disk, installation ---------------------------------------
@@ -62,6 +97,8 @@ def why(problem: Mapping[str, Any]) -> dict[str, Any]:
 
 class OperatorError(GieokError):
     code = "operator"
+    message = "Something is wrong with the settings or the installation."
+    hint = "Look at the program's log."
 
 
 class BadSetting(OperatorError):
@@ -88,23 +125,32 @@ class StoreUnavailable(OperatorError):
     hint = "Check that the folder or the database exists and can be written."
 
 
+class KeyLocked(OperatorError):
+    """The stored key of the chosen model cannot be read (``model.choice.kept``)."""
+
+    code = "key_locked"
+    message = "The API key cannot be read from {place}."
+    hint = "Unlock the keyring and try again, or enter the key again in the settings."
+    retryable = True
+
+
 class WeightsMissing(OperatorError):
     code = "weights_missing"
-    message = "The weights of {name} could not be had from any source ({tried})."
+    message = "The weights of {name} could not be downloaded from any source ({tried})."
     hint = "Check the network, point GIEOK_EMBEDDED_PATH at a GGUF file, or set OPENAI_API_KEY."
     retryable = True
 
 
 class WeightsCorrupt(OperatorError):
     code = "weights_corrupt"
-    message = "{path} is not the expected file: SHA-256 is {actual}, {expected} was expected."
+    message = "{path} is not the expected file: its SHA-256 is {actual} instead of {expected}."
     hint = "The file was not used. Delete it or choose another source, then try again."
 
 
 class WeightsCancelled(OperatorError):
     code = "weights_cancelled"
-    message = "Fetching the weights of {name} was stopped after {done} of {total}."
-    hint = "What has arrived is kept; the next start goes on from there."
+    message = "The download of {name} was stopped after {done} of {total}."
+    hint = "What was downloaded is kept; the next start continues from there."
     retryable = True
 
 
@@ -116,27 +162,27 @@ class EmbeddedFailed(OperatorError):
 
 
 class MemoryAway(OperatorError):
-    """Long-term memory cannot be reached; the chat goes on without it (design §6)."""
+    """Long-term memory cannot be reached; the chat goes on without it (design 6.7)."""
 
     code = "memory_away"
-    message = "The long-term memory at {where} is away: {reason}."
-    hint = "The chat goes on; missed turns are remembered when it is back. Check REDIS_URL if you set it."
+    message = "The long-term memory at {where} is unavailable: {reason}."
+    hint = "The chat continues; missed turns are remembered when it is available again. Check REDIS_URL if you set it."
     retryable = True
 
 
 class LibraryCorrupt(OperatorError):
-    """The index file is damaged; documents, passages and vectors are kept apart from it (design §7)."""
+    """The index file is damaged; documents, passages and vectors are kept apart from it (design 7.1)."""
 
     code = "library_corrupt"
     message = "The search index {path} is damaged: {reason}."
     hint = (
         "Rebuild it on the documents page or with `python cli.py index --rebuild`; nothing is embedded again, and "
-        "documents and conversations are not affected."
+        "documents and chats are not affected."
     )
 
 
 class LibraryModelChanged(OperatorError):
-    """Vectors of two models cannot be compared."""
+    """The setting names another embedding model than the index was made with; their vectors cannot be compared."""
 
     code = "library_model_changed"
     message = "The documents were embedded with {old}, and the setting now says {new}."
@@ -158,6 +204,8 @@ class EmbeddingFailed(OperatorError):
 
 class UpstreamError(GieokError):
     code = "upstream"
+    message = "The model's server has a problem."
+    hint = "Wait a little and try again."
     retryable = True
 
 
@@ -175,18 +223,18 @@ class ModelTimeout(UpstreamError):
 
 class ModelBroken(UpstreamError):
     code = "model_broken"
-    message = "The model at {url} failed in mid-answer: {reason}."
-    hint = "What had arrived is kept, but is no answer. Retry."
+    message = "The model at {url} failed in the middle of an answer: {reason}."
+    hint = "What had arrived is kept, but does not count as an answer. Try again."
 
 
 class ModelOverloaded(UpstreamError):
     code = "model_overloaded"
     message = "The model at {url} is overloaded or out of quota (HTTP 429)."
-    hint = "Wait a little and retry; check the account's limits if it stays so."
+    hint = "Wait a little and retry; check the account's limits if this keeps happening."
 
 
 class ModelPaused(ModelOverloaded):
-    """Overloaded, by a server that says for how long."""
+    """An overload of a server that says how long to wait."""
 
     code = "model_paused"
     hint = "Its server asks to wait {seconds:,} s before the next try."
@@ -200,21 +248,30 @@ class NoCredit(UpstreamError):
 
 class ModelServerError(UpstreamError):
     code = "model_server_error"
-    message = "The model at {url} failed on its side (HTTP {status}): {reason}."
-    hint = "Retry; if it stays so, look at that server's log."
+    message = "The model at {url} returned an error (HTTP {status}): {reason}."
+    hint = "Retry; if this keeps happening, look at that server's log."
 
 
 class KeyRejected(UpstreamError):
     code = "key_rejected"
-    message = "The model at {url} rejected the key (HTTP {status})."
-    hint = "Check OPENAI_API_KEY."
+    message = "The API key is not valid for the model at {url} (HTTP {status})."
+    hint = "Check the key, in the settings or as OPENAI_API_KEY."
+    retryable = False
+
+
+class ModelsUnlisted(UpstreamError):
+    """The server does not say which models it has; it may still work."""
+
+    code = "models_unlisted"
+    message = "The server at {url} does not list its models."
+    hint = "Type the name of the model. If the address is not right, correct it: it ends with /v1 on most servers."
     retryable = False
 
 
 class ModelUnknown(UpstreamError):
     code = "model_unknown"
     message = "The server at {url} has no model {model!r}."
-    hint = "Check CHAT_MODEL and OPENAI_BASE_URL."
+    hint = "Check the model's name and the address, in the settings or as CHAT_MODEL and OPENAI_BASE_URL."
     retryable = False
 
 
@@ -227,23 +284,23 @@ class RequestRejected(UpstreamError):
 
 class ToolsRejected(UpstreamError):
     code = "tools_rejected"
-    message = "The model {model!r} at {url} takes no tools."
-    hint = "Set GIEOK_NATIVE_TOOLS=false: then code chooses the tools."
+    message = "The model {model!r} at {url} does not support tools."
+    hint = "Set GIEOK_NATIVE_TOOLS=false to let code choose the tools."
     retryable = False
 
 
 class ContextTooLong(UpstreamError):
     code = "context_too_long"
-    message = "The question needs about {tokens:,} tokens, and the model takes {limit:,}."
+    message = "The question needs about {tokens:,} tokens, and the model's context window is {limit:,}."
     hint = "Shorten the message or split it into parts."
     retryable = False
 
 
 class ContextOverflow(ContextTooLong):
-    """Too long, by a server that does not say by how much (OpenAI's newer models)."""
+    """A prompt that is too long for a server that does not name its limit (OpenAI's newer models)."""
 
     code = "context_overflow"
-    message = "The question is longer than the model takes."
+    message = "The question is longer than the model's context window."
 
 
 # --- the model's output cannot be used ----------------------------------------------------------
@@ -251,17 +308,19 @@ class ContextOverflow(ContextTooLong):
 
 class ModelOutputError(GieokError):
     code = "model_output"
+    message = "The model's output could not be used."
+    hint = "Try again."
     retryable = True
 
 
 class EmptyAnswer(ModelOutputError):
     code = "empty_answer"
     message = "The model gave an empty answer."
-    hint = "Retry, or ask in other words."
+    hint = "Retry, or rephrase the question."
 
 
 class AnswerCutOff(ModelOutputError):
-    """The model's thinking, or whatever it sends that is no answer, took all of the answer's tokens."""
+    """The model's thinking, or other output that is no answer, used up all of the answer's tokens."""
 
     code = "answer_cut_off"
     message = "The model used up its {tokens:,} tokens before it began to answer."
@@ -270,39 +329,41 @@ class AnswerCutOff(ModelOutputError):
 
 class ToolsUsedUp(ModelOutputError):
     code = "tools_used_up"
-    message = "After {limit} rounds of tools the model asked for more of them and gave no answer."
-    hint = "Retry, ask for less at once, or raise GIEOK_TOOL_LIMIT."
+    message = "After {limit} rounds of tools the model asked for more instead of answering."
+    hint = "Retry, ask for less at a time, or raise GIEOK_TOOL_LIMIT."
 
 
 class AnswerRefused(ModelOutputError):
     code = "answer_refused"
     message = "The model's server withheld the answer (content filter)."
-    hint = "Ask in other words."
+    hint = "Rephrase the question."
 
 
 class SummaryRejected(ModelOutputError):
-    """A summary that must not replace its turns (design §5 «Checked before it counts»)."""
+    """A summary that must not replace its turns (design 5.3)."""
 
     code = "summary_rejected"
     message = "The summary of turns {first}-{last} was not used: {reason}."
-    hint = "The turns stay in the context as they are; it is tried again at the next turn."
+    hint = "The turns stay in the context in full; it is retried at the next turn."
 
 
 class FoldRejected(ModelOutputError):
-    """A new memory that must not replace the old one (design §6)."""
+    """A new memory that must not replace the old one (design 6.2)."""
 
     code = "fold_rejected"
     message = "The memory of turns {first}-{last} was not used: {reason}."
-    hint = "The memory stays as it was and the turns are kept; it is tried again after a later turn."
+    hint = "The memory stays as it was and the turns are kept; it is retried after a later turn."
 
 
 # --- the author of a document must act ----------------------------------------------------------
 
 
 class DocumentError(GieokError):
-    """A file that cannot be taken into the library; the others go on."""
+    """A file that cannot be taken into the library; the other files are not affected."""
 
     code = "document"
+    message = "The document could not be used."
+    hint = "Try another file."
 
 
 class DocumentEmpty(DocumentError):
@@ -314,19 +375,19 @@ class DocumentEmpty(DocumentError):
 class DocumentBroken(DocumentError):
     code = "document_broken"
     message = "{name!r} cannot be read: {reason}."
-    hint = "Open it in its own program, save it again and add that."
+    hint = "Open it in its original program, save it again, and add the new file."
 
 
 class DocumentMissing(DocumentError):
     code = "document_missing"
-    message = "{name!r} is not there: {path}."
+    message = "{name!r} does not exist: {path}."
     hint = "Check the path. What was read from it before stays as it was."
 
 
 class DocumentEncrypted(DocumentError):
     code = "document_encrypted"
-    message = "{name!r} is protected by a password."
-    hint = "Save it without a password and add that."
+    message = "{name!r} is password-protected."
+    hint = "Save it without a password and add it again."
 
 
 class DocumentNotEmbedded(DocumentError):
@@ -334,7 +395,7 @@ class DocumentNotEmbedded(DocumentError):
 
     code = "document_not_embedded"
     message = "{name!r} cannot be embedded by {model}: {reason}."
-    hint = "Divide its long tables and lines, or choose an embedding model that reads more at once."
+    hint = "Split its long tables and lines, or choose an embedding model that takes longer texts."
 
 
 class DocumentTooLarge(DocumentError):
@@ -343,16 +404,99 @@ class DocumentTooLarge(DocumentError):
     hint = "Split it, or raise GIEOK_DOCUMENT_LIMIT."
 
 
+class DocumentTooLong(DocumentError):
+    code = "document_too_long"
+    message = "{name!r} has {size:,} passages; the limit is {limit:,}."
+    hint = "Split it, or raise GIEOK_DOCUMENT_PASSAGES."
+
+
+class DocumentTooSlow(DocumentError):
+    code = "document_too_slow"
+    message = "{name!r} was not read within {limit:g} s of processor time."
+    hint = "Split it, save it in a simpler form, or raise GIEOK_DOCUMENT_SECONDS."
+
+
+class DocumentTooHeavy(DocumentError):
+    code = "document_too_heavy"
+    message = "Reading {name!r} needs more than {limit:,} bytes of memory."
+    hint = "Split it, save it in a simpler form, or raise GIEOK_DOCUMENT_MEMORY."
+
+
+class DocumentUnread(DocumentError):
+    """The process that reads documents ended unexpectedly."""
+
+    code = "document_unread"
+    message = "{name!r} was not read: the process that reads it ended ({reason})."
+    hint = "Try again. If it stays so, save it in another form and add that."
+
+
+class DocumentOutside(DocumentError):
+    code = "document_outside"
+    message = "{name!r} is a link that leads out of its folder, to {path}, and was left out."
+    hint = "Add that file itself, or follow links: python cli.py index --follow-links."
+
+
+class PageError(DocumentError):
+    """A page of the web that cannot be taken into the library; the other pages are not affected."""
+
+    code = "page"
+    message = "The page could not be used."
+    hint = "Try another page."
+
+
+class PageAddress(PageError):
+    code = "page_address"
+    message = "{name!r} is not a usable web address: {reason}."
+    hint = "Copy the address from the browser; it begins with https:// or http://."
+
+
+class PagePrivate(PageError):
+    code = "page_private"
+    message = "{name!r} leads to {address}, which is not a public address."
+    hint = "To read pages of your own network, set GIEOK_PRIVATE_PAGES to true."
+
+
+class PageUnread(PageError):
+    code = "page_unread"
+    message = "{name!r} could not be read: {reason}."
+    hint = "Open it in a browser to check, and try again. What was read from it before stays as it was."
+    retryable = True
+
+
+class PageGone(PageError):
+    code = "page_gone"
+    message = "{name!r} does not exist (status {status})."
+    hint = "Check the address. What was read from it before stays as it was."
+
+
+class PageRobots(PageError):
+    code = "page_robots"
+    message = "The site does not want programs to read {name!r} (robots.txt)."
+    hint = "Save the page with your browser and add the file, if you may."
+
+
+class PageKind(PageError):
+    code = "page_kind"
+    message = "{name!r} is of the type {kind}; only HTML, text, Markdown and PDF are read from the web."
+    hint = "Download it and add the file, if it is of a supported type."
+
+
+class PageLimit(PageError):
+    code = "page_limit"
+    message = "Below {name!r} there is more than one addition reads; {pages:,} pages were read."
+    hint = "Add the parts that are missing by their own addresses."
+
+
 class DocumentMislabelled(DocumentError):
     code = "document_mislabelled"
-    message = "{name!r} calls itself {claimed}, and its content is {found}."
-    hint = "Give it the right ending and add it again."
+    message = "{name!r} has the file extension {claimed}, but its content is {found}."
+    hint = "Correct the extension and add it again."
 
 
 class DocumentKindUnknown(DocumentError):
     code = "document_kind_unknown"
-    message = "{name!r} is of no kind that can be read; known are {known}."
-    hint = "Save it as one of these."
+    message = "{name!r} is not a supported file type; supported are {known}."
+    hint = "Save it as one of these types."
 
 
 # --- the caller must act ------------------------------------------------------------------------
@@ -360,111 +504,183 @@ class DocumentKindUnknown(DocumentError):
 
 class CallerError(GieokError):
     code = "caller"
+    message = "The request cannot be carried out."
+    hint = "Check what was sent."
 
 
-class EmptyMessage(CallerError):
-    code = "empty_message"
-    message = "The message is empty."
-    hint = "Write something first."
+class Empty(CallerError):
+    """``what``: the thing that may not be empty, such as message or summary; the page has ``what.<…>`` for each."""
+
+    code = "empty"
+    message = "The {what} is empty."
+    hint = "Write something first. Nothing was changed."
 
 
-class EmptySummary(CallerError):
-    code = "empty_summary"
-    message = "The summary is empty."
-    hint = "Write something first."
+class TooLong(CallerError):
+    """``what``: as of ``Empty``."""
+
+    code = "too_long"
+    message = "The {what} has {size:,} characters; the limit is {limit:,}."
+    hint = "Shorten it or split it into parts. Nothing was sent or changed."
 
 
-class MessageTooLong(CallerError):
-    code = "message_too_long"
-    message = "The message has {size:,} characters; the limit is {limit:,}."
-    hint = "Shorten it or split it into parts. It was not sent."
+class OutOfRange(CallerError):
+    """``what``: as of ``Empty``; ``value``: the number that does not lie between ``low`` and ``high``."""
+
+    code = "out_of_range"
+    message = "The {what} {value} cannot be used; it lies between {low} and {high}."
+    hint = "Choose a value in this range. Nothing was changed."
+
+
+class UnknownChoice(CallerError):
+    """A name that is not among those to choose from. ``what``: as of ``Empty``; ``known``: the names that there are."""
+
+    code = "unknown_choice"
+    message = "There is no {what} {value!r}; there are {known}."
+    hint = "Choose one of these. Nothing was run."
+
+
+class BadTextFile(CallerError):
+    code = "bad_text_file"
+    message = "The file {path} cannot be read as text: {reason}."
+    hint = "Name a text file in UTF-8."
+
+
+class FileTaken(CallerError):
+    """A file that would be written exists already."""
+
+    code = "file_taken"
+    message = "There is a file {path} already."
+    hint = "Choose another name, or replace it with: /export --force {path}"
+
+
+class FileUnwritten(CallerError):
+    """``path``: the file that could not be written; what stood there before is unchanged."""
+
+    code = "file_unwritten"
+    message = "The file {path} cannot be written: {reason}."
+    hint = "Name a file in a folder that exists and that you may write to. Nothing was written."
+
+
+class BadScenario(CallerError):
+    """A scenario for the evaluation has a mistake; ``line`` counts from 1, 0 where no line is to blame."""
+
+    code = "bad_scenario"
+    message = "The scenario {file} has a mistake in line {line}, field {field!r}: {reason}."
+    hint = "Correct it; nothing was run."
+
+
+class BadDataset(CallerError):
+    """A file of a public data set has another shape than expected; ``place`` names index and field."""
+
+    code = "bad_dataset"
+    message = "The data set {file} is not as expected at {place}: {reason}."
+    hint = "Name the file as its authors publish it, under the option of its data set; nothing was run."
+
+
+class EvaluationFailed(CallerError):
+    """A turn of a recorded conversation did not end well while it was played."""
+
+    code = "evaluation_failed"
+    message = "Turn {turn} of the recorded conversation did not end well: {reason}."
+    hint = "Look at the program's log; the other scenarios go on."
+
+
+class PresetTaken(CallerError):
+    code = "preset_taken"
+    message = "There is a preset {name!r} already."
+    hint = "Choose another name."
+
+
+class PresetUnknown(CallerError):
+    code = "preset_unknown"
+    message = "There is no preset {name!r}."
+    hint = "It was renamed or deleted elsewhere. Choose another one."
 
 
 class SessionBusy(CallerError):
     code = "session_busy"
-    message = "The session {session!r} is still answering another message."
+    message = "This conversation is still answering another message."
     hint = "Wait for that answer or stop it."
     retryable = True
 
 
 class SessionUnknown(CallerError):
     code = "session_unknown"
-    message = "There is no session {session!r}."
+    message = "There is no conversation {session!r}."
     hint = "Choose one from the list or start a new one."
+
+
+class FolderUnknown(CallerError):
+    code = "folder_unknown"
+    message = "There is no such folder any more."
+    hint = "It was deleted elsewhere. Choose another folder or make a new one."
 
 
 class SessionDeleted(CallerError):
     """A session that was put away takes no message until it is brought back (``store.store.Store.put_away``)."""
 
     code = "session_deleted"
-    message = "The session {session!r} was deleted."
-    hint = "Bring it back before you go on with it."
+    message = "The message was not sent, because this conversation was deleted."
+    hint = "Restore the conversation, then send it again."
+
+
+class PrivateEnded(CallerError):
+    """A private chat ends with the connection of its page (``component.work.resource.unkept``)."""
+
+    code = "private_ended"
+    message = "The private chat has ended, and nothing of it was kept."
+    hint = "The page had lost its connection. You can start a new one."
 
 
 class TurnUnknown(CallerError):
     code = "turn_unknown"
-    message = "The session {session!r} has no turn {turn}."
-    hint = "Reload the session and choose one of its turns."
+    message = "The conversation {session!r} has no turn {turn}."
+    hint = "Reload the conversation and choose one of its turns."
 
 
 class QuestionUnknown(CallerError):
-    """A turn asks the user before memory is changed; another version of the turn asks for itself."""
+    """A turn that asks the user nothing about memory now; another version of the turn asks its own question."""
 
     code = "question_unknown"
-    message = "Turn {turn} of session {session!r} asks nothing that can be answered now."
-    hint = "Reload the session. Memory was not changed."
+    message = "Turn {turn} of conversation {session!r} asks nothing that can be answered now."
+    hint = "Reload the conversation. Memory was not changed."
 
 
 class QuestionAnswered(CallerError):
     code = "question_answered"
-    message = "This question of turn {turn} in session {session!r} was answered already."
-    hint = "Reload the session to see the answer. It was not changed."
+    message = "This question of turn {turn} in conversation {session!r} was answered already."
+    hint = "Reload the conversation to see the answer. Nothing was changed."
 
 
 class SummaryUnknown(CallerError):
     code = "summary_unknown"
-    message = "The session {session!r} has no summary of turns from {turn} on (version {version})."
-    hint = "Reload the session and choose one of its summaries."
+    message = "The conversation {session!r} has no summary of turns from {turn} on (version {version})."
+    hint = "Reload the conversation and choose one of its summaries."
 
 
 class NothingToRetry(CallerError):
     code = "nothing_to_retry"
-    message = "The last turn of session {session!r} is complete; there is nothing to retry."
-
-
-class BadRate(CallerError):
-    code = "bad_rate"
-    message = "The compression rate {value!r} is outside 0.1 to 0.5."
-    hint = "Choose a rate from 0.1 (short) to 0.5 (detailed)."
-
-
-class MemoryTooLarge(CallerError):
-    code = "memory_too_large"
-    message = "The {what} has {size:,} characters; memory takes {limit:,}."
-    hint = "Shorten it. Memory was not changed."
-
-
-class MemoryBlank(CallerError):
-    code = "memory_blank"
-    message = "The {what} is blank."
-    hint = "Write something first. Memory was not changed."
+    message = "The last answer is complete; there is nothing to retry."
+    hint = ""
 
 
 class PinsFull(CallerError):
     code = "pins_full"
-    message = "Memory holds {limit} pinned facts already, no more."
-    hint = "Take a pin off first. Memory was not changed."
+    message = "{limit} facts are pinned already, which is the limit."
+    hint = "Unpin one first. Memory was not changed."
 
 
 class NothingToUndo(CallerError):
     code = "nothing_to_undo"
-    message = "The memory of session {session!r} has no earlier version."
+    message = "The memory of conversation {session!r} has no earlier version."
+    hint = ""
 
 
 class BadImport(CallerError):
     code = "bad_import"
     message = "The file is not an export of memory: {reason}."
-    hint = "Choose a file that Gieok exported. Nothing was changed."
+    hint = "Choose a file of exported memory. Nothing was changed."
 
 
 class BadConversation(CallerError):
@@ -475,14 +691,14 @@ class BadConversation(CallerError):
 
 class ConversationTooNew(CallerError):
     code = "conversation_too_new"
-    message = "The file was written by a newer Gieok: its form is {found}, and this one reads up to {known}."
+    message = "The file was written by a newer Gieok: its format version is {found}, and this one reads up to {known}."
     hint = "Update Gieok and import it again. Nothing was imported."
 
 
 class FileTooLarge(CallerError):
     code = "file_too_large"
     message = "The file has {size:,} bytes; the limit is {limit:,}."
-    hint = "Import a smaller one, or raise GIEOK_IMPORT_LIMIT. Nothing was imported."
+    hint = "Import a smaller one. Nothing was imported."
 
 
 class DocumentUnknown(CallerError):
@@ -493,8 +709,8 @@ class DocumentUnknown(CallerError):
 
 class PassageUnknown(CallerError):
     code = "passage_unknown"
-    message = "There is no passage {passage!r} any more."
-    hint = "Its document was changed or removed; ask again."
+    message = "The passage {passage!r} no longer exists."
+    hint = "Its document was changed or deleted; ask again."
 
 
 class LibraryBusy(CallerError):
@@ -509,6 +725,7 @@ class PromptError(GieokError):
 
     code = "prompt"
     message = "The prompt {name!r} ({language}): {reason}."
+    hint = "Check the prompt file."
 
 
 class ScriptExhausted(GieokError):
@@ -516,10 +733,11 @@ class ScriptExhausted(GieokError):
 
     code = "script_exhausted"
     message = "The scripted model was called {calls} times, and its script has {answers} answers."
+    hint = "Add answers to the script."
 
 
 class Interrupted(GieokError):
-    """The process that ran the turn ended before its answer did (design §3)."""
+    """The process that ran the turn ended before its answer did (design 3.5)."""
 
     code = "interrupted"
     message = "The answer to turn {turn} was cut off because the program that made it ended."
@@ -531,11 +749,11 @@ class Unexpected(GieokError):
     """An exception that nobody foresaw: a fault of Gieok or of something it uses."""
 
     code = "unexpected"
-    message = "Something unexpected failed ({kind})."
+    message = "Something unexpected went wrong ({kind})."
     hint = "Nothing that was said is lost. Retry; the log says where it failed."
     retryable = True
 
 
 def trace(error: BaseException) -> str:
-    """Kind and place of an exception for the log, without its message: that may hold what somebody said."""
+    """Returns kind and place of an exception for the log, without its message, which may hold what somebody said."""
     return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"

@@ -1,7 +1,7 @@
-"""All settings: the only reader of the environment (design §1).
+"""All settings: the only reader of the environment (design 1.4).
 
-Standard names (``OPENAI_API_KEY`` …) are kept; Gieok's own carry the prefix ``GIEOK_``. Values come from the
-environment, then from ``.env``. ``.env.example`` and both READMEs list every field, held by a test.
+Settings with a standard name (``OPENAI_API_KEY`` …) keep it; all others carry the prefix ``GIEOK_``. Values come from
+the environment, then from ``.env``. ``.env.example`` and docs/settings.md list every field; a test checks this.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from errors import BadSetting, why
+from errors import BadSetting, shown, why
 
-os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read by LangGraph when it is imported (design §3)
+os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read by LangGraph when it is imported (design 3.1)
 _CALM = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
-"""Read by the embedding model's threads when it is loaded: they must not spin beside an answer (facts: 3 to 10 times
-the processor time). Only this process gets them, not those that it starts."""
+"""Variables that the embedding model's threads read when the model is loaded: idle threads must not spin while an
+answer is made (design 7.2). Only this process gets them, not the processes that it starts."""
 for _name, _value in _CALM.items():
     os.environ.setdefault(_name, _value)
 _TRACING = (
@@ -33,10 +33,15 @@ _TRACING = (
     "LANGCHAIN_TRACING",
     "LANGCHAIN_HANDLER",
 )
-"""What makes LangChain send every state, passage and answer to LangSmith, or refuse to run (its ``_configure`` in
-callbacks/manager.py). It looks when something runs, so without them nothing leaves this machine (README)."""
+"""Variables that make LangChain send every state, passage and answer to LangSmith, or refuse to run (its ``_configure``
+in callbacks/manager.py). LangChain reads them when something runs, so without them nothing leaves this machine
+(docs/using.md)."""
 for _name in _TRACING:
     os.environ.pop(_name, None)
+
+
+_ADDRESSES = ("openai_base_url", "local_servers", "database_url", "redis_url")
+"""Settings that may hold a password."""
 
 
 def _standard(name: str) -> AliasChoices:
@@ -44,17 +49,18 @@ def _standard(name: str) -> AliasChoices:
 
 
 class Settings(BaseSettings):
-    """Every setting, with its default; frozen, so that one process has one view of them."""
+    """All settings with their defaults; frozen, so that one process has one view of them."""
 
     model_config = SettingsConfigDict(
         env_prefix="GIEOK_",
         env_file=".env",
-        env_file_encoding="utf-8-sig",  # some editors put a mark at its start
+        env_file_encoding="utf-8-sig",  # some editors put a byte order mark at its start
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
         populate_by_name=True,
         allow_inf_nan=False,
+        hide_input_in_errors=True,
     )
 
     openai_api_key: SecretStr | None = Field(
@@ -75,7 +81,8 @@ class Settings(BaseSettings):
     utility_model: str | None = Field(
         None,
         validation_alias=_standard("UTILITY_MODEL"),
-        description="Name of the model for summaries and other side work. Empty: the same as CHAT_MODEL.",
+        description="Name of the model for summaries and other side work. Empty: gpt-5-nano at OpenAI, else the same as"
+        " CHAT_MODEL.",
     )
     database_url: str | None = Field(
         None,
@@ -94,9 +101,6 @@ class Settings(BaseSettings):
         ("http://127.0.0.1:11434/v1", "http://127.0.0.1:1234/v1", "http://127.0.0.1:8080/v1"),
         description="Comma-separated addresses where a local server is looked for (Ollama, LM Studio, llama.cpp).",
     )
-    local_timeout: float = Field(
-        0.5, gt=0, le=10, description="Seconds to wait for each local server when looking for one."
-    )
     model_timeout: float = Field(
         120.0, gt=0, description="Seconds without any sign of life after which a model call is given up."
     )
@@ -104,7 +108,7 @@ class Settings(BaseSettings):
         3, ge=0, le=10, description="How often a call is repeated after HTTP 429 or 5xx, with growing pauses."
     )
     model_choice: bool = Field(
-        True, description="Let whoever opens the page choose another model in its settings, for that page alone."
+        True, description="Let whoever opens the page choose another model in its settings, for this installation."
     )
     model_profile: Literal["auto", "small", "strong"] = Field(
         "auto",
@@ -154,12 +158,6 @@ class Settings(BaseSettings):
         None,
         description="Let the model title conversations, beside the answer. Empty: as the profile says.",
     )
-    trash_days: float = Field(
-        30.0, ge=0, description="Days after which a deleted conversation is removed for good. 0: never."
-    )
-    import_limit: int = Field(
-        200_000_000, ge=1, description="Largest file of conversations that is imported, in bytes."
-    )
     memory: bool = Field(True, description="Long-term memory: recursive summaries and entities in Redis.")
     memory_ttl: float = Field(
         24.0,
@@ -180,9 +178,6 @@ class Settings(BaseSettings):
     retrieval_first: bool = Field(
         False, description="Search the documents before every answer instead of letting the model decide."
     )
-    retrieval_index: Literal["auto", "faiss", "pgvector"] = Field(
-        "auto", description="Index of the documents. auto: pgvector on a PostgreSQL that has it, else faiss."
-    )
     embedding_model: str | None = Field(
         None,
         validation_alias=_standard("EMBEDDING_MODEL"),
@@ -192,9 +187,20 @@ class Settings(BaseSettings):
         None, description="JSON file with the menu links that are offered when no document fits. Empty: Gieok's own."
     )
     document_limit: int = Field(20_000_000, ge=1, description="Largest document in bytes.")
+    document_passages: int = Field(100_000, ge=1, description="Most passages of a document.")
+    document_seconds: float = Field(
+        60.0, gt=0, description="Most seconds of processor time that reading a document may take."
+    )
+    document_memory: int = Field(
+        1_000_000_000,
+        ge=1_000_000,
+        description="Most memory that reading a document may take, in bytes. Held on Linux.",
+    )
+    private_pages: bool = Field(
+        False,
+        description="Read web pages also from this machine and private networks, such as a wiki of your own.",
+    )
     tool_limit: int = Field(5, ge=0, le=20, description="Tool rounds per turn; after that the model must answer.")
-    message_limit: int = Field(200_000, ge=1, description="Longest message in characters.")
-    budget_system: int = Field(1500, ge=1, description="Token budget of the system prompt with tool descriptions.")
     budget_summaries: int = Field(
         12000,
         ge=1,
@@ -203,14 +209,12 @@ class Settings(BaseSettings):
     budget_recent: int = Field(
         1500,
         ge=1,
-        description="Token budget of the raw recent turns. Reported; enforced only when the model's context is full.",
+        description="Token budget of the raw recent turns. A small model keeps summarised turns as they were said"
+        " within it; else enforced only when the model's context is full.",
     )
     budget_memory: int = Field(500, ge=1, description="Token budget of the long-term memory.")
     budget_entities: int = Field(200, ge=1, description="Token budget of the entities.")
     budget_retrieval: int = Field(1500, ge=1, description="Token budget of retrieved passages.")
-    budget_question: int = Field(
-        100, ge=1, description="Token budget of the question. Reported only: a question is never cut."
-    )
     answer_tokens: int = Field(
         1024,
         ge=16,
@@ -218,8 +222,13 @@ class Settings(BaseSettings):
         " than the embedded are told only if it is set.",
     )
     port: int = Field(8501, ge=1, le=65535, description="Port of the web interface on this machine.")
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Comma-separated names and addresses, without port, at which the page answers beside localhost,"
+        " 127.0.0.1 and ::1.",
+    )
 
-    @field_validator("local_servers", "weights_sources", mode="before")
+    @field_validator("local_servers", "weights_sources", "hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -250,23 +259,34 @@ class Settings(BaseSettings):
     def _known_sources(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         unknown = [name for name in value if name not in ("huggingface", "package")]
         if unknown:
-            said = "unknown source {source}; known are huggingface and package"
-            raise PydanticCustomError("unknown_source", said, {"source": unknown[0]})
+            message = "unknown source {source}; known are huggingface and package"
+            raise PydanticCustomError("unknown_source", message, {"source": unknown[0]})
         return value
+
+    @field_validator("hosts")
+    @classmethod
+    def _host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns the hosts in the form in which they are compared: lower case, no dot at the end, no brackets around
+        an IPv6 address."""
+        names = tuple(name.lower().removesuffix(".") for name in value)
+        bare = tuple(name[1:-1] if re.fullmatch(r"\[.+\]", name) else name for name in names)
+        if not all(re.fullmatch(r"[^\s:/?#@*\[\]]+|[0-9a-f.]*(:[0-9a-f.]*){2,}", name) for name in bare):
+            raise PydanticCustomError("host", "a host is a name or an address without http:// and without a port")
+        return bare
 
     @property
     def database(self) -> str:
-        """SQLAlchemy URL of the store."""
+        """Returns the SQLAlchemy URL of the store."""
         return self.database_url or f"sqlite:///{self.data_dir / 'gieok.db'}"
 
 
 def is_key(text: str) -> bool:
-    """Whether an HTTP header can carry the text as a key."""
+    """Returns whether an HTTP header can carry the text as a key."""
     return re.fullmatch(r"[\x21-\x7e]+", text) is not None
 
 
 def is_address(text: str) -> bool:
-    """Whether the text is an http(s) address with a host and, where it names a port, a possible one."""
+    """Returns whether the text is an http(s) address with a host and, where it names a port, a possible one."""
     try:
         parts = urlsplit(text)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -276,13 +296,13 @@ def is_address(text: str) -> bool:
 
 
 def variable(field: str) -> str:
-    """Name of the environment variable of a settings field."""
+    """Returns the name of the environment variable of a settings field."""
     alias = Settings.model_fields[field].validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GIEOK_{field.upper()}"
 
 
 def load(**overrides: object) -> Settings:
-    """Read the settings; a bad value becomes ``BadSetting`` that names the variable."""
+    """Reads the settings. Raises ``BadSetting``, which names the variable, when a value is not usable."""
     try:
         return Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
@@ -290,6 +310,7 @@ def load(**overrides: object) -> Settings:
         field = str(first["loc"][0]) if first["loc"] else "?"
         name = variable(field) if field in Settings.model_fields else field.upper()
         value = "…" if name == variable("openai_api_key") else str(first.get("input"))
+        value = shown(value) if field in _ADDRESSES else value
         raise BadSetting(name=name, value=value, **why(first)) from error
     except UnicodeDecodeError as error:
         path = str(Path(".env").absolute())
@@ -298,10 +319,10 @@ def load(**overrides: object) -> Settings:
 
 @cache
 def current() -> Settings:
-    """The settings of this process."""
+    """Returns the settings of this process."""
     return load()
 
 
 def child_environment() -> dict[str, str]:
-    """The environment for a process that Gieok starts itself."""
+    """Returns the environment for a process that Gieok starts itself."""
     return {name: value for name, value in os.environ.items() if _CALM.get(name) != value}

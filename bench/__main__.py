@@ -1,7 +1,8 @@
 """``python -m bench NAME [--json] [options]``: runs one measurement.
 
-A bench is one file in this folder with ``add_arguments(parser)`` and ``run(args) -> dict[str, object]``; nothing else
-is needed for it to be found. With ``--json`` the result is one JSON object on the standard output, without it a table.
+A bench is one file of this folder that defines ``add_arguments(parser)`` and ``run(args) -> dict[str, object]``; no
+list names the benches. ``--json`` prints the result as one JSON object on the standard output; without the option
+tables are printed.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from rich.console import Console
 from rich.table import Table
 
 from errors import GieokError
-from model.machine import machine
+from model.embedded.machine import machine
 
 
 class Bench(Protocol):
-    """What a file of this folder offers."""
+    """The interface of a bench: the two functions that its file defines."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
@@ -31,22 +32,22 @@ class Bench(Protocol):
 
 
 def benches(folder: Path = Path(__file__).parent) -> dict[str, str]:
-    """Name and first docstring line of every bench, read without importing any."""
+    """Returns the name and the first docstring line of every bench; reads the files without importing them."""
     trees = {path.stem: ast.parse(path.read_text("utf-8")) for path in sorted(folder.glob("*.py"))}
-    wanted = {"add_arguments", "run"}
+    required = {"add_arguments", "run"}
     return {
         name: (ast.get_docstring(tree) or "").split("\n")[0]
         for name, tree in trees.items()
-        if name != "__main__" and wanted <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        if name != "__main__" and required <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     }
 
 
 def parse(arguments: Sequence[str]) -> tuple[str, argparse.Namespace]:
-    """The chosen bench and its arguments; only that bench is imported."""
-    known = benches()
+    """Returns the name of the chosen bench and its arguments; imports only that bench."""
+    descriptions = benches()
     top = argparse.ArgumentParser(prog="python -m bench", description="Runs one measurement.")
     choice = top.add_subparsers(dest="name", required=True, metavar="NAME")
-    for name, about in known.items():
+    for name, about in descriptions.items():
         parser = choice.add_parser(name, help=about, description=about)
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
         if name in arguments[:1]:
@@ -56,12 +57,13 @@ def parse(arguments: Sequence[str]) -> tuple[str, argparse.Namespace]:
 
 
 def load(name: str) -> Bench:
-    """The bench of this name."""
+    """Imports and returns the bench with this name."""
     return cast(Bench, importlib.import_module(f"bench.{name}"))
 
 
 def tables(title: str, result: Mapping[str, object]) -> Iterator[Table]:
-    """The result for people: plain values in one table, each list of rows in a table of its own."""
+    """Yields the result as tables for a terminal: plain values in one table, every list of rows in a table of its
+    own."""
     plain = Table(title=title, title_justify="left", show_header=False)
     rows = {key: value for key, value in result.items() if _is_rows(value)}
     for key, value in _flat({key: value for key, value in result.items() if key not in rows}):
@@ -72,7 +74,7 @@ def tables(title: str, result: Mapping[str, object]) -> Iterator[Table]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the bench and prints its result; 1 when it cannot run."""
+    """Runs the bench, prints its result and returns the exit code: 1 when the bench raises a ``GieokError``."""
     name, args = parse(arguments)
     try:
         result = {"bench": name, **load(name).run(args), "machine": machine()}

@@ -17,14 +17,14 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
 from graph.choice import layout
-from graph.clock import now_text
-from graph.context import Changing, Limits, build
+from graph.context.clock import local, now_text
+from graph.context.prompt import Changing, Limits, build
+from graph.context.system_prompt import system_prompt
+from graph.context.turns import CHUNK, question
 from graph.state import SummaryRecord
-from graph.system import system_prompt
 from graph.tool import TOOLS
-from graph.turns import CHUNK, question
+from model.call.stream import complete, usage
 from model.modelset import ModelSet
-from model.stream import complete, usage
 from text.language import detect
 
 QUESTIONS = Path(__file__).parent / "data" / "answer.jsonl"
@@ -33,8 +33,9 @@ SETS = ("main", "held_out", "absent", "tool")
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One answered question. ``same_language``: answered in the language of the question."""
+class AnswerOutcome:
+    """One answered question. ``same_language``: the answer is in the language of the question; ``prompt``, ``cached``:
+    tokens of the prompt, and those of them from the model's cache."""
 
     kind: str
     language: str
@@ -48,7 +49,7 @@ class Outcome:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     add_model_arguments(parser)
     parser.add_argument("--data", type=Path, default=QUESTIONS, help="JSON lines with conversations and questions")
     parser.add_argument("--only", choices=SETS, help="only the questions of this set")
@@ -56,14 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """``right_share``: of the main questions; ``held_out_share``: of those that no prompt was tuned with;
-    ``absent_share``: of those whose answer is not in the conversation, the share that says so; ``tool_share``: of those
-    that a tool result answers.
+    """Asks every question and returns the figures. ``right_share``: of the main questions, the share answered right;
+    ``held_out_share``: the same of the questions that no prompt was tuned with; ``absent_share``: of the questions
+    whose answer is not in the conversation, the share whose answer says so; ``tool_share``: of the questions that a
+    tool result answers, the share answered right.
     """
     chosen = models(args)
     conversations = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
-    wanted = [each for each in conversations if args.only in (None, each["set"])]
-    outcomes = [outcome for conversation in wanted for outcome in _ask(chosen, conversation)]
+    selected = [candidate for candidate in conversations if args.only in (None, candidate["set"])]
+    outcomes = [outcome for conversation in selected for outcome in _ask(chosen, conversation)]
     return {
         "model": chosen.name,
         "profile": chosen.profile.name,
@@ -72,19 +74,19 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[Outcome]:
-    for asked in conversation["questions"]:
+def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[AnswerOutcome]:
+    for row in conversation["questions"]:
         started = time.monotonic()
-        message = complete(chosen.chat, prompt(chosen, conversation, asked), max_tokens=ANSWER_TOKENS)
+        message = complete(chosen.chat, prompt(chosen, conversation, row), max_tokens=ANSWER_TOKENS)
         seconds, (tokens, cached, _, _) = time.monotonic() - started, usage(message)
         language, answer = conversation["language"], str(message.text)
         same = detect(answer, language) == language
-        yield Outcome(
+        yield AnswerOutcome(
             conversation["set"],
             language,
-            asked["question"],
+            row["question"],
             answer,
-            right(asked, answer),
+            right(row, answer),
             same,
             seconds,
             tokens,
@@ -93,12 +95,13 @@ def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[Outcome]:
 
 
 def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]) -> list[AnyMessage]:
-    """The messages of a turn that asks this, after its tool call if it has one, built as every turn's are."""
+    """Returns the messages of a turn that asks this question, after the question's tool call if there is one; the
+    product's own code builds them."""
     records = [_record(index, text) for index, text in enumerate(conversation["summaries"])]
     turn = len(records) * CHUNK + 1
     messages: list[AnyMessage] = []
-    for said, answer in conversation["recent"]:
-        messages += [question(said, turn, "bench"), AIMessage(answer)]
+    for user, answer in conversation["recent"]:
+        messages += [question(user, turn, "bench"), AIMessage(answer)]
         turn += 1
     language = conversation["language"]
     built = build(
@@ -110,7 +113,7 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
         count=chosen.count,
         exact=chosen.exact,
         limits=Limits(chosen.context_size - ANSWER_TOKENS),
-        changing=() if chosen.profile.prompt == "bare" else (Changing("time", now_text(language)),),
+        changing=() if chosen.profile.prompt == "bare" else (Changing("time", now_text(language, local())),),
         layout=layout(chosen.profile),
     )
     return built.messages
@@ -125,10 +128,11 @@ def _called(asked: dict[str, Any]) -> list[AnyMessage]:
 
 
 def right(asked: dict[str, Any], answer: str) -> bool:
-    """Whether the answer holds an accepted form and no rejected one; signs, spaces and case do not count."""
-    said = _plain(answer)
-    accepted = any(_plain(form) in said for form in asked["accept"])
-    return accepted and not any(_plain(form) in said for form in asked.get("reject", ()))
+    """Returns whether the answer contains an accepted form and no rejected form. Case, spaces and all signs other than
+    ``'``, ``:`` and ``/`` do not count."""
+    plain_answer = _plain(answer)
+    accepted = any(_plain(form) in plain_answer for form in asked["accept"])
+    return accepted and not any(_plain(form) in plain_answer for form in asked.get("reject", ()))
 
 
 def _plain(text: str) -> str:
@@ -149,29 +153,34 @@ def _record(index: int, text: str) -> SummaryRecord:
     )
 
 
-def _figures(outcomes: list[Outcome]) -> dict[str, object]:
-    main = [each for each in outcomes if each.kind == "main"]
+def _figures(outcomes: list[AnswerOutcome]) -> dict[str, object]:
+    main = [outcome for outcome in outcomes if outcome.kind == "main"]
     return {
         "questions": len(outcomes),
         "right_share": _share(main),
-        "ko_share": _share([each for each in main if each.language == "ko"]),
-        "en_share": _share([each for each in main if each.language == "en"]),
-        "held_out_share": _share([each for each in outcomes if each.kind == "held_out"]),
-        "absent_share": _share([each for each in outcomes if each.kind == "absent"]),
-        "tool_share": _share([each for each in outcomes if each.kind == "tool"]),
-        "same_language_share": sum(each.same_language for each in outcomes) / max(1, len(outcomes)),
-        "seconds_p50": statistics.median(each.seconds for each in outcomes),
-        "prompt_tokens_p50": statistics.median(each.prompt for each in outcomes),
-        "cached_share": sum(each.cached for each in outcomes) / max(1, sum(each.prompt for each in outcomes)),
+        "ko_share": _share([outcome for outcome in main if outcome.language == "ko"]),
+        "en_share": _share([outcome for outcome in main if outcome.language == "en"]),
+        "held_out_share": _share([outcome for outcome in outcomes if outcome.kind == "held_out"]),
+        "absent_share": _share([outcome for outcome in outcomes if outcome.kind == "absent"]),
+        "tool_share": _share([outcome for outcome in outcomes if outcome.kind == "tool"]),
+        "same_language_share": sum(outcome.same_language for outcome in outcomes) / max(1, len(outcomes)),
+        "seconds_p50": statistics.median(outcome.seconds for outcome in outcomes),
+        "prompt_tokens_p50": statistics.median(outcome.prompt for outcome in outcomes),
+        "cached_share": sum(outcome.cached for outcome in outcomes)
+        / max(1, sum(outcome.prompt for outcome in outcomes)),
     }
 
 
-def _share(outcomes: list[Outcome]) -> float | None:
-    """None where nothing was asked."""
-    return sum(each.right for each in outcomes) / len(outcomes) if outcomes else None
+def _share(outcomes: list[AnswerOutcome]) -> float | None:
+    """Returns the share of right answers; None when no question was asked."""
+    return sum(outcome.right for outcome in outcomes) / len(outcomes) if outcomes else None
 
 
-def _answers(outcomes: list[Outcome], wanted: bool) -> dict[str, object]:
+def _answers(outcomes: list[AnswerOutcome], wanted: bool) -> dict[str, object]:
     if not wanted:
         return {}
-    return {"answers": [{"right": each.right, "question": each.question, "answer": each.answer} for each in outcomes]}
+    return {
+        "answers": [
+            {"right": outcome.right, "question": outcome.question, "answer": outcome.answer} for outcome in outcomes
+        ]
+    }

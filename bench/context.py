@@ -1,7 +1,7 @@
 """Tokens per turn against full history, over the bundled 50-turn dialogue with tool calls.
 
-The agent runs the dialogue with its answers and tool results replayed. Summaries are verbatim sentences of the turns
-packed to the target length, or the model's own with ``--model``; their calls are counted in.
+The agent runs the dialogue; its answers and tool results are replayed. Summaries are verbatim sentences of the turns,
+packed to the target length; with ``--model`` the model writes them. The sums include the summary calls.
 """
 
 from __future__ import annotations
@@ -9,20 +9,21 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool
 
 from bench import dialogue
 from bench import models as bench_models
-from graph.agent import Agent, open_agent
-from graph.event import ContextBuilt, Done
-from graph.report import ContextReport
-from model import scripted, token
+from evaluation.play import recorded_tools
+from graph.context.report import ContextReport
+from graph.turn.agent import Agent, open_agent
+from graph.turn.event import ContextBuilt, Done
+from model import scripted
+from model.call import token
 from model.modelset import ModelSet
 from settings import load
 from text import sentence
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """Prompt tokens of the last turn and of all, each against full history; ``saved_share`` with summary calls in."""
+    """Returns the prompt tokens of the last turn and of all turns, each against full history; ``saved_share`` includes
+    the summary calls."""
     turns = dialogue.load(dialogue.LONG).turns[: args.turns]
     with tempfile.TemporaryDirectory() as folder:
         models = _models(turns, args)
@@ -65,29 +67,30 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class Played:
-    """The reports of every model call by turn, and what the summaries cost at that turn."""
+class PlayedDialogue:
+    """The reports of every model call by turn, and the tokens that summaries cost at each turn."""
 
     reports: list[list[ContextReport]]
     summary_tokens: list[int]
     summary_calls: int
 
     def sums(self) -> tuple[int, int]:
-        """Prompt tokens of all calls: as they were, and with full history."""
+        """Returns the prompt tokens of all calls: as sent, and with full history."""
         calls = [report for reports in self.reports for report in reports]
-        return sum(each.total_tokens for each in calls), sum(each.full_tokens for each in calls)
+        return sum(call.total_tokens for call in calls), sum(call.full_tokens for call in calls)
 
     def break_even(self) -> int | None:
-        """The first turn from which on the summaries have saved more than they cost."""
+        """Returns the turn from which on the summaries have saved more tokens than they cost; None without such a
+        turn."""
         saved, since = 0, None
         for number, (reports, cost) in enumerate(zip(self.reports, self.summary_tokens, strict=True), 1):
-            saved += sum(each.saved_tokens for each in reports) - cost
+            saved += sum(report.saved_tokens for report in reports) - cost
             since = (since or number) if saved > 0 else None
         return since
 
 
-def play(agent: Agent, turns: Sequence[dialogue.Turn], rate: float) -> Played:
-    """Runs the dialogue; the report of every model call is kept."""
+def play(agent: Agent, turns: Sequence[dialogue.DialogueTurn], rate: float) -> PlayedDialogue:
+    """Runs the dialogue; returns the reports of all model calls and the tokens that the summaries cost."""
     session = agent.store.create_session("ko", rate)
     reports: list[list[ContextReport]] = []
     costs: list[int] = []
@@ -98,29 +101,20 @@ def play(agent: Agent, turns: Sequence[dialogue.Turn], rate: float) -> Played:
             raise AssertionError(f"turn {len(reports) + 1} did not end well: {events[-1]}")
         agent.background.idle(600)
         reports.append([event.report for event in events if isinstance(event, ContextBuilt)])
-        made = agent.store.ledger.summaries(session.id, superseded=True)
-        costs.append(sum(each.prompt_tokens + each.answer_tokens for each in made) - spent)
+        summaries = agent.store.ledger.summaries(session.id, superseded=True)
+        costs.append(sum(summary.prompt_tokens + summary.answer_tokens for summary in summaries) - spent)
         spent += costs[-1]
-    return Played(reports, costs, len(made))
+    return PlayedDialogue(reports, costs, len(summaries))
 
 
-def replayed(turns: Sequence[dialogue.Turn]) -> list[BaseTool]:
-    """Tools by the names that the dialogue uses; each gives its recorded results in order."""
-    results: defaultdict[str, deque[str]] = defaultdict(deque)
-    for turn in turns:
-        for message in turn.messages:
-            if isinstance(message, ToolMessage):
-                results[str(message.name)].append(str(message.text))
-    return [_tool(name, recorded.popleft) for name, recorded in results.items()]
+def replayed(turns: Sequence[dialogue.DialogueTurn]) -> list[BaseTool]:
+    """Returns tools with the names in the dialogue; each tool returns its recorded results in order."""
+    messages = (message for turn in turns for message in turn.messages if isinstance(message, ToolMessage))
+    return recorded_tools((str(message.name), str(message.text)) for message in messages)
 
 
-def _tool(name: str, result: Callable[[], str]) -> BaseTool:
-    schema = {"type": "object", "properties": {}, "additionalProperties": True}
-    return StructuredTool(name=name, description=name, args_schema=schema, func=lambda **_: result())
-
-
-def _models(turns: Sequence[dialogue.Turn], args: argparse.Namespace) -> ModelSet:
-    messages = iter([each for turn in turns for each in turn.messages if isinstance(each, AIMessage)])
+def _models(turns: Sequence[dialogue.DialogueTurn], args: argparse.Namespace) -> ModelSet:
+    messages = iter([message for turn in turns for message in turn.messages if isinstance(message, AIMessage)])
     chat = scripted.ScriptedModel(lambda _: next(messages), piece=r"(?s).+")
     if args.model:
         return replace(bench_models.models(args), chat=chat)
@@ -128,11 +122,11 @@ def _models(turns: Sequence[dialogue.Turn], args: argparse.Namespace) -> ModelSe
 
 
 def excerpt(messages: Sequence[BaseMessage]) -> str:
-    """Sentences of the turns, from the prompt for a summary, up to the length that it asks for."""
+    """Returns sentences of the turns in a summary prompt, up to the length that the prompt asks for."""
     prompt = "\n".join(str(message.text) for message in messages if isinstance(message, HumanMessage))
     target = int(re.findall(r"(\d+)\s?(?:자쯤|characters)", prompt)[-1])
     chosen = ""
-    for each in sentence.split(prompt):
-        if len(chosen) + len(each) + 1 <= target:
-            chosen = f"{chosen} {each}".strip()
+    for piece in sentence.split(prompt):
+        if len(chosen) + len(piece) + 1 <= target:
+            chosen = f"{chosen} {piece}".strip()
     return chosen

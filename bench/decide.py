@@ -19,25 +19,25 @@ from langchain_core.tools import BaseTool
 from bench.models import add_arguments as add_model_arguments
 from bench.models import codes, models
 from graph import choice
-from graph.system import system_prompt
+from graph.context.system_prompt import system_prompt
 from graph.tool import TOOLS, arithmetic, memory_tools, wish_tools, zone
 from graph.tool.reach import Reach
 from graph.tool.time import LOCAL
+from model.call.stream import complete
 from model.modelset import ModelSet
-from model.stream import complete
-from retrieval.lookup import LookUp
-from retrieval.tool import tool as search_documents
+from retrieval.answer.lookup import LookUp
+from retrieval.answer.tool import tool as search_documents
 
 QUESTIONS = Path(__file__).parent / "data" / "decide.jsonl"
 HELD_OUT = QUESTIONS.with_stem("decide_held_out")
-"""Twenty more, that nothing was tuned with; reported apart."""
+"""Twenty more questions, which nothing was tuned with; they have figures of their own."""
 LANGUAGES = ("ko", "en")
 NONE = "none"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One question: the calls that were chosen for it, whether they are right, how long the choice took."""
+class ChoiceOutcome:
+    """One question: the calls that were chosen for it, whether they are right, the seconds that the choice took."""
 
     row: dict[str, Any]
     calls: list[ToolCall]
@@ -46,12 +46,12 @@ class Outcome:
 
     @property
     def wanted(self) -> str:
-        """The tool that the question needs."""
+        """Returns the tool that the question needs, or ``none``."""
         return str(self.row.get("tool") or NONE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     add_model_arguments(parser)
     parser.add_argument(
         "--model", action="store_true", help="measure the model of the settings (else: the router alone)"
@@ -62,13 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """Chooses for every question. ``right_share``: the right tool with right arguments, or rightly none.
+    """Chooses tools for every question. ``right_share``: the share with the right tool and arguments, or rightly
+    without a tool.
 
-    The router needs no model, and none is started for it.
+    The router needs no model; no model is started for it.
     """
     chosen = models(args) if args.url or args.model else codes()
     tools = offered(chosen)
-    for language in LANGUAGES:  # the first choice of a language loads what it needs, or fills the cache
+    for language in LANGUAGES:  # not measured: the first choice of a language loads its data or fills the cache
         _choose(chosen, tools, {"language": language, "question": "준비" if language == "ko" else "Ready"})
     outcomes, held_out = ([_choose(chosen, tools, row) for row in _rows(file)] for file in (args.data, args.held_out))
     return {
@@ -85,7 +86,8 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def offered(chosen: ModelSet) -> list[BaseTool]:
-    """What the app offers by default: its own documents are indexed, memory is there. No tool is called here."""
+    """Returns the tools of the app with default settings, as if its own documents were indexed and memory ran. The
+    bench calls none of them."""
     reach = cast(Reach, None)
     routed = chosen.profile.tools == "routed"
     memory = wish_tools(reach, lambda _question, _texts: []) if routed else memory_tools(reach)
@@ -93,21 +95,22 @@ def offered(chosen: ModelSet) -> list[BaseTool]:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The questions by language, so that each language's prompt is evaluated once."""
+    """Returns the questions ordered by language, so that the model reads the prompt of each language once."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return sorted(rows, key=lambda row: str(row["language"]))
 
 
-def _choose(chosen: ModelSet, tools: Sequence[BaseTool], row: dict[str, Any]) -> Outcome:
+def _choose(chosen: ModelSet, tools: Sequence[BaseTool], row: dict[str, Any]) -> ChoiceOutcome:
     before: list[AnyMessage] = [HumanMessage(row["previous"]), AIMessage("…")] if row.get("previous") else []
     messages: list[AnyMessage] = [*before, HumanMessage(row["question"])]
     started = time.perf_counter()
     calls = _calls(chosen, tools, messages, row["language"])
-    return Outcome(row, calls, right(row, calls), time.perf_counter() - started)
+    return ChoiceOutcome(row, calls, right(row, calls), time.perf_counter() - started)
 
 
 def _calls(chosen: ModelSet, tools: Sequence[BaseTool], messages: list[AnyMessage], language: str) -> list[ToolCall]:
-    """As in a turn: routed, or by the model itself. The fast path for small talk is left out, to see the choice."""
+    """Chooses as a turn does: by the router, or by the model itself. Leaves out the fast path for small talk, so that
+    the choice itself is measured."""
     if chosen.profile.tools == "routed":
         return choice.choose(chosen.profile, tools, messages)
     system = SystemMessage(system_prompt(chosen.profile, language, tools))
@@ -115,11 +118,12 @@ def _calls(chosen: ModelSet, tools: Sequence[BaseTool], messages: list[AnyMessag
 
 
 def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:
-    """Whether the calls are those that the question needs: by the value of the expression, by the zone of the place."""
-    wanted = row.get("tool")
-    if wanted is None or len(calls) != 1 or calls[0]["name"] != wanted:
-        return wanted is None and not calls
-    if wanted == "calculate":
+    """Returns whether the calls are those that the question needs. An expression counts by its value, a place by its
+    time zone."""
+    tool = row.get("tool")
+    if tool is None or len(calls) != 1 or calls[0]["name"] != tool:
+        return tool is None and not calls
+    if tool == "calculate":
         return _value(str(calls[0]["args"].get("expression"))) == _value(row["value"])
     place = str(calls[0]["args"].get("zone", LOCAL))
     return bool((zone.find(place) or place) == row["zone"])
@@ -132,44 +136,51 @@ def _value(expression: str) -> Decimal | None:
         return None
 
 
-def _figures(outcomes: list[Outcome]) -> dict[str, object]:
-    """Shares of right choices, of tools that were not needed or not these, and of tools that were missed."""
-    tongues = {tongue: [each for each in outcomes if each.row["language"] == tongue] for tongue in LANGUAGES}
+def _figures(outcomes: list[ChoiceOutcome]) -> dict[str, object]:
+    """Returns the shares of right choices, of wrong or needless tools, and of missed tools."""
+    by_language = {
+        language: [outcome for outcome in outcomes if outcome.row["language"] == language] for language in LANGUAGES
+    }
     return {
         "right_share": _share(outcomes),
-        **{f"{tongue}_share": _share(these) for tongue, these in tongues.items()},
+        **{f"{language}_share": _share(part) for language, part in by_language.items()},
         **_by_tool(outcomes),
-        "wrong_tool_share": sum(bool(each.calls) and not each.right for each in outcomes) / max(1, len(outcomes)),
-        "missed_share": sum(not each.calls and not each.right for each in outcomes) / max(1, len(outcomes)),
-        "greeting_calls": sum(bool(each.calls) for each in outcomes if each.row.get("greeting")),
+        "wrong_tool_share": sum(bool(outcome.calls) and not outcome.right for outcome in outcomes)
+        / max(1, len(outcomes)),
+        "missed_share": sum(not outcome.calls and not outcome.right for outcome in outcomes) / max(1, len(outcomes)),
+        "greeting_calls": sum(bool(outcome.calls) for outcome in outcomes if outcome.row.get("greeting")),
     }
 
 
-def _by_tool(outcomes: list[Outcome]) -> dict[str, object]:
-    """The share of right choices by the tool that is needed, and which tools were called where none is."""
-    tools = sorted({each.wanted for each in outcomes})
-    needless = Counter(call["name"] for each in outcomes if each.wanted == NONE for call in each.calls)
-    shares = {f"{tool}_share": _share([each for each in outcomes if each.wanted == tool]) for tool in tools}
+def _by_tool(outcomes: list[ChoiceOutcome]) -> dict[str, object]:
+    """Returns the share of right choices by the tool that is needed, and the number of calls by tool where none is
+    needed."""
+    tools = sorted({outcome.wanted for outcome in outcomes})
+    needless = Counter(call["name"] for outcome in outcomes if outcome.wanted == NONE for call in outcome.calls)
+    shares = {f"{tool}_share": _share([outcome for outcome in outcomes if outcome.wanted == tool]) for tool in tools}
     return {**shares, "needless": dict(needless)}
 
 
-def _share(outcomes: list[Outcome]) -> float:
-    return sum(each.right for each in outcomes) / max(1, len(outcomes))
+def _share(outcomes: list[ChoiceOutcome]) -> float:
+    return sum(outcome.right for outcome in outcomes) / max(1, len(outcomes))
 
 
-def _milliseconds(outcomes: list[Outcome]) -> dict[str, float]:
-    """Of a choice, the embedding included."""
-    taken = sorted(1000 * each.seconds for each in outcomes)
-    return {"milliseconds": statistics.median(taken), "milliseconds_p95": taken[int(0.95 * (len(taken) - 1))]}
+def _milliseconds(outcomes: list[ChoiceOutcome]) -> dict[str, float]:
+    """Returns the median and the 95th percentile of the milliseconds of a choice, the embedding included."""
+    milliseconds = sorted(1000 * outcome.seconds for outcome in outcomes)
+    return {
+        "milliseconds": statistics.median(milliseconds),
+        "milliseconds_p95": milliseconds[int(0.95 * (len(milliseconds) - 1))],
+    }
 
 
-def _wrong(outcomes: list[Outcome], wanted: bool) -> dict[str, object]:
+def _wrong(outcomes: list[ChoiceOutcome], wanted: bool) -> dict[str, object]:
     if not wanted:
         return {}
     return {
         "wrong": [
-            {"question": each.row["question"], "calls": [f"{call['name']} {call['args']}" for call in each.calls]}
-            for each in outcomes
-            if not each.right
+            {"question": outcome.row["question"], "calls": [f"{call['name']} {call['args']}" for call in outcome.calls]}
+            for outcome in outcomes
+            if not outcome.right
         ]
     }

@@ -1,7 +1,7 @@
-"""The bundled sample dialogues as messages; one JSON file each.
+"""The bundled sample dialogues as messages; one JSON file per dialogue.
 
 ``{"id", "language", "title", "turns": [{"user", "tools": [{"name", "arguments", "result"}], "answer", "facts"}]}``;
-``facts`` are what a reader would want to find again, listed by hand.
+``facts`` lists by hand the facts that a reader may want to find again.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCal
 DATA = Path(__file__).parent / "data"
 SAMPLES = DATA / "dialogue"
 LONG = DATA / "long.json"
+LISTS = DATA / "lists.json"
 
 
 @dataclass(frozen=True)
-class Turn:
+class DialogueTurn:
     """One finished turn: the user's message, the tool calls with their results, the final answer."""
 
     messages: tuple[AnyMessage, ...]
@@ -28,12 +29,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """A dialogue. ``held``: kept out of all tuning, so that its figures say what to expect of new ones."""
+    """A dialogue. ``held``: the dialogue is kept out of all tuning, so that its figures predict those of new
+    dialogues."""
 
     id: str
     language: str
     title: str
-    turns: tuple[Turn, ...]
+    turns: tuple[DialogueTurn, ...]
 
     @property
     def held(self) -> bool:
@@ -41,21 +43,29 @@ class Dialogue:
 
 
 def load(path: Path) -> Dialogue:
-    """Read one dialogue."""
-    data = json.loads(path.read_text("utf-8"))
-    turns = tuple(_turn(each, number) for number, each in enumerate(data["turns"], 1))
-    return Dialogue(data["id"], data["language"], data["title"], turns)
+    """Reads one dialogue from its file."""
+    return _dialogue(json.loads(path.read_text("utf-8")))
+
+
+def lists() -> list[Dialogue]:
+    """Returns the dialogues of three turns whose answers are full of lists, headings and names."""
+    return [_dialogue(data) for data in json.loads(LISTS.read_text("utf-8"))]
+
+
+def _dialogue(data: dict[str, Any]) -> Dialogue:
+    turns = tuple(_turn(turn, number) for number, turn in enumerate(data["turns"], 1))
+    return Dialogue(data["id"], data["language"], data.get("title", ""), turns)
 
 
 def samples() -> list[Dialogue]:
-    """All sample dialogues, by file name."""
+    """Returns all sample dialogues, by file name."""
     return [load(path) for path in sorted(SAMPLES.glob("*.json"))]
 
 
-def _turn(data: dict[str, Any], number: int) -> Turn:
+def _turn(data: dict[str, Any], number: int) -> DialogueTurn:
     messages: list[AnyMessage] = [HumanMessage(data["user"])]
     for index, tool in enumerate(data.get("tools", [])):
         call = ToolCall(name=tool["name"], args=tool["arguments"], id=f"call-{number}-{index}")
         messages.append(AIMessage("", tool_calls=[call]))
         messages.append(ToolMessage(tool["result"], tool_call_id=call["id"], name=tool["name"]))
-    return Turn((*messages, AIMessage(data["answer"])), tuple(data.get("facts", ())))
+    return DialogueTurn((*messages, AIMessage(data["answer"])), tuple(data.get("facts", ())))

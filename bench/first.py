@@ -1,8 +1,9 @@
 """The first answer in Chromium on the real app: seconds to the page, to «ready», and to the first and last token.
 
-The app is started as ``make run`` starts it on a machine that has everything, on a fresh data folder to which the
-weights are linked, once for every question below, so that each is the first of all. ``first_token_seconds``: the
-slowest first token of a short question, from Enter to text on the page. Needs the development requirements.
+For every text below, the bench starts the app as ``make run`` does on a machine where everything is installed. Every
+start has a fresh data folder with links to the weights, so that every question is the first one of its app.
+``first_token_seconds``: the slowest first token of a question (greetings excluded), from Enter to text on the page.
+Needs the development requirements.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ TEXTS = {
     ("en", "question"): "What is worth seeing in Edinburgh in one day?",
 }
 READY = "[class*='st-key-chip-ready']"
-"""The page's own sign that the model answers."""
+"""Matches the chip by which the page shows that the model is ready."""
 START_SECONDS, ANSWER_SECONDS = 300.0, 600.0
 
 
 @dataclass(frozen=True)
 class First:
-    """Seconds from the start of the command to a page that takes input and to its «ready»; from Enter to the first
-    token and to the whole answer."""
+    """Seconds of one start. ``page``, ``ready``: from the start of the command to a page that takes input, and to its
+    «ready»; ``first_token``, ``last_token``: from Enter to the first token, and to the end of the answer."""
 
     page: float
     ready: float
@@ -51,13 +52,13 @@ class First:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     parser.add_argument("--language", choices=sorted(LOCALES), help="only in this language")
     parser.add_argument("--repeats", type=int, default=1, help="starts for every text; the slowest of each counts")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """For every text the slowest of ``First``, by language; and ``first_token_seconds``."""
+    """Starts the app ``--repeats`` times for every text and returns the slowest seconds."""
     from playwright.sync_api import sync_playwright
 
     from tests import browser
@@ -65,13 +66,14 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     texts = {key: text for key, text in TEXTS.items() if args.language in (None, key[0])}
     with sync_playwright() as playwright:
         chrome = playwright.chromium.launch(executable_path=browser.executable(), args=browser.flags())
-        done = {key: [measured(chrome, key[0], text) for _ in range(args.repeats)] for key, text in texts.items()}
+        starts = {key: [measured(chrome, key[0], text) for _ in range(args.repeats)] for key, text in texts.items()}
         chrome.close()
-    return figures(done)
+    return figures(starts)
 
 
 def figures(done: dict[tuple[str, str], list[First]]) -> dict[str, object]:
-    """The slowest of every start, by language and text."""
+    """Returns the slowest seconds: to the page and to «ready» over all starts, to the first and last token by language
+    and kind of text."""
     starts = [first for firsts in done.values() for first in firsts]
     return {
         "first_token_seconds": max(
@@ -88,7 +90,7 @@ def figures(done: dict[tuple[str, str], list[First]]) -> dict[str, object]:
 
 
 def measured(chrome: Browser, language: str, text: str) -> First:
-    """One start of the app, one question."""
+    """Starts the app once, sends one text and returns the seconds."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         began = time.monotonic()
         with started(Path(folder) / "data") as url, _page(chrome, url, language) as person:
@@ -100,12 +102,12 @@ def measured(chrome: Browser, language: str, text: str) -> First:
 
 
 def answered(person: Person, text: str) -> tuple[float, float]:
-    """Seconds from Enter to the first text of the first answer, and to its end."""
+    """Sends the text; returns the seconds from Enter to the first text of the answer, and to its end."""
     person.input.fill(text)
     began = time.monotonic()
     person.input.press("Enter")
-    shown = person.page.locator(".st-key-live-answer [data-testid=stMarkdown], .st-key-answer-1")
-    shown.first.wait_for(timeout=ANSWER_SECONDS * 1000)
+    answer = person.page.locator(".st-key-live-answer [data-testid=stMarkdown], .st-key-answer-1")
+    answer.first.wait_for(timeout=ANSWER_SECONDS * 1000)
     first = time.monotonic() - began
     person.see(1, ANSWER_SECONDS)
     return first, time.monotonic() - began
@@ -113,12 +115,14 @@ def answered(person: Person, text: str) -> tuple[float, float]:
 
 @contextmanager
 def started(folder: Path) -> Iterator[str]:
-    """The app as ``make run`` starts it, with its data in ``folder``; gives its address."""
+    """Runs the app as ``make run`` starts it, with its data in ``folder``; yields its address."""
     from tests.journey.application import App, free_port, wait_for
 
     fresh(current(), folder)
     environment = {**child_environment(), variable("data_dir"): str(folder)}
-    subprocess.run([sys.executable, "-m", "model.weights"], cwd=ROOT, env=environment, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "model.embedded.weights"], cwd=ROOT, env=environment, check=True, capture_output=True
+    )
     port, log = free_port(), folder / "app.log"
     command = [sys.executable, "cli.py", "run", "--port", str(port)]
     with log.open("wb") as out:
@@ -134,7 +138,7 @@ def started(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _page(chrome: Browser, url: str, language: str) -> Iterator[Person]:
-    """The page as soon as it takes input, for somebody who has seen the tour."""
+    """Opens the page in a new browser context; yields as soon as the page takes input."""
     from tests.journey.application import App, Person
 
     context = chrome.new_context(viewport={"width": 1440, "height": 900}, locale=LOCALES[language])

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from bench import shelf
 from bench.retrieval import embedded, recall, sets, threads
 from errors import MissingExtra
-from retrieval.embed import BuiltIn, Vectors
-from retrieval.index import FaissIndex, FaissSearcher, Prepared, build
+from retrieval.index.embed import BuiltIn, Vectors
+from retrieval.index.vectors import FaissIndex, FaissSearcher, Prepared, build
 
 DIMENSION, K = 384, 10
 SENTENCE = "Every three turns become one summary, which takes their place in what the model is given from then on. "
@@ -27,7 +27,7 @@ CHROMA_BATCH = 5000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     parser.add_argument("--sizes", default="10000,100000,1000000", help="comma-separated numbers of vectors")
     parser.add_argument("--queries", type=int, default=200, help="queries per measurement")
     parser.add_argument("--against", choices=("chroma", "none"), default="chroma", help="what to compare with")
@@ -36,13 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """``embedding``: passages of about 100 tokens per processor second; ``sizes``: rows of measurements on clustered
-    vectors (ms are processor time of one query on one thread, also with a filter that allows half). ``dense_bytes``:
-    the file of the vector index; up to ``--compare-at`` also ``whole_…``: a library with rows, texts, the vectors that
-    the index can be made from again, and the lexical index, with whole queries (``search_all`` without the embedding)
-    and publishing. ``chroma``: the same vectors there, and with the same texts (``whole_…``); each in a process of its
-    own; ``ratio``: Chroma's figure over ours; ``real_recall``: of inverted lists on real embeddings, against
-    exact search.
+    """Returns the measurements. ``embedding``: passages of about 100 tokens per processor second. ``sizes``: one row
+    per number of clustered vectors; ``…_cpu_ms`` is the processor time of one query on one thread (``filtered_…``: with
+    a filter that allows half), ``dense_bytes_…`` the file of the vector index. Up to ``--compare-at`` vectors a row
+    also has ``whole_…``: a library with rows, texts, the vectors that the index can be built from again, and the
+    lexical index; its whole queries (``search_all`` without the embedding) and publishing. ``chroma``: the same vectors
+    in Chroma; ``whole_…`` there: with the same texts. Every row is measured in a process of its own. ``ratio``:
+    Chroma's figure divided by Gieok's. ``real_recall``: recall of inverted lists on real embeddings, against exact
+    search.
     """
     if args.against == "chroma" and find_spec("chromadb") is None:
         raise MissingExtra(feature="The comparison", package="chromadb")
@@ -63,25 +64,26 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def clustered(count: int, seed: int = 7) -> Vectors:
-    """Unit vectors around a centre for each hundred of them, as passages lie around topics."""
+    """Returns unit vectors in clusters of about a hundred, as passages cluster around topics."""
     random = np.random.default_rng(seed)
     centres = random.normal(size=(max(count // 100, 50), DIMENSION)).astype(np.float32)
-    made = np.empty((count, DIMENSION), np.float32)
+    vectors = np.empty((count, DIMENSION), np.float32)
     for start in range(0, count, 50_000):
         part = slice(start, min(start + 50_000, count))
         size = part.stop - part.start
         noise = random.normal(scale=0.6, size=(size, DIMENSION)).astype(np.float32)
-        made[part] = centres[random.integers(len(centres), size=size)] + noise
-        made[part] /= np.linalg.norm(made[part], axis=1, keepdims=True)
-    return made
+        vectors[part] = centres[random.integers(len(centres), size=size)] + noise
+        vectors[part] /= np.linalg.norm(vectors[part], axis=1, keepdims=True)
+    return vectors
 
 
 def questions(vectors: Vectors, count: int) -> Vectors:
-    """Unit vectors near ``count`` of these, as questions lie near passages: none is indexed itself."""
+    """Returns unit vectors near ``count`` of the given ones, as questions lie near passages; the index contains none of
+    them."""
     random = np.random.default_rng(3)
     near = vectors[:: max(len(vectors) // count, 1)][:count]
-    made = near + random.normal(scale=0.5 / DIMENSION**0.5, size=near.shape).astype(np.float32)
-    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+    shifted = near + random.normal(scale=0.5 / DIMENSION**0.5, size=near.shape).astype(np.float32)
+    return np.asarray(shifted / np.linalg.norm(shifted, axis=1, keepdims=True), np.float32)
 
 
 def _ours(size: int, queries: int) -> dict[str, Any]:
@@ -98,11 +100,11 @@ def _ours(size: int, queries: int) -> dict[str, Any]:
         searcher = FaissIndex(Path(folder)).open("1")
         opened = time.perf_counter() - began
         memory = _rss() - before
-        found = [searcher.search(each, K, None)[0] for each in asked[:5]]
-        found = []
-        milliseconds = _timed(lambda each: found.append(searcher.search(each, K, None)[0]), asked)
+        neighbours = [searcher.search(query, K, None)[0] for query in asked[:5]]
+        neighbours = []
+        milliseconds = _timed(lambda query: neighbours.append(searcher.search(query, K, None)[0]), asked)
         half = ids[::2]
-        filtered = _timed(lambda each: searcher.search(each, K, half), asked[:50])
+        filtered = _timed(lambda query: searcher.search(query, K, half), asked[:50])
         change = _change(Path(folder), searcher, asked[:1], size)
         bytes_ = sum(path.stat().st_size for path in Path(folder).iterdir() if path.name.startswith("dense-1"))
     return {
@@ -113,7 +115,7 @@ def _ours(size: int, queries: int) -> dict[str, Any]:
         "query_p50_ms": round(float(np.percentile(milliseconds, 50)), 3),
         "query_p95_ms": round(float(np.percentile(milliseconds, 95)), 3),
         "filtered_cpu_ms": round(float(np.mean(filtered)), 3),
-        "recall10": round(recall(exact, np.asarray(found)), 4),
+        "recall10": round(recall(exact, np.asarray(neighbours)), 4),
         "publish_one_cpu_s": round(change, 3),
         "dense_bytes_per_vector": round(bytes_ / size, 1),
         "index_memory_mb": round(memory / 1e6, 1),
@@ -129,7 +131,7 @@ def _whole(size: int, queries: int) -> dict[str, Any]:
 
 
 def _change(folder: Path, searcher: Any, vector: Vectors, size: int) -> float:
-    """Processor seconds to remove one passage, add another and publish that."""
+    """Removes one passage, adds another and publishes the change; returns the processor seconds."""
     began = time.process_time()
     changed: Prepared | None = FaissIndex(folder).change(searcher, "2", np.asarray([3]), np.asarray([size + 1]), vector)
     assert changed is not None
@@ -145,26 +147,26 @@ def _chroma(size: int, queries: int, texts: list[str] | None = None) -> dict[str
     exact = _exact(vectors, asked)
     with TemporaryDirectory() as folder:
         client = chromadb.PersistentClient(folder, Settings(anonymized_telemetry=False))
-        kept = client.create_collection("bench", metadata={"hnsw:space": "ip"}, embedding_function=None)
+        collection = client.create_collection("bench", metadata={"hnsw:space": "ip"}, embedding_function=None)
         began = time.process_time()
         for start in range(0, size, CHROMA_BATCH):
             part = range(start, min(start + CHROMA_BATCH, size))
-            kept.add(
+            collection.add(
                 ids=[str(each) for each in part],
                 embeddings=vectors[part.start : part.stop],
                 metadatas=[{"half": each % 2} for each in part],
                 documents=texts and texts[part.start : part.stop],
             )
         built = time.process_time() - began
-        found: list[list[int]] = []
-        kept.query(query_embeddings=asked[:1], n_results=K, include=[])
+        neighbours: list[list[int]] = []
+        collection.query(query_embeddings=asked[:1], n_results=K, include=[])
 
         def search(each: Vectors, **where: Any) -> None:
-            answer = kept.query(query_embeddings=[each], n_results=K, include=["distances"], **where)
-            found.append([int(one) for one in answer["ids"][0]])
+            answer = collection.query(query_embeddings=[each], n_results=K, include=["distances"], **where)
+            neighbours.append([int(key) for key in answer["ids"][0]])
 
         milliseconds = _timed(search, asked)
-        got = np.asarray(found[:queries])
+        unfiltered = np.asarray(neighbours[:queries])
         filtered = _timed(lambda each: search(each, where={"half": 0}), asked[:20])
         bytes_ = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
     return {
@@ -173,35 +175,36 @@ def _chroma(size: int, queries: int, texts: list[str] | None = None) -> dict[str
         "build_cpu_s": round(built, 2),
         "query_cpu_ms": round(float(np.mean(milliseconds)), 3),
         "filtered_cpu_ms": round(float(np.mean(filtered)), 3),
-        "recall10": round(recall(exact, got), 4),
+        "recall10": round(recall(exact, unfiltered), 4),
         "dense_bytes_per_vector": round(bytes_ / size, 1),
         "peak_memory_mb": _peak(),
     }
 
 
 def _chroma_whole(size: int, queries: int) -> dict[str, Any]:
-    """Bytes with texts."""
-    made = _chroma(size, queries, list(shelf.texts(size)))
-    return {"whole_bytes_per_vector": made["dense_bytes_per_vector"]}
+    """Returns the bytes per vector with texts."""
+    figures = _chroma(size, queries, list(shelf.texts(size)))
+    return {"whole_bytes_per_vector": figures["dense_bytes_per_vector"]}
 
 
 def _real(data: Path) -> list[dict[str, object]]:
-    """Inverted lists on real embeddings, forced on although there are few: recall against exact search."""
-    from retrieval import index as module
+    """Returns the recall of inverted lists on real embeddings, against exact search. Forces the lists on, although
+    there are too few vectors for them."""
+    from retrieval.index import vectors as module
 
     rows: list[dict[str, object]] = []
-    for each in sets(data):
-        if each.name not in ("en_chunk", "ko_heading"):
+    for data_set in sets(data):
+        if data_set.name not in ("en_chunk", "ko_heading"):
             continue
-        vectors, asked = embedded(each.texts, query=False), embedded(each.questions, query=True)
+        vectors, asked = embedded(data_set.texts, query=False), embedded(data_set.questions, query=True)
         usual, module.IVF_FROM = module.IVF_FROM, 0
         try:
             lists = FaissSearcher(build(np.arange(len(vectors)), vectors))
-            found = np.asarray([lists.search(vector, K, None)[0] for vector in asked])
+            neighbours = np.asarray([lists.search(vector, K, None)[0] for vector in asked])
         finally:
             module.IVF_FROM = usual
-        row = {"set": each.name, "vectors": len(vectors), "lists": lists.index.nlist, "probes": module.PROBES}
-        rows.append({**row, "recall10": round(recall(_exact(vectors, asked), found), 4)})
+        row = {"set": data_set.name, "vectors": len(vectors), "lists": lists.index.nlist, "probes": module.PROBES}
+        rows.append({**row, "recall10": round(recall(_exact(vectors, asked), neighbours), 4)})
     return rows
 
 
@@ -217,21 +220,21 @@ def _embedding() -> dict[str, float]:
 
 
 def _exact(vectors: Vectors, asked: Vectors) -> NDArray[np.int64]:
-    return np.asarray([np.argsort(-(vectors @ each))[:K] for each in asked])
+    return np.asarray([np.argsort(-(vectors @ query))[:K] for query in asked])
 
 
 def _timed(search: Callable[[Vectors], Any], asked: Vectors) -> list[float]:
-    """Processor milliseconds of each query, all threads of this process together."""
-    spent = []
-    for each in asked:
+    """Returns the processor milliseconds of each query, of all threads of this process together."""
+    milliseconds = []
+    for query in asked:
         began = time.process_time()
-        search(each)
-        spent.append((time.process_time() - began) * 1000)
-    return spent
+        search(query)
+        milliseconds.append((time.process_time() - began) * 1000)
+    return milliseconds
 
 
 def _apart(work: Callable[[int, int], dict[str, Any]], size: int, queries: int) -> dict[str, Any]:
-    """Runs a measurement in a process of its own, so that memory is its own."""
+    """Runs a measurement in a process of its own, so that its memory figures count nothing else."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(work, (size, queries))
 

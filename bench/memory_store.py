@@ -1,4 +1,4 @@
-"""Long-term memory: microseconds of the store over both sockets, milliseconds a turn that the user waits for it."""
+"""Long-term memory: microseconds per store operation over both sockets, milliseconds per turn that the user waits."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 
 from memory import Memory
 from memory.key import Scope
-from memory.link import Link
-from memory.server import binary
-from memory.state import Entity, State, Turn, Version, put
-from memory.store import RedisStore
+from memory.redis.link import Link
+from memory.redis.redis_store import RedisStore
+from memory.redis.server import binary
+from memory.state import Entity, MemoryTurn, State, Version, put
 from model.scripted import models
 from settings import Settings, current
 from store import Store
@@ -31,13 +31,14 @@ READY_SECONDS = 20.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     parser.add_argument("--rounds", type=int, default=1000, help="how often each operation is measured")
     parser.add_argument("--turns", type=int, default=200, help="turns of the session whose user waits")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """``turn_p95_ms``: what context and note together add to a turn, over the embedded server, archiving and all."""
+    """Measures the store and a session. ``turn_p95_ms``: the time that reading the context and noting the turn add to a
+    turn, over the embedded server, with archiving."""
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder, _tcp(Path(folder)) as url:
         rows = [
             *_operations("unix", None, Path(folder) / "memory", args.rounds),
@@ -47,7 +48,8 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def _operations(kind: str, url: str | None, folder: Path, rounds: int) -> list[dict[str, object]]:
-    """Microseconds of one reading, one turn more, and one new memory, with five turns and 25 entities stored."""
+    """Returns the microseconds to read a memory with five turns and 25 entities, to append a turn, and to swap in a new
+    memory."""
     link, store = Link(url, folder), RedisStore(86_400_000)
     with contextlib.closing(link):
         link.wait(READY_SECONDS)
@@ -74,7 +76,7 @@ def _turn(folder: Path, turns: int) -> dict[str, object]:
             milliseconds.append((time.perf_counter() - begun) * 1000)
             for due in memory.due("bench", "turns"):
                 memory.fold("bench", due.session, models=writer)
-            time.sleep(0.02)  # people take longer; the archive writes beside it
+            time.sleep(0.02)  # a user takes longer; the archive writes meanwhile
     finally:
         memory.close()
         store.close()
@@ -92,8 +94,8 @@ def _fill(client: Any, store: RedisStore) -> None:
     client.hset(SCOPE.key("meta"), "token", "1")
 
 
-def _said(number: int) -> Turn:
-    return Turn(number, f"{number} " + "q" * 80, "a" * 600)
+def _said(number: int) -> MemoryTurn:
+    return MemoryTurn(number, f"{number} " + "q" * 80, "a" * 600)
 
 
 def _version(at: int) -> Version:
@@ -101,14 +103,14 @@ def _version(at: int) -> Version:
 
 
 def _folded(state: State, at: int) -> State:
-    """A new memory; what waits is folded, so that the next round finds five turns again."""
+    """Returns a new memory in which all waiting turns are folded, so that the next round finds five turns again."""
     return replace(state, text=f"{at}\n{TEXT}", short=state.short[-5:], folded=((1, state.newest),))
 
 
 def _timed(link: Link, work: Callable[[Any, int], object], rounds: int) -> dict[str, float]:
     microseconds = []
     for at in range(rounds):
-        if at % 50 == 0:  # short grows with every turn that is not folded
+        if at % 50 == 0:  # refilled, because ``State.short`` grows with every unfolded turn
             link.run(lambda client: _fill(client, RedisStore(0)))
         begun = time.perf_counter()
         link.run(lambda client, at=at: work(client, at))  # type: ignore[misc]
@@ -122,7 +124,7 @@ def _at(values: list[float], share: float) -> float:
 
 @contextlib.contextmanager
 def _tcp(folder: Path) -> Iterator[str]:
-    """A server of the same build on a port of this machine, with the same append-only file."""
+    """Runs a server of the same build, also with an append-only file, on a TCP port of this machine; yields its URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])

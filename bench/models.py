@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 import httpx2
 from langchain_core.language_models import BaseChatModel
 
-from model import resolve, scripted, slot
-from model.catalogue import QWEN25_CODER
-from model.client import chat
+from model import scripted
+from model.call.client import chat
+from model.choice import resolve
+from model.embedded import slot
+from model.embedded.catalogue import QWEN25_CODER
 from model.modelset import ModelSet
 from model.profile import SMALL, choose
 from settings import Settings, current
@@ -20,13 +22,13 @@ SEED = 7
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """``--url`` and ``--context`` for every bench that calls a model."""
+    """Adds ``--url`` and ``--context``, for every bench that calls a model."""
     parser.add_argument("--url", help="address of a running llama.cpp server, up to and including /v1 (else: settings)")
     parser.add_argument("--context", type=int, default=8192, help="tokens that the server at --url takes")
 
 
 def models(args: argparse.Namespace) -> ModelSet:
-    """The model set to measure. Raises what ``model.resolve.models`` raises."""
+    """Returns the model set to measure. Raises the errors of ``model.choice.resolve.models``."""
     settings = current()
     if args.url:
         return _running(args.url, args.context, settings)
@@ -34,18 +36,19 @@ def models(args: argparse.Namespace) -> ModelSet:
 
 
 def codes() -> ModelSet:
-    """The small profile with models that nobody may call: for benches of what code does alone."""
+    """Returns the small profile with models that nobody may call, for benches that measure code alone."""
     return scripted.models(profile=SMALL)
 
 
 def _running(url: str, context: int, settings: Settings) -> ModelSet:
-    """A llama.cpp server that runs already, used as the embedded one is: one slot for all calls."""
+    """Returns models on a llama.cpp server that runs already; uses the server like the embedded one, with one slot for
+    all calls."""
     root = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"
 
     @cache
     def count(text: str) -> int:
-        answer = httpx2.post(f"{root}/tokenize", json={"content": text}, timeout=settings.model_timeout)
-        return len(answer.raise_for_status().json()["tokens"])
+        response = httpx2.post(f"{root}/tokenize", json={"content": text}, timeout=settings.model_timeout)
+        return len(response.raise_for_status().json()["tokens"])
 
     chosen = choose(settings.model_profile, known=QWEN25_CODER.profile)
     sampling = chosen.profile.sampling

@@ -1,7 +1,7 @@
 """How much of each prompt comes from the model's prefix cache, and seconds to the first token, turn by turn.
 
-The first user messages of the bundled dialogue on the model of the settings; the same once more with the parts that
-change placed first instead of just before the question. All calls that the user waits for count.
+The model of the settings gets the first user messages of the bundled dialogue. A second run places the changing parts
+of the prompt first instead of just before the question. All calls that the user waits for count.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from langchain_core.runnables import RunnableLambda
 
 from bench import dialogue
 from bench import models as bench_models
-from graph.agent import open_agent
-from graph.clock import now_text
-from graph.event import Done
+from graph.context.clock import local, now_text
+from graph.turn.agent import open_agent
+from graph.turn.event import Done
 from model.modelset import ModelSet
 from settings import current, load
 
@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """``cached_share`` and ``first_token_p50`` from turn 5 on, as designed and with the changing parts first."""
+    """Returns ``cached_share`` and ``first_token_p50`` from turn 5 on: as designed, and with the changing parts
+    first."""
     chosen = bench_models.models(args)
     models = replace(chosen, chat=_short(chosen.chat, args.answer))
     questions = [str(turn.messages[0].text) for turn in dialogue.load(dialogue.LONG).turns[: args.turns]]
@@ -55,10 +56,10 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def converse(models: ModelSet, questions: Sequence[str], answer_tokens: int) -> list[Done]:
-    """A conversation of its own; side work is waited for between the turns."""
+    """Holds a conversation of its own and returns its turns; waits for side work between the turns."""
     with tempfile.TemporaryDirectory() as folder:
-        own = {"data_dir": Path(folder), "answer_tokens": answer_tokens, "titles": False, "memory": False}
-        settings = load(**{**current().model_dump(), **own})
+        overrides = {"data_dir": Path(folder), "answer_tokens": answer_tokens, "titles": False, "memory": False}
+        settings = load(**{**current().model_dump(), **overrides})
         agent = open_agent(settings, lambda: models)
         session = agent.store.create_session("ko", 0.3)
         turns: list[Done] = []
@@ -73,23 +74,23 @@ def converse(models: ModelSet, questions: Sequence[str], answer_tokens: int) -> 
 
 
 def changing_first(model: BaseChatModel) -> BaseChatModel:
-    """The same model, given the changing block at the very front of its prompt."""
+    """Returns the same model with the changing block moved to the very front of its prompt."""
 
     def move(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         system, *rest = messages
-        kept = [_without_block(message) if isinstance(message, HumanMessage) else message for message in rest]
-        return [SystemMessage(f"{now_text('ko')}\n\n{system.text}"), *kept]
+        stripped = [_without_block(message) if isinstance(message, HumanMessage) else message for message in rest]
+        return [SystemMessage(f"{now_text('ko', local())}\n\n{system.text}"), *stripped]
 
     return cast(BaseChatModel, RunnableLambda(move) | cast(Any, model))
 
 
 def cached_share(turns: Sequence[Done]) -> float:
-    """Cached over all prompt tokens, from turn 5 on."""
+    """Returns cached tokens divided by all prompt tokens, from turn 5 on."""
     return _share(turns[FROM_TURN - 1 :])
 
 
 def first_token(turns: Sequence[Done]) -> float | None:
-    """Median seconds to the first token, from turn 5 on."""
+    """Returns the median seconds to the first token, from turn 5 on."""
     seconds = [turn.first_token_seconds for turn in turns[FROM_TURN - 1 :] if turn.first_token_seconds is not None]
     return round(statistics.median(seconds), 2) if seconds else None
 

@@ -16,16 +16,16 @@ from typing import Any
 
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
-from graph.agent import Agent, open_agent
-from graph.documents import look_ups
+from graph.answer.documents import look_ups
+from graph.turn.agent import Agent, open_agent
 from retrieval import Library
-from retrieval.fallback import NOT_FOUND, NOT_READY
-from retrieval.own import first_run
+from retrieval.answer.fallback import NOT_FOUND, NOT_READY
+from retrieval.product_docs import first_run
 from settings import current
 
 QUESTIONS = Path(__file__).parent / "data" / "rag.jsonl"
 KINDS = ("answer", "again", "section", "none", "other")
-"""``none``: of the product, but the documents do not say; ``other``: of the world at large, as in any chat."""
+"""``none``: about the product, but the documents do not say; ``other``: about the world at large, as in any chat."""
 UNANSWERABLE = ("none", "other")
 _CITED = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _ADMISSION = re.compile(
@@ -39,15 +39,16 @@ _ADMISSION = re.compile(
 )
 
 LookedUp = Sequence[Mapping[str, Any]]
-"""``LookUp.plain()`` of every search that was made for a question."""
+"""``LookUp.plain()`` of every look-up that was made for a question."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One question. ``found``: a right section is among the passages given; ``first``: as the first one; ``right``: the
-    answer cites it (``--search``: found); ``refused``: the answer says the specified sentence or admits that it does
-    not know, and cites nothing (``--search``: no passage was given); ``again``: searched more than once;
-    ``apart``: nothing was given to answer from; ``section``: a section was opened; ``answer``: '' where none was made.
+class SearchOutcome:
+    """One question. ``found``: a right section is among the passages given; ``first``: it is the first of them;
+    ``right``: the answer cites it (``--search``: it was found); ``refused``: the answer contains the specified sentence
+    or admits that it does not know, and cites nothing (``--search``: no passage was given); ``again``: more than one
+    search was made; ``apart``: no passage was given; ``section``: a section was opened; ``answer``: '' when no answer
+    was made.
     """
 
     kind: str
@@ -67,7 +68,7 @@ class Outcome:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     add_model_arguments(parser)
     parser.add_argument("--data", type=Path, default=QUESTIONS, help="JSON lines with questions and right sections")
     parser.add_argument("--library", type=Path, help="folder for the index, to keep it (else: a temporary one)")
@@ -77,33 +78,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """Every question is a turn of its own, as in the app: the model decides whether to search (or, by the setting
-    ``retrieval_first``, does not), and answers from what it is given; long-term memory is off. ``by_kind``: for each
-    kind of question the shares of ``Outcome``, and its calls. ``searched_share``: of the answerable ones, those that
-    were looked up; ``right_share``, ``found_share``, ``first_share``: of the same; ``false_refusals``: how many of them
-    were refused; ``refused_share``: of those of the product that cannot be answered; ``apart_share``: of those of the
-    world at large, those that no document was mixed into; ``judged_share``: of all judge calls, those that could be
-    read. ``profile``: of the model that answers.
+    """Asks every question in a turn of its own, as in the app: the model decides whether to search (with the setting
+    ``retrieval_first`` every question is looked up), and answers from the passages that it gets. Long-term memory is
+    off. ``by_kind``: for each kind of question the shares of ``SearchOutcome`` and the mean number of calls. Of the
+    answerable questions: ``searched_share``, the share that was looked up; ``right_share``, ``found_share``,
+    ``first_share``; ``false_refusals``, the number that was refused. ``refused_share``: of the questions about the
+    product that cannot be answered; ``apart_share``: of the questions about the world at large, the share that no
+    document was mixed into; ``judged_share``: of all judge calls, the share whose reply could be read. ``profile``: of
+    the model that answers.
     """
     rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines() if line.strip()]
-    chosen = [row for kind in KINDS for row in [each for each in rows if each["kind"] == kind][: args.limit or None]]
+    chosen = [
+        row
+        for kind in KINDS
+        for row in [candidate for candidate in rows if candidate["kind"] == kind][: args.limit or None]
+    ]
     ask = _searched if args.search else _answered
     with TemporaryDirectory() as folder, closing(_agent(args, Path(folder))) as agent:
         first_run(_library(agent))
         profile = agent.models().profile.name
-        done = [_asked(ask, agent, row) for row in chosen]
-    figures = {"profile": profile, **_figures([outcome for outcome, _ in done])}
-    figures["judged_share"] = _judged(found for _, found in done)
+        results = [_asked(ask, agent, row) for row in chosen]
+    figures = {"profile": profile, **_figures([outcome for outcome, _ in results])}
+    figures["judged_share"] = _judged(looked_up for _, looked_up in results)
     if args.rows:
-        figures["outcomes"] = [_row(outcome) for outcome, _ in done]
+        figures["outcomes"] = [_row(outcome) for outcome, _ in results]
     return figures
 
 
 def _agent(args: argparse.Namespace, folder: Path) -> Agent:
-    """The agent of the app over an index of its own."""
+    """Opens the app's agent over an index of its own."""
     chosen = models(args)
-    own = {"data_dir": args.library or folder, "database_url": None, "memory": False, "titles": False}
-    return open_agent(current().model_copy(update={**own, "retrieval": True}), lambda: chosen)
+    overrides = {"data_dir": args.library or folder, "database_url": None, "memory": False, "titles": False}
+    return open_agent(current().model_copy(update={**overrides, "retrieval": True}), lambda: chosen)
 
 
 def _library(agent: Agent) -> Library:
@@ -112,11 +118,11 @@ def _library(agent: Agent) -> Library:
 
 
 Ask = Callable[[Agent, Mapping[str, Any]], tuple[LookedUp, str | None]]
-"""Asks one question: what was looked up, and the answer; None where none is made."""
+"""Asks one question; returns its look-ups and the answer, or None instead of an answer that the bench does not make."""
 
 
 def _answered(agent: Agent, row: Mapping[str, Any]) -> tuple[LookedUp, str | None]:
-    """A whole turn; the answer of a turn that failed is empty."""
+    """Runs a whole turn; the answer is empty when the turn failed."""
     session = agent.store.create_session(row["language"], current().compression_rate)
     for _ in agent.run(session.id, row["question"]):
         pass
@@ -129,29 +135,31 @@ def _searched(agent: Agent, row: Mapping[str, Any]) -> tuple[LookedUp, str | Non
     return [_library(agent).look_up(row["question"], agent.models(), row["language"]).plain()], None
 
 
-def _asked(ask: Ask, agent: Agent, row: Mapping[str, Any]) -> tuple[Outcome, LookedUp]:
+def _asked(ask: Ask, agent: Agent, row: Mapping[str, Any]) -> tuple[SearchOutcome, LookedUp]:
     began = time.monotonic()
-    found, answer = ask(agent, row)
-    return outcome(row, found, answer, time.monotonic() - began), found
+    looked_up, answer = ask(agent, row)
+    return outcome(row, looked_up, answer, time.monotonic() - began), looked_up
 
 
-def outcome(row: Mapping[str, Any], looked_up: LookedUp, answer: str | None, seconds: float) -> Outcome:
-    """What became of a question; ``answer`` None: none was made."""
-    passages = [each for found in looked_up for each in found["passages"]]
+def outcome(row: Mapping[str, Any], looked_up: LookedUp, answer: str | None, seconds: float) -> SearchOutcome:
+    """Returns the outcome of a question; ``answer`` is None when no answer was made."""
+    passages = [passage for found in looked_up for passage in found["passages"]]
     tools = [step["tool"] for found in looked_up for step in found["trace"]]
-    given, gold = tuple(each["label"] for each in passages), tuple(row["gold"])
+    labels, gold = tuple(passage["label"] for passage in passages), tuple(row["gold"])
     cited = {int(number) for group in _CITED.findall(answer or "") for number in group.split(",")}
-    found = any(label in gold for label in given)
-    return Outcome(
+    found = any(label in gold for label in labels)
+    return SearchOutcome(
         kind=row["kind"],
         question=row["question"],
         gold=gold,
-        given=given,
+        given=labels,
         found=found,
-        first=bool(given) and given[0] in gold,
-        right=found if answer is None else any(each["number"] in cited for each in passages if each["label"] in gold),
-        refused=not given if answer is None else not cited and refuses(answer),
-        apart=not given,
+        first=bool(labels) and labels[0] in gold,
+        right=found
+        if answer is None
+        else any(passage["number"] in cited for passage in passages if passage["label"] in gold),
+        refused=not labels if answer is None else not cited and refuses(answer),
+        apart=not labels,
         again=sum(tool != "get_section" for tool in tools) > 1,
         section="get_section" in tools,
         calls=len(tools),
@@ -161,41 +169,42 @@ def outcome(row: Mapping[str, Any], looked_up: LookedUp, answer: str | None, sec
 
 
 def refuses(answer: str) -> bool:
-    """Whether an answer says the specified sentence, or admits that it does not know."""
+    """Returns whether an answer contains the specified sentence, or admits that it does not know."""
     specified = (*NOT_FOUND.values(), *NOT_READY.values())
-    return any(said.rstrip(".") in answer for said in specified) or bool(_ADMISSION.search(answer))
+    return any(sentence.rstrip(".") in answer for sentence in specified) or bool(_ADMISSION.search(answer))
 
 
-def _figures(done: Sequence[Outcome]) -> dict[str, object]:
-    answerable = [each for each in done if each.kind not in UNANSWERABLE]
-    kinds = {kind: [each for each in done if each.kind == kind] for kind in KINDS}
+def _figures(done: Sequence[SearchOutcome]) -> dict[str, object]:
+    answerable = [result for result in done if result.kind not in UNANSWERABLE]
+    kinds = {kind: [result for result in done if result.kind == kind] for kind in KINDS}
     return {
         "questions": len(done),
-        "searched_share": _share(each.calls > 0 for each in answerable),
-        "right_share": _share(each.right for each in answerable),
-        "found_share": _share(each.found for each in answerable),
-        "first_share": _share(each.first for each in answerable),
-        "refused_share": _share(each.refused for each in kinds["none"]),
-        "apart_share": _share(each.apart for each in kinds["other"]),
-        "false_refusals": sum(each.refused for each in answerable),
-        "by_kind": {kind: _kind(some) for kind, some in kinds.items() if some},
-        "seconds_p50": round(statistics.median(each.seconds for each in done), 2),
-        "seconds_max": round(max(each.seconds for each in done), 2),
+        "searched_share": _share(result.calls > 0 for result in answerable),
+        "right_share": _share(result.right for result in answerable),
+        "found_share": _share(result.found for result in answerable),
+        "first_share": _share(result.first for result in answerable),
+        "refused_share": _share(result.refused for result in kinds["none"]),
+        "apart_share": _share(result.apart for result in kinds["other"]),
+        "false_refusals": sum(result.refused for result in answerable),
+        "by_kind": {kind: _kind(part) for kind, part in kinds.items() if part},
+        "seconds_p50": round(statistics.median(result.seconds for result in done), 2),
+        "seconds_max": round(max(result.seconds for result in done), 2),
     }
 
 
-def _kind(done: Sequence[Outcome]) -> dict[str, object]:
-    """The shares of ``Outcome``; what has no answer in the documents cannot be right."""
+def _kind(done: Sequence[SearchOutcome]) -> dict[str, object]:
+    """Returns the shares of ``SearchOutcome`` for one kind of question, without those of right answers where the
+    documents have no answer."""
     right = ("right", "found") if done[0].kind not in UNANSWERABLE else ()
     names = (*right, "refused", "apart", "again", "section")
-    shares = {f"{name}_share": _share(getattr(each, name) for each in done) for name in names}
-    return {**shares, "calls_mean": round(statistics.fmean(each.calls for each in done), 2)}
+    shares = {f"{name}_share": _share(getattr(result, name) for result in done) for name in names}
+    return {**shares, "calls_mean": round(statistics.fmean(result.calls for result in done), 2)}
 
 
 def _judged(looked_up: Iterable[LookedUp]) -> float | None:
-    steps = [step for found in looked_up for each in found for step in each["trace"]]
-    quoted = ("empty", "unrelated", "")  # no judge was asked
-    return _share(bool(step["judgement"]) for step in steps if step["judgement"] or step["reason"] not in quoted)
+    steps = [step for searches in looked_up for search in searches for step in search["trace"]]
+    unjudged = ("empty", "unrelated", "")  # no judge was asked
+    return _share(bool(step["judgement"]) for step in steps if step["judgement"] or step["reason"] not in unjudged)
 
 
 def _share(right: Iterable[bool]) -> float | None:
@@ -203,5 +212,5 @@ def _share(right: Iterable[bool]) -> float | None:
     return round(sum(values) / len(values), 3) if values else None
 
 
-def _row(outcome: Outcome) -> dict[str, object]:
+def _row(outcome: SearchOutcome) -> dict[str, object]:
     return {**asdict(outcome), "gold": " | ".join(outcome.gold), "given": " | ".join(outcome.given)}

@@ -17,24 +17,26 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
 from errors import BadSetting
-from retrieval.embed import BuiltIn, Vectors
-from retrieval.fuse import CANDIDATES, fuse
-from retrieval.index import FaissSearcher, build
-from retrieval.lexical import Lexical
-from retrieval.row import digest
-from retrieval.segment import Segment, marks
-from retrieval.split import split
-from retrieval.word import installed
+from retrieval.answer.fuse import CANDIDATES, fuse
+from retrieval.index.embed import BuiltIn, Vectors
+from retrieval.index.lexical import Lexical
+from retrieval.index.row import digest
+from retrieval.index.segment import Segment, marks
+from retrieval.index.vectors import FaissSearcher, build
+from retrieval.index.word import installed
+from retrieval.read.split import split
 from text.language import detect
 
 OWN = "sections.jsonl"
 METHODS = ("dense", "lexical", "fused")
+BETTER = "better"
+"""The better value of dense and lexical for each figure; the fused order must not fall below it."""
 CACHE = Path(user_cache_dir("gieok-bench", appauthor=False)) / "vectors"
 
 
 @dataclass(frozen=True)
 class Set:
-    """Texts to search, the document that each belongs to, and questions with the right document."""
+    """Texts to search, the document that each text belongs to, and questions with the right document."""
 
     name: str
     texts: Sequence[str]
@@ -44,7 +46,7 @@ class Set:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     about = "folder with sections.jsonl and queries.jsonl, or with en/ and ko/"
     parser.add_argument("--data", type=Path, required=True, help=about)
     parser.add_argument("--only", help="comma-separated names of sets")
@@ -52,22 +54,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """``SET.METHOD.r1|r5|r10|mrr10|ndcg10|ms``; ``ms``: processor time per query, with embedding where it is used.
+    """Returns ``SET.METHOD.r1|r5|r10|mrr10|ndcg10|ms``; ``ms``: processor time per query, with the embedding of the
+    question where the method needs one; ``SET.better``: the better figures of dense and lexical.
 
-    Section sets are searched by the passages that the product makes of a section's text, without its heading; a
+    Section sets are searched by the passages that the product cuts from a section's text, without its heading; a
     section's rank is that of its best passage. Vectors are kept in the user's cache folder.
     """
-    wanted = set(args.only.split(",")) if args.only else None
+    names = set(args.only.split(",")) if args.only else None
     result: dict[str, object] = {"tokens": installed()}
-    for each in sets(args.data):
-        if wanted is None or each.name in wanted:
-            result[each.name] = measure(each, args.limit)
+    for data_set in sets(args.data):
+        if names is None or data_set.name in names:
+            result[data_set.name] = measure(data_set, args.limit)
     return result
 
 
 def sets(data: Path) -> Iterator[Set]:
-    """The sets of the data folder, or one of your own: ``sections.jsonl`` with ``id`` and ``text``, and
-    ``queries.jsonl`` with ``query`` and ``section``, the id of the one that answers it."""
+    """Yields the sets of the data folder, or one set of your own: ``sections.jsonl`` with ``id`` and ``text``, and
+    ``queries.jsonl`` with ``query`` and ``section``, the id of the section that answers the query."""
     if (data / OWN).exists():
         yield _sections("own", _read(data / OWN), _read(data / "queries.jsonl"), "section")
         return
@@ -85,12 +88,12 @@ def sets(data: Path) -> Iterator[Set]:
     for row in _read(data / "ko/parakqc.jsonl"):
         groups.setdefault(row["group"], []).append(row["text"])
     pairs = [texts for texts in groups.values() if len(texts) > 1]
-    yield _set("parakqc", [each[0] for each in pairs], [each[1] for each in pairs], list(range(len(pairs))))
+    yield _set("parakqc", [pair[0] for pair in pairs], [pair[1] for pair in pairs], list(range(len(pairs))))
     yield _sections("ko_en", english, ko_faq, "en_id")
 
 
 def measure(data: Set, limit: int) -> dict[str, dict[str, float]]:
-    """Recall, MRR and nDCG by method."""
+    """Returns recall, MRR, nDCG and milliseconds by method."""
     vectors = embedded(data.texts, query=False)
     ids = np.arange(len(data.texts))
     dense = FaissSearcher(build(ids, vectors))
@@ -107,38 +110,41 @@ def measure(data: Set, limit: int) -> dict[str, dict[str, float]]:
             ranks[method].append(_rank(data.owner[order], int(gold)))
             spent[method] += seconds
     query_ms = _query_ms([question for question, _ in chosen[:20]])
-    return {
-        method: _scores(ranks[method])
-        | {"ms": round(spent[method] / len(chosen) * 1000 + (0 if method == "lexical" else query_ms), 2)}
-        for method in METHODS
-    }
+    scores = {method: _scores(ranks[method]) for method in METHODS}
+    better = {figure: max(scores[half][figure] for half in METHODS[:2]) for figure in scores["fused"]}
+    for method in METHODS:
+        embedding = 0 if method == "lexical" else query_ms
+        scores[method]["ms"] = round(spent[method] / len(chosen) * 1000 + embedding, 2)
+    return {**scores, BETTER: better}
 
 
 def _searches(
     question: str, vector: Vectors, vectors: Vectors, dense: FaissSearcher, lexical: Lexical, languages: NDArray[Any]
 ) -> Iterator[tuple[str, NDArray[np.int64], float]]:
-    """Positions best first and processor seconds, for each method; the same steps as ``retrieval.search``."""
+    """Yields each method with the positions that it finds, best first, and its processor seconds; takes the same steps
+    as ``retrieval.index.search``."""
     began = time.process_time()
-    found, _ = dense.search(vector, CANDIDATES, None)
+    nearest, _ = dense.search(vector, CANDIDATES, None)
     searched = time.process_time()
     scores, bound = lexical.scores(question)
     best = np.argsort(-scores, kind="stable")[:CANDIDATES]
     best = best[scores[best] > 0]
     scored = time.process_time()
-    at = np.union1d(found, best)
+    at = np.union1d(nearest, best)
     score = fuse(vectors[at] @ vector, scores[at] / bound, languages[at] != detect(question))
     order = at[np.argsort(-score, kind="stable")]
-    yield "dense", found, searched - began
+    yield "dense", nearest, searched - began
     yield "lexical", best, scored - searched
     yield "fused", order, time.process_time() - began
 
 
 def embedded(texts: Sequence[str], *, query: bool) -> Vectors:
-    """The vectors of texts, by the hash of their content from the cache, else made and kept there."""
+    """Returns the vectors of texts. Reads them from the cache by the hash of the text; makes missing vectors and adds
+    them to the cache."""
     model = BuiltIn()
     folder = CACHE / model.name
     folder.mkdir(parents=True, exist_ok=True)
-    made = np.empty((len(texts), model.dimension), np.float32)
+    vectors = np.empty((len(texts), model.dimension), np.float32)
     for at, text in enumerate(texts):
         key = hashlib.sha256(f"{'query' if query else 'passage'}:{text}".encode()).hexdigest()
         file = folder / key[:2] / key
@@ -148,17 +154,17 @@ def embedded(texts: Sequence[str], *, query: bool) -> Vectors:
             part = file.with_suffix(".part")
             part.write_bytes(vector.astype(np.float32).tobytes())
             part.replace(file)
-        made[at] = np.frombuffer(file.read_bytes(), np.float32)
-    return made
+        vectors[at] = np.frombuffer(file.read_bytes(), np.float32)
+    return vectors
 
 
 def recall(exact: NDArray[np.int64], found: NDArray[np.int64]) -> float:
-    """The share of the exact neighbours that were found, over all rows."""
+    """Returns the share of the exact neighbours that were found, over all rows."""
     return float(np.mean([len(set(a) & set(b)) / len(a) for a, b in zip(exact.tolist(), found.tolist(), strict=True)]))
 
 
 def threads(count: int) -> None:
-    """How many threads FAISS uses."""
+    """Sets the number of threads that FAISS uses."""
     faiss.omp_set_num_threads(count)
 
 
@@ -176,22 +182,23 @@ def _sections(name: str, sections: list[dict[str, Any]], asked: list[dict[str, A
 
 
 def _rank(owners: NDArray[np.int64], gold: int) -> int:
-    """From 0, among documents, each where its best passage stands; far out when it is not there."""
+    """Returns the rank of the right document (from 0), where a document ranks as its best passage; a million when it
+    was not found."""
     seen = list(dict.fromkeys(owners.tolist()))
     return seen.index(gold) if gold in seen else 1_000_000
 
 
 def _scores(ranks: Sequence[int]) -> dict[str, float]:
-    found = np.asarray(ranks)
-    top = found < 10
-    gain = np.where(top, 1 / np.log2(np.minimum(found, 10) + 2), 0)
-    scores = {f"r{k}": float((found < k).mean()) for k in (1, 5, 10)}
-    scores |= {"mrr10": float(np.where(top, 1 / (found + 1), 0).mean()), "ndcg10": float(gain.mean())}
+    positions = np.asarray(ranks)
+    top = positions < 10
+    gain = np.where(top, 1 / np.log2(np.minimum(positions, 10) + 2), 0)
+    scores = {f"r{k}": float((positions < k).mean()) for k in (1, 5, 10)}
+    scores |= {"mrr10": float(np.where(top, 1 / (positions + 1), 0).mean()), "ndcg10": float(gain.mean())}
     return {name: round(value, 4) for name, value in scores.items()}
 
 
 def _query_ms(questions: Sequence[str]) -> float:
-    """Processor milliseconds to embed one question."""
+    """Returns the processor milliseconds to embed one question."""
     model = BuiltIn()
     model.query("warm")
     began = time.process_time()

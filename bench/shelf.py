@@ -1,6 +1,7 @@
-"""A whole library over given vectors, for the index bench: its rows, its files, its queries and its changes.
+"""A whole library over given vectors, for the index bench: its rows, files, queries and changes.
 
-Texts are made of words as rare and as common as in a language, so that the lexical half has its size and its cost.
+The words of its texts are as rare and as common as in a natural language, so that the lexical index has a realistic
+size and cost.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from typing import Any
 import numpy as np
 
 import settings
-from retrieval import search
-from retrieval.change import Source, stage
-from retrieval.embed import Vectors
-from retrieval.index import FaissIndex
-from retrieval.row import Rows, State, digest, embedded_text, passage_row
-from retrieval.shelf import Shelf
-from retrieval.split import Piece
+from retrieval.change import SourceFile, stage
+from retrieval.index import search
+from retrieval.index.embed import Vectors
+from retrieval.index.published import Shelf
+from retrieval.index.row import RevisionState, Rows, digest, embedded_text, passage_row
+from retrieval.index.vectors import FaissIndex
+from retrieval.read.split import Piece
 from store import Store
 
 WORDS, VOCABULARY, PER_DOCUMENT, MANY = 60, 30_000, 100, 5000
 
 
-class Given:
-    """An embedder whose vectors are known: «query 7» is the seventh of ``asked``, a passage gets the first."""
+class GivenVectors:
+    """An embedder with known vectors: «query 7» gets row 7 of ``asked``, n passages get the first n rows."""
 
     name, batch, unrelated, near = "given", 1, 0.0, 0.0
 
@@ -43,7 +44,7 @@ class Given:
 
 
 def texts(count: int) -> Iterator[str]:
-    """Texts of ``WORDS`` words, the common ones often (Zipf); the same at every call."""
+    """Yields texts of ``WORDS`` words with the word frequencies of a language (Zipf); the same texts at every call."""
     random = np.random.default_rng(11)
     share = 1 / np.arange(1, VOCABULARY + 1)
     for start in range(0, count, MANY):
@@ -52,46 +53,47 @@ def texts(count: int) -> Iterator[str]:
 
 
 def measure(folder: Path, vectors: Vectors, asked: Vectors) -> dict[str, Any]:
-    """Bytes, opening, whole queries and publishing of one more document, at first and in a process that just began."""
+    """Returns the bytes, and the times to open the library, to run whole queries and to publish one more document: in
+    the library that was just filled, and in one that was just opened."""
     chosen = settings.load(_env_file=None, data_dir=folder)
-    store, given = Store(chosen.database), Given(asked)
+    store, embedder = Store(chosen.database), GivenVectors(asked)
 
     def shelf() -> Shelf:
-        return Shelf(chosen, store, given, FaissIndex(folder / "library"))
+        return Shelf(chosen, store, embedder, FaissIndex(folder / "library"))
 
     first = shelf()
-    _fill(store, first.rows, vectors, given.name)
+    _fill(store, first.rows, vectors, embedder.name)
     first.publish(whole=True)
-    warm = _published(first, given, 1)
+    warm = _published(first, embedder, 1)
     fresh, began = shelf(), time.perf_counter()
     view = fresh.open()
     opened = time.perf_counter() - began
     questions = [f"query {at} {' '.join(text.split()[:6])}" for at, text in enumerate(texts(len(asked)))]
-    spent = [_spent(partial(search.search_all, view, fresh.rows, given, each)) for each in questions]
-    again = _published(fresh, given, 2)
+    spent = [_spent(partial(search.search_all, view, fresh.rows, embedder, question)) for question in questions]
+    cold = _published(fresh, embedder, 2)
     store.close()
     return {
         "whole_open_s": round(opened, 3),
         "whole_query_cpu_ms": round(float(np.mean(spent[1:])) * 1000, 3),
         "whole_first_query_cpu_ms": round(spent[0] * 1000, 3),
         "whole_publish_one_cpu_s": round(warm, 3),
-        "whole_publish_one_fresh_cpu_s": round(again, 3),
+        "whole_publish_one_fresh_cpu_s": round(cold, 3),
         **_bytes(folder, len(vectors)),
     }
 
 
 def _fill(store: Store, rows: Rows, vectors: Vectors, model: str) -> None:
-    made = texts(len(vectors))
+    new_texts = texts(len(vectors))
     for start in range(0, len(vectors), MANY):
         part = vectors[start : start + MANY]
-        passages = [_passage(start + at, next(made)) for at in range(len(part))]
+        passages = [_passage(start + at, next(new_texts)) for at in range(len(part))]
         with store.transaction() as connection:
             rows.put_passages(connection, passages)
             for document in range(start // PER_DOCUMENT, -(-(start + len(part)) // PER_DOCUMENT)):
                 rows.put_document(connection, _document(document + 1))
         rows.keep_vectors([row["hash"] for row in passages], part, model)
     with store.transaction() as connection:
-        rows.set_state(connection, State(), State(0, len(vectors) * 2 + 1, model, vectors.shape[1]))
+        rows.set_state(connection, RevisionState(), RevisionState(0, len(vectors) * 2 + 1, model, vectors.shape[1]))
 
 
 def _passage(at: int, text: str) -> dict[str, Any]:
@@ -101,21 +103,22 @@ def _passage(at: int, text: str) -> dict[str, Any]:
 
 
 def _document(number: int) -> dict[str, Any]:
-    made = {"asked_type": None, "error": None, "state": "ready", "language": "en", "doc_type": "guide"}
-    named = {"key": digest(str(number)), "name": f"{number}.md", "source": f"/{number}.md", "title": "Document"}
-    return {"id": number, "hash": "", "size": 0, "sections": 1, "passages": 1, "added": 0.0, **made, **named}
+    state = {"asked_type": None, "error": None, "state": "ready", "language": "en", "doc_type": "guide"}
+    identity = {"key": digest(str(number)), "name": f"{number}.md", "source": f"/{number}.md", "title": "Document"}
+    return {"id": number, "hash": "", "size": 0, "sections": 1, "passages": 1, "added": 0.0, **state, **identity}
 
 
-def _published(shelf: Shelf, given: Given, number: int) -> float:
-    """Processor seconds to publish one more document, whose vector is there."""
+def _published(shelf: Shelf, given: GivenVectors, number: int) -> float:
+    """Publishes one more document, whose vector is known, and returns the processor seconds."""
     data = f"# New {number}\n\nA new passage.".encode()
-    staged = stage(Source(f"new{number}.md", f"upload:new{number}.md", lambda: data), data, None, len(data))
+    staged = stage(SourceFile(f"new{number}.md", f"upload:new{number}.md", lambda: data), data, None, len(data))
     shelf.rows.keep_vectors([digest(text) for text in staged.texts()], given.passages(staged.texts()), given.name)
     return _spent(partial(shelf.publish, [staged]))
 
 
 def _bytes(folder: Path, count: int) -> dict[str, float]:
-    """Per vector: the index files, and everything with texts and the vectors that the index can be made from again."""
+    """Returns bytes per vector: of the index files, of all files (with texts, and with the vectors from which the index
+    can be built again), and of the texts alone."""
     sizes = {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     files = sum(size for name, size in sizes.items() if name.startswith(("dense-", "lexical-")))
     text = sum(map(len, texts(count)))
@@ -124,7 +127,7 @@ def _bytes(folder: Path, count: int) -> dict[str, float]:
 
 
 def _spent(work: Callable[[], object]) -> float:
-    """Processor seconds."""
+    """Returns the processor seconds of the work."""
     began = time.process_time()
     work()
     return time.process_time() - began

@@ -14,8 +14,8 @@ from bench import dialogue
 from bench.models import add_arguments as add_model_arguments
 from bench.models import codes, models
 from errors import SummaryRejected
+from graph.context.turns import CHUNK
 from graph.summary import SLACK, SMALL, Made, Writer, make
-from graph.turns import CHUNK
 from model.modelset import ModelSet
 from text import fact
 
@@ -36,13 +36,15 @@ class Chunk:
 
     @property
     def listed(self) -> list[str]:
-        """The facts that were listed by hand, each once."""
-        return list(dict.fromkeys(each for number in self.turns for each in self.dialogue.turns[number - 1].facts))
+        """Returns the facts that were listed by hand, each fact once."""
+        return list(
+            dict.fromkeys(listed_fact for number in self.turns for listed_fact in self.dialogue.turns[number - 1].facts)
+        )
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One summary, or None when it was rejected."""
+class SummaryOutcome:
+    """The summary of a chunk at a rate; ``made`` is None when the summary was rejected."""
 
     chunk: Chunk
     rate: float
@@ -50,7 +52,7 @@ class Outcome:
 
     @property
     def error(self) -> float:
-        """Distance from the target as a share of it; 1 for a rejected summary."""
+        """Returns the distance from the target length as a share of the target; 1 for a rejected summary."""
         if self.made is None:
             return 1.0
         return abs(self.made.record["summary_chars"] - self.target) / max(1, self.target)
@@ -61,19 +63,19 @@ class Outcome:
 
     @property
     def over(self) -> bool:
-        """Whether it is longer than a summary may be."""
-        made = self.made
-        return made is not None and self.target > SMALL and made.record["summary_chars"] > SLACK * self.target
+        """Returns whether the summary is longer than allowed: than ``SLACK`` times a target above ``SMALL``."""
+        summary = self.made
+        return summary is not None and self.target > SMALL and summary.record["summary_chars"] > SLACK * self.target
 
     @property
     def listed_kept(self) -> int:
-        """How many of the facts listed by hand are in the summary."""
+        """Returns how many of the facts listed by hand are in the summary."""
         text = self.made.record["summary"] if self.made else ""
-        return sum(_in(each, text) for each in self.chunk.listed)
+        return sum(_in(listed_fact, text) for listed_fact in self.chunk.listed)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of this bench."""
+    """Adds the options of this bench."""
     add_model_arguments(parser)
     parser.add_argument("--rates", type=float, nargs="+", default=RATES, help="compression rates to measure")
     parser.add_argument("--writer", choices=("model", "extracted"), help="who writes (default: as the profile says)")
@@ -84,10 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> dict[str, object]:
     """Summarises every three-turn chunk at every rate; the headline figures are those of rate 0.3.
 
-    ``facts_kept``: by our own extractor; ``listed_kept``: of the facts listed by hand. ``held.…``: the dialogues that
-    were kept out of tuning.
+    ``facts_kept``: the share of the facts that Gieok's own extractor finds; ``listed_kept``: the share of the facts
+    listed by hand. ``held.…``: the figures of the dialogues that were kept out of tuning.
     """
-    chunks = [each for each in samples() if args.set in ("all", "held" if each.dialogue.held else "tuned")]
+    chunks = [chunk for chunk in samples() if args.set in ("all", "held" if chunk.dialogue.held else "tuned")]
     chosen = codes() if args.writer == "extracted" else models(args)
     return measure(chosen, chunks, args.rates, show=args.show, writer=args.writer or chosen.side.summaries)
 
@@ -95,11 +97,11 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 def measure(
     chosen: ModelSet, chunks: Sequence[Chunk], rates: Sequence[float], *, show: bool, writer: Writer
 ) -> dict[str, object]:
-    """The figures of these chunks at these rates."""
+    """Returns the figures of these chunks at these rates."""
     outcomes = [
         summarise(chosen, chunk, rate, writer) for chunk in chunks for rate in rates
-    ]  # one prompt for all rates
-    head = [each for each in outcomes if each.rate == (HEADLINE if HEADLINE in rates else rates[0])]
+    ]  # all rates of a chunk share one prompt
+    head = [outcome for outcome in outcomes if outcome.rate == (HEADLINE if HEADLINE in rates else rates[0])]
     result: dict[str, object] = {
         "model": chosen.name,
         "profile": chosen.side.name,
@@ -108,26 +110,26 @@ def measure(
         **figures(head),
     }
     for rate in sorted(rates):
-        result |= _named(f"r{rate:g}", figures([each for each in outcomes if each.rate == rate]))
-    held = [each for each in head if each.chunk.dialogue.held]
-    result |= _named("held", figures(held)) if held and len(held) < len(head) else {}
-    result["over"] = sum(each.over for each in outcomes)
-    return result | ({"summaries": [_row(each) for each in outcomes]} if show else {})
+        result |= _named(f"r{rate:g}", figures([outcome for outcome in outcomes if outcome.rate == rate]))
+    held_out = [outcome for outcome in head if outcome.chunk.dialogue.held]
+    result |= _named("held", figures(held_out)) if held_out and len(held_out) < len(head) else {}
+    result["over"] = sum(outcome.over for outcome in outcomes)
+    return result | ({"summaries": [_row(outcome) for outcome in outcomes]} if show else {})
 
 
 def samples() -> list[Chunk]:
-    """The three-turn chunks of all sample dialogues, as a chat would summarise them."""
+    """Returns the three-turn chunks of all sample dialogues, as a conversation summarises them."""
     return [
-        Chunk(each, tuple(range(first, first + CHUNK)))
-        for each in dialogue.samples()
-        for first in range(1, len(each.turns) - CHUNK + 2, CHUNK)
+        Chunk(sample, tuple(range(first, first + CHUNK)))
+        for sample in dialogue.samples()
+        for first in range(1, len(sample.turns) - CHUNK + 2, CHUNK)
     ]
 
 
-def summarise(chosen: ModelSet, chunk: Chunk, rate: float, writer: Writer) -> Outcome:
-    """One chunk at one rate; a rejected summary is an outcome too."""
+def summarise(chosen: ModelSet, chunk: Chunk, rate: float, writer: Writer) -> SummaryOutcome:
+    """Summarises one chunk at one rate; a rejected summary gives an outcome, too."""
     try:
-        made = make(
+        summary = make(
             chunk.messages,
             list(chunk.turns),
             thread_id=chunk.dialogue.id,
@@ -138,45 +140,45 @@ def summarise(chosen: ModelSet, chunk: Chunk, rate: float, writer: Writer) -> Ou
             writer=writer,
         )
     except SummaryRejected:
-        made = None
-    return Outcome(chunk, rate, made)
+        summary = None
+    return SummaryOutcome(chunk, rate, summary)
 
 
-def figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
-    """Medians and shares over all chunks together; rejected summaries count as an error of 1."""
-    done = [each.made for each in outcomes if each.made]
-    kept, lost = sum(len(made.kept) for made in done), sum(len(made.lost) for made in done)
-    listed = sum(len(each.chunk.listed) for each in outcomes)
+def figures(outcomes: Sequence[SummaryOutcome]) -> dict[str, object]:
+    """Returns medians and shares over all outcomes together; a rejected summary counts as an error of 1."""
+    summaries = [outcome.made for outcome in outcomes if outcome.made]
+    kept, lost = sum(len(summary.kept) for summary in summaries), sum(len(summary.lost) for summary in summaries)
+    listed = sum(len(outcome.chunk.listed) for outcome in outcomes)
     return {
-        "median_error": round(statistics.median(each.error for each in outcomes), 3),
-        "worst_error": round(max(each.error for each in outcomes), 3),
+        "median_error": round(statistics.median(outcome.error for outcome in outcomes), 3),
+        "worst_error": round(max(outcome.error for outcome in outcomes), 3),
         "facts_kept": round(kept / max(1, kept + lost), 3),
-        "listed_kept": round(sum(each.listed_kept for each in outcomes) / max(1, listed), 3),
-        "seconds": round(statistics.median(made.seconds for made in done), 3) if done else None,
-        "calls": sum(made.calls for made in done),
-        "rejected": len(outcomes) - len(done),
-        "over": sum(each.over for each in outcomes),
+        "listed_kept": round(sum(outcome.listed_kept for outcome in outcomes) / max(1, listed), 3),
+        "seconds": round(statistics.median(summary.seconds for summary in summaries), 3) if summaries else None,
+        "calls": sum(summary.calls for summary in summaries),
+        "rejected": len(outcomes) - len(summaries),
+        "over": sum(outcome.over for outcome in outcomes),
     }
 
 
 def _in(listed: str, text: str) -> bool:
-    """Whether a fact listed by hand is in a text: by value where it has one, else by its letters."""
-    found = fact.facts(listed)
-    if found:
-        return all(fact.holds(text, each) for each in found)
+    """Returns whether a fact listed by hand is in a text: by value where the fact has one, else by its letters."""
+    facts = fact.facts(listed)
+    if facts:
+        return all(fact.holds(text, value) for value in facts)
     return re.sub(r"\s", "", listed).casefold() in re.sub(r"\s", "", text).casefold()
 
 
-def _row(outcome: Outcome) -> dict[str, object]:
-    made = outcome.made
+def _row(outcome: SummaryOutcome) -> dict[str, object]:
+    summary = outcome.made
     return {
         "dialogue": outcome.chunk.dialogue.id,
         "turns": f"{outcome.chunk.turns[0]}-{outcome.chunk.turns[-1]}",
         "rate": outcome.rate,
         "target": outcome.target,
-        "length": made.record["summary_chars"] if made else 0,
-        "summary": made.record["summary"] if made else "",
-        "lost": ", ".join(made.lost) if made else "",
+        "length": summary.record["summary_chars"] if summary else 0,
+        "summary": summary.record["summary"] if summary else "",
+        "lost": ", ".join(summary.lost) if summary else "",
     }
 
 

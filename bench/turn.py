@@ -1,9 +1,10 @@
 """Engine cost per turn without the model: CPU and database bytes as a conversation grows.
 
-A scripted model answers at once and in one piece (600 characters, a tool call each fourth turn), with a usage of fixed
-numbers: counting the tokens of a prompt is the work of a model's server. ``cpu_ms``: CPU of the process for one turn
-with its side work, in all threads, those that run the scripted model too; the median of seven turns up to N.
-``bytes``: growth of all database files per turn, write-ahead logs folded in, over the 40 turns up to N (10 at turn 10).
+A scripted model answers at once and in one piece: 600 characters, with a tool call in every fourth turn. Its token
+usage is a fixed number, because the server of a real model counts the tokens of a prompt. ``cpu_ms``: CPU time of the
+process for one turn with its side work, in all threads, those of the scripted model included; the median of the last
+seven turns up to turn N. ``bytes``: growth of all database files per turn, with the write-ahead logs folded in, over
+the last 40 turns up to turn N (10 at turn 10).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from pathlib import Path
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 
-from graph.agent import Agent, open_agent
-from graph.event import Done
+from graph.turn.agent import Agent, open_agent
+from graph.turn.event import Done
 from model import scripted
 from settings import load
 
@@ -37,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """``cpu_ms.N``, ``bytes.N``, ``ratio_ms`` (last mark against turn 10), ``ratio_bytes`` (last against turn 50)."""
+    """Returns ``cpu_ms.N``, ``bytes.N``, ``ratio_ms`` (last mark against turn 10) and ``ratio_bytes`` (last mark
+    against turn 50)."""
     marks = [mark for mark in MARKS if mark <= args.turns]
     with tempfile.TemporaryDirectory() as folder:
         edges = {edge for mark in marks for edge in (mark, _since(mark))}
@@ -56,9 +58,9 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def measure(folder: Path, turns: int, marks: set[int], memory: bool = False) -> tuple[list[float], dict[int, int]]:
-    """CPU milliseconds of every turn, and the bytes on disk after the marked ones.
+    """Returns the CPU milliseconds of every turn, and the bytes on disk after the marked turns.
 
-    A short conversation goes before, so that what a process does once is not counted as turn 10's.
+    A short conversation runs first, so that the work that a process does only once does not count as turn 10's.
     """
     models = scripted.models(chat=whole(answers()), utility=whole(summary))
     agent = open_agent(load(data_dir=folder, titles=False, memory=memory), lambda: models)
@@ -78,7 +80,7 @@ def measure(folder: Path, turns: int, marks: set[int], memory: bool = False) -> 
 
 
 def take(agent: Agent, session_id: str, text: str) -> Done:
-    """One turn with the side work that follows it. A failed turn fails the bench."""
+    """Runs one turn with the side work that follows it. Raises ``AssertionError`` when the turn fails."""
     last = None
     for event in agent.run(session_id, text):
         last = event
@@ -89,7 +91,7 @@ def take(agent: Agent, session_id: str, text: str) -> Done:
 
 
 def answers(every: int = 4) -> scripted.Script:
-    """An endless script: an answer of 600 characters, each ``every``-th turn after a tool call."""
+    """Returns an endless script: answers of 600 characters, in every ``every``-th turn after a tool call."""
     numbers = count(1)
 
     def answer(messages: Sequence[BaseMessage]) -> AIMessage:
@@ -103,17 +105,17 @@ def answers(every: int = 4) -> scripted.Script:
 
 
 def whole(script: scripted.Script) -> scripted.ScriptedModel:
-    """A model that streams each answer as one chunk."""
+    """Returns a scripted model that streams every answer as one chunk."""
     return scripted.ScriptedModel(script, piece=r"(?s).+")
 
 
 def summary(messages: Sequence[BaseMessage]) -> AIMessage:
-    """A summary of about 300 characters that keeps the facts of the scripted answers."""
+    """Returns a summary of about 300 characters that keeps the facts of the scripted answers."""
     return AIMessage((_SENTENCE * 4).strip(), usage_metadata=_USAGE)
 
 
 def bytes_on_disk(folder: Path) -> int:
-    """Bytes of all database files, after their write-ahead logs were folded in."""
+    """Folds the write-ahead logs into their databases, then returns the bytes of all database files."""
     files = list(folder.glob("*.db"))
     for path in files:
         connection = sqlite3.connect(path, timeout=30)

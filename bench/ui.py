@@ -1,11 +1,11 @@
 """The app in Chromium on a scripted model: start, first token, reruns, bytes and CPU of an answer, size of the page.
 
-``start_seconds``: from the process to a page that takes input, model ready. ``first_token_ms``: from Enter to the first
-text shown, the model answering at once. ``rerun_ms.N``: a slider move until the panel says so, at N turns with
-their summaries; ``rerun_ratio``: 1,000 turns against 50. ``answer_bytes``: over the websocket for an answer of 2,000
-words in one paragraph at 20 a second; ``stream_cpu_share``: CPU seconds of the server per second meanwhile.
-``dom_nodes``: at 1,000 turns.
-``axe_serious``: violations that axe-core calls serious or critical. Needs the development requirements.
+``start_seconds``: from the start of the process to a page that takes input, with the model ready. ``first_token_ms``:
+from Enter to the first text on the page, with a model that answers at once. ``rerun_ms.N``: from a slider move to the
+new rate in the panel, at N turns with their summaries; ``rerun_ratio``: 1,000 turns against 50. ``answer_bytes``: bytes
+over the websocket for an answer of 2,000 words in one paragraph, at 20 words a second; ``stream_cpu_share``: CPU
+seconds of the server per second of that answer. ``dom_nodes``: at 1,000 turns. ``axe_serious``: violations that
+axe-core calls serious or critical. Needs the development requirements.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graph.context.turns import CHUNK
 from graph.state import SummaryRecord
-from graph.turns import CHUNK
 from settings import load
 from store import Finished, Store
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """The figures named at the top of this file."""
+    """Returns the figures that the module's docstring explains."""
     from playwright.sync_api import sync_playwright
 
     from tests import browser
@@ -53,39 +53,39 @@ def run(args: argparse.Namespace) -> dict[str, object]:
         with Upstream(always=lambda body: reply(body, args)) as upstream:
             began = time.monotonic()
             with started(folder, OPENAI_BASE_URL=upstream.url, OPENAI_API_KEY="x", GIEOK_TITLES="false") as app:
-                found = measure(chrome, app, sessions, args, began)
+                figures = measure(chrome, app, sessions, args, began)
         chrome.close()
-    return found
+    return figures
 
 
 def measure(
     chrome: Browser, app: App, sessions: dict[int, str], args: argparse.Namespace, began: float
 ) -> dict[str, object]:
-    """All figures of one running app."""
+    """Returns all figures of one running app, which was started at ``began``."""
     person = opened(chrome, app, "/")
-    found: dict[str, object] = {"start_seconds": round(time.monotonic() - began, 2)}
+    figures: dict[str, object] = {"start_seconds": round(time.monotonic() - began, 2)}
     first = [first_token(person, number) for number in range(1, args.repeats + 1)]
-    found |= {"first_token_ms.p50": round(statistics.median(first)), "first_token_ms.p95": round(sorted(first)[-1])}
+    figures |= {"first_token_ms.p50": round(statistics.median(first)), "first_token_ms.p95": round(sorted(first)[-1])}
     person.page.context.close()
     person = opened(chrome, app, "/")
-    found |= long_answer(person, app, args)
+    figures |= long_answer(person, app, args)
     person.page.context.close()
     pages = {size: opened(chrome, app, f"/?s={session}") for size, session in sessions.items()}
-    found |= reruns(pages, args.repeats)
+    figures |= reruns(pages, args.repeats)
     largest = pages[max(SIZES)].page
-    found["dom_nodes"] = largest.evaluate("document.querySelectorAll('*').length")
-    return found | {"axe_serious": serious(largest)}
+    figures["dom_nodes"] = largest.evaluate("document.querySelectorAll('*').length")
+    return figures | {"axe_serious": serious(largest)}
 
 
 def reruns(pages: dict[int, Person], repeats: int) -> dict[str, object]:
-    """Slider moves on all pages by turns, so that whatever else the machine does falls on each of them."""
-    taken: dict[int, list[float]] = {size: [] for size in pages}
+    """Moves the slider on all pages in turn, so that other load of the machine falls on all of them alike."""
+    spent: dict[int, list[float]] = {size: [] for size in pages}
     for step in range(repeats + 1):
         for size, person in pages.items():
-            taken[size].append(rerun(person, step))
-    middle = {size: statistics.median(each[1:]) for size, each in taken.items()}  # the first one warms up
-    ratio = middle[max(pages)] / middle[min(pages)]
-    return {f"rerun_ms.{size}": round(each) for size, each in middle.items()} | {"rerun_ratio": round(ratio, 3)}
+            spent[size].append(rerun(person, step))
+    medians = {size: statistics.median(ms[1:]) for size, ms in spent.items()}  # the first move warms up
+    ratio = medians[max(pages)] / medians[min(pages)]
+    return {f"rerun_ms.{size}": round(ms) for size, ms in medians.items()} | {"rerun_ratio": round(ratio, 3)}
 
 
 def opened(chrome: Browser, app: App, path: str) -> Person:
@@ -98,21 +98,21 @@ def opened(chrome: Browser, app: App, path: str) -> Person:
 
 
 def first_token(person: Person, number: int) -> float:
-    """Milliseconds from Enter to the first text of the answer."""
+    """Asks a question and returns the milliseconds from Enter to the first text of the answer."""
     person.input.fill(f"{number}번째 질문에 짧게 답해줘")
     began = time.monotonic()
     person.input.press("Enter")
-    shown = person.page.locator(
+    answer = person.page.locator(
         f".st-key-live [data-testid=stMarkdown]:has-text('{number}번'), .st-key-answer-{number}"
     )
-    shown.first.wait_for(timeout=30_000)
+    answer.first.wait_for(timeout=30_000)
     spent = (time.monotonic() - began) * 1000
     person.see(number)
     return spent
 
 
 def long_answer(person: Person, app: App, args: argparse.Namespace) -> dict[str, object]:
-    """Bytes and CPU while a long answer arrives."""
+    """Asks for a long answer and returns the bytes and the CPU share while the answer arrives."""
     received: list[int] = []
     person.page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data))))
     person.page.reload()
@@ -127,17 +127,17 @@ def long_answer(person: Person, app: App, args: argparse.Namespace) -> dict[str,
 
 
 def rerun(person: Person, step: int) -> float:
-    """Milliseconds from a slider move until the panel shows the new rate."""
+    """Moves the slider and returns the milliseconds until the panel shows the new rate."""
     down = step % 2 == 1
     rate = "0.3" if down else "0.35"
     began = time.monotonic()
     person.move_slider(-1 if down else 1)
-    person.panel.get_by_text(f"현재 압축률: {rate}", exact=True).wait_for(timeout=30_000)
+    person.panel.get_by_text(f"현재 압축률: {rate} (").wait_for(timeout=30_000)
     return (time.monotonic() - began) * 1000
 
 
 def reply(body: dict[str, Any], args: argparse.Namespace) -> Reply:
-    """What the model says at once, or a long answer at the given rate."""
+    """Returns the reply of the scripted model: a short one at once, or a long one at the given rate."""
     from tests.stub.reply import said
 
     question = str(body["messages"][-1].get("content")).rsplit("\n", 1)[-1]
@@ -147,7 +147,7 @@ def reply(body: dict[str, Any], args: argparse.Namespace) -> Reply:
 
 
 def seeded(folder: Path, turns: int) -> str:
-    """A session of finished turns, written straight into the store."""
+    """Writes a session of finished turns straight into the store and returns its id."""
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(load(data_dir=folder).database)
     session = store.create_session("ko", 0.3).id
@@ -161,7 +161,7 @@ def seeded(folder: Path, turns: int) -> str:
 
 
 def summarise(store: Store, session: str, last: int) -> None:
-    """A finished summary of the three turns up to ``last``."""
+    """Stores a finished summary of the three turns up to ``last``."""
     turns, text = list(range(last - CHUNK + 1, last + 1)), WORD * 30
     record = SummaryRecord(
         thread_id=session,
@@ -176,7 +176,7 @@ def summarise(store: Store, session: str, last: int) -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process so far."""
+    """Returns the CPU seconds of a process so far."""
     import psutil
 
     times = psutil.Process(pid).cpu_times()
@@ -186,5 +186,5 @@ def cpu_seconds(pid: int) -> float:
 def serious(page: Any) -> int:
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
-    return sum(each["impact"] in ("serious", "critical") for each in found)
+    violations = Axe().run(page).response["violations"]
+    return sum(violation["impact"] in ("serious", "critical") for violation in violations)

@@ -1,1 +1,1 @@
-"""How people and programs come in beside the web page: today the terminal."""
+"""The ways into Gieok beside the web page: today the terminal."""

@@ -1,4 +1,4 @@
-"""A question about memory in a terminal: one line to ask it, one line to answer it (``graph.tool.ask``)."""
+"""A question about memory in a terminal: one line asks, one line answers (``graph.tool.ask``)."""
 
 from __future__ import annotations
 
@@ -8,35 +8,44 @@ from dataclasses import dataclass
 from door.phrase import Language, phrase
 from graph.tool.ask import Ask
 
-YES, NO = frozenset({"y", "yes", "예", "네", "응"}), frozenset({"n", "no", "아니요", "아니오", "아니"})
-
 
 @dataclass(frozen=True)
 class Decision:
-    """``lines``: which lines to forget, None for all that were asked about."""
+    """The user's answer to a question about memory. ``lines``: the lines to forget; None for all lines of the
+    question."""
 
     yes: bool
     lines: list[str] | None = None
 
 
 def question(language: Language, ask: Ask) -> str:
-    """The question with what it is about and how to answer it."""
+    """Returns the question, with the value or the lines in question and the words that answer it."""
+    words = {name: phrase(language, f"ask.{name}") for name in ("yes", "no")}
     if ask["tool"] == "remember":
-        kept = ask["arguments"]
-        return phrase(language, "ask.remember", what=f"{kept['key']} = {kept['value']}")
+        arguments = ask["arguments"]
+        return phrase(language, "ask.remember", what=f"{arguments['key']} = {arguments['value']}", **words)
     lines = [" ".join(line.split()) for line in ask["arguments"]["lines"]]
     if ask["arguments"].get("pick"):
-        return phrase(language, "ask.pick", what=" ".join(f"{at}) {line}" for at, line in enumerate(lines, 1)))
-    return phrase(language, "ask.forget", what=" / ".join(lines))
+        numbered = " ".join(f"{number}) {line}" for number, line in enumerate(lines, 1))
+        return phrase(language, "ask.pick", what=numbered, **words)
+    return phrase(language, "ask.forget", what=" / ".join(lines), **words)
 
 
-def decided(ask: Ask, typed: str) -> Decision | None:
-    """What was typed as an answer: yes, no, or the numbers of lines; None when it is none of these."""
-    said = typed.strip().casefold()
-    if said in NO:
+def decided(language: Language, ask: Ask, typed: str) -> Decision | None:
+    """Reads a typed answer: a word that the question shows, or the numbers of lines. Returns None when it is
+    neither."""
+    reply = typed.strip().casefold()
+    if reply in _shown(language, "no"):
         return Decision(False)
     if ask["tool"] == "forget" and ask["arguments"].get("pick"):
         lines = dict(enumerate(ask["arguments"]["lines"], 1))
-        numbers = [int(each) for each in re.findall(r"\d{1,3}", said)] if re.fullmatch(r"[\d\s,]+", said) else []
-        return Decision(True, [lines[each] for each in numbers]) if numbers and set(numbers) <= lines.keys() else None
-    return Decision(True) if said in YES else None
+        numbers = [int(number) for number in re.findall(r"\d{1,3}", reply)] if re.fullmatch(r"[\d\s,]+", reply) else []
+        return (
+            Decision(True, [lines[number] for number in numbers]) if numbers and set(numbers) <= lines.keys() else None
+        )
+    return Decision(True) if reply in _shown(language, "yes") else None
+
+
+def _shown(language: Language, name: str) -> list[str]:
+    """Returns the word and the letter that a question shows for yes or no: both parts of «yes(y)»."""
+    return re.findall(r"\w+", phrase(language, f"ask.{name}"))

@@ -1,6 +1,7 @@
-"""What was found on this machine, and what to do about what was not; ``python cli.py doctor`` shows it.
+"""The checks of this machine: what is there, and what to do about the rest; ``python cli.py doctor`` shows the
+findings.
 
-A check is one function in ``CHECKS``. Nothing is changed, fetched or started by looking.
+A check is one function in ``CHECKS``. No check changes, fetches or starts anything.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 from door.phrase import ErrorText, Language, phrase
-from errors import GieokError, KeyRejected, MemoryAway, MissingExtra, ModelUnreachable, Unexpected, trace
-from model import default, resolve, weights
-from model.catalogue import Weights
+from errors import GieokError, KeyRejected, MemoryAway, MissingExtra, ModelUnreachable, Unexpected, shown, trace
+from model.choice import default, kept, resolve
+from model.choice.probe import Refused, listed
+from model.embedded import weights
+from model.embedded.catalogue import WeightsFile
+from model.embedded.download import amount
+from model.embedded.machine import machine, room
 from model.endpoint import Found
-from model.machine import machine, room
-from model.probe import Refused, listed
-from model.profile import Choice
-from model.source import amount
-from retrieval.fallback import entries
+from model.profile import ProfileChoice
+from retrieval.answer.fallback import entries
 from settings import Settings, variable
 
 log = logging.getLogger(__name__)
@@ -36,15 +37,15 @@ log = logging.getLogger(__name__)
 Mark = Literal["ok", "info", "warn", "problem"]
 FREE_SPACE = 500_000_000  # bytes: sessions, logs and a database that grows
 MEMORY = 2_000_000_000  # bytes that a small model takes with its context
-ANSWER_SECONDS = 5.0  # for a hosted server to list its models
+ANSWER_SECONDS = 5.0  # within which a hosted server must list its models
 _ROOT = Path(__file__).parent.parent
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. ``found`` is a sentence, ``do`` what to do about it (empty when nothing),
-    ``data`` the same as plain values."""
+    """The result of one check. ``found`` is a sentence, ``do`` the remedy (empty when nothing is to be done), ``data``
+    the same as plain values."""
 
     name: str
     mark: Mark
@@ -53,13 +54,13 @@ class Finding:
     data: dict[str, object] = field(default_factory=dict)
 
     def plain(self) -> dict[str, object]:
-        """The finding as plain data."""
+        """Returns the finding as plain data."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a check needs: the settings and the language that it speaks."""
+    """The input of a check: the settings, and the language of its sentences."""
 
     settings: Settings
     language: Language
@@ -68,52 +69,58 @@ class Look:
         return phrase(self.language, key, **values)
 
     @cached_property
+    def asked(self) -> Settings:
+        """The settings with the model that was chosen in the page."""
+        return kept.applied(self.settings)
+
+    @cached_property
     def endpoint(self) -> Found | None:
-        """The hosted or local server that would be used; None for the embedded model, which is not started."""
-        chosen, given = self.settings, bool(self.settings.openai_api_key or self.settings.openai_base_url)
-        if chosen.provider == "hosted" or (chosen.provider == "auto" and given):
-            return resolve.find(chosen)
-        if chosen.provider == "embedded":
+        """The hosted or local server that the app would use; None for the embedded model, which is not started."""
+        settings, configured = self.asked, bool(self.asked.openai_api_key or self.asked.openai_base_url)
+        if settings.provider == "hosted" or (settings.provider == "auto" and configured):
+            return resolve.find(settings)
+        if settings.provider == "embedded":
             return None
         try:
-            return resolve.find(chosen.model_copy(update={"provider": "local"}))
+            return resolve.find(settings.model_copy(update={"provider": "local"}))
         except ModelUnreachable:
-            if chosen.provider == "local":
+            if settings.provider == "local":
                 raise
             return None
 
     @cached_property
-    def weights(self) -> Weights | None:
-        """The weights of the embedded model, here or to be fetched; None: the user's own file."""
-        return default.choose(self.settings) if self.settings.embedded_path is None else None
+    def weights(self) -> WeightsFile | None:
+        """The weights of the embedded model, here or still to be fetched; None: the user's own file."""
+        return default.choose(self.asked) if self.asked.embedded_path is None else None
 
     @property
-    def roles(self) -> tuple[Choice, Choice]:
-        """What the model is trusted with as the one that answers, and beside that."""
+    def roles(self) -> tuple[ProfileChoice, ProfileChoice]:
+        """The profiles of the model: for answers, and for side work."""
         if self.endpoint is None:
-            return resolve.embedded_roles(self.settings, self.weights)
+            return resolve.embedded_roles(self.asked, self.weights)
         return self.endpoint.chat, self.endpoint.utility
 
 
 def examine(settings: Settings, language: Language, error_text: ErrorText) -> list[Finding]:
-    """Every check's finding. An error that a check meets is its finding, put into words by ``error_text``."""
+    """Runs every check and returns the findings. ``error_text`` words an error in a check, which then is its
+    finding."""
     look = Look(settings, language)
     return [_safe(name, check, look, error_text) for name, check in CHECKS.items()]
 
 
 def failure(name: str, error: GieokError, error_text: ErrorText) -> Finding:
-    """An error as a finding."""
-    said, do = error_text(error.code, error.text(), error.values)
-    return Finding(name, "problem", said, do, {"code": error.code})
+    """Returns an error as a finding."""
+    message, do = error_text(error.code, error.text(), error.values)
+    return Finding(name, "problem", message, do, {"code": error.code})
 
 
 def can_chat(findings: list[Finding]) -> bool:
-    """Whether nothing stands in the way of a chat."""
+    """Returns whether no finding prevents a chat."""
     return all(finding.mark != "problem" for finding in findings)
 
 
 def free_port(wanted: int) -> int:
-    """The first port from ``wanted`` on that nothing on this machine listens to."""
+    """Returns the first port from ``wanted`` on that nothing on this machine listens to."""
     return next(port for port in range(wanted, 65536) if _is_free(port))
 
 
@@ -122,7 +129,7 @@ def _safe(name: str, check: Callable[[Look], Finding], look: Look, error_text: E
         return check(look)
     except GieokError as error:
         return failure(name, error, error_text)
-    except Exception as error:  # one check that cannot be made must not hide what the others found
+    except Exception as error:  # a check that crashes must not hide the findings of the others
         log.error("the check %s failed: %s", name, trace(error))
         return failure(name, Unexpected(kind=type(error).__name__), error_text)
 
@@ -142,10 +149,10 @@ def _machine(look: Look) -> Finding:
 
 
 def _memory_needed(look: Look) -> int:
-    """Bytes that the model takes on this machine, as far as that is known."""
-    if look.settings.provider not in ("auto", "embedded"):
-        return 0
+    """Returns the bytes of memory that the model takes on this machine, as far as the settings tell."""
     try:
+        if look.asked.provider not in ("auto", "embedded"):
+            return 0
         return 0 if look.endpoint else look.weights.memory if look.weights else MEMORY
     except GieokError:
         return MEMORY
@@ -158,11 +165,11 @@ def _packages(look: Look) -> Finding:
     differing = [f"{name} {installed[name]}" for name in pinned if installed[name] not in (None, pinned[name])]
     data: dict[str, object] = {"installed": installed, "missing": missing, "differing": differing}
     if missing:
-        said = look("packages.missing", names=", ".join(missing))
-        return Finding("packages", "problem", said, look("packages.do"), data)
+        message = look("packages.missing", names=", ".join(missing))
+        return Finding("packages", "problem", message, look("packages.do"), data)
     if differing:
-        said = look("packages.differing", names=", ".join(differing))
-        return Finding("packages", "warn", said, look("packages.do"), data)
+        message = look("packages.differing", names=", ".join(differing))
+        return Finding("packages", "warn", message, look("packages.do"), data)
     return Finding("packages", "ok", look("packages.found", count=len(pinned)), "", data)
 
 
@@ -173,39 +180,34 @@ def _settings(look: Look) -> Finding:
 
 
 def _model(look: Look) -> Finding:
-    found = look.endpoint
-    if found is None:
-        name = look.weights.name if look.weights else str(look.settings.embedded_path)
+    endpoint = look.endpoint
+    if endpoint is None:
+        name = look.weights.name if look.weights else str(look.asked.embedded_path)
         return Finding("model", "ok", look("model.embedded", name=name), "", {"kind": "embedded", "name": name})
-    if found.kind == "hosted":
-        _ask(found)
-    url = _address(found.url)
-    data: dict[str, object] = {"kind": found.kind, "name": found.chat_model, "url": url}
-    return Finding("model", "ok", look(f"model.{found.kind}", name=found.chat_model, url=url), "", data)
+    if endpoint.kind == "hosted":
+        _ask(endpoint)
+    url = shown(endpoint.url)
+    data: dict[str, object] = {"kind": endpoint.kind, "name": endpoint.chat_model, "url": url}
+    return Finding("model", "ok", look(f"model.{endpoint.kind}", name=endpoint.chat_model, url=url), "", data)
 
 
 def _profile(look: Look) -> Finding:
-    """What the model is trusted with in both roles, and why."""
+    """Reports the profiles of both roles and the reasons for them."""
     try:
         chat, side = look.roles
-    except GieokError:  # told where the model is looked for
+    except GieokError:  # the check of the model reports the error
         return Finding("profile", "info", look("profile.unknown"), "", {})
     writes = f"profile.side.{side.profile.summaries}"
     lines = [(f"profile.{chat.profile.name}", chat.why), (writes, side.why)]
-    said = "\n".join(look("profile.line", does=look(does), why=look(f"profile.why.{why}")) for does, why in lines)
+    text = "\n".join(look("profile.line", does=look(does), why=look(f"profile.why.{why}")) for does, why in lines)
     data: dict[str, object] = {"chat": chat.profile.name, "why": chat.why}
     data |= {"utility": side.profile.name, "utility_why": side.why}
-    return Finding("profile", "ok", said, "", data)
-
-
-def _address(url: str) -> str:
-    """The address without a name, a password or a query: some servers take their key there."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return Finding("profile", "ok", text, "", data)
 
 
 def _ask(found: Found) -> None:
-    """Whether the server answers and takes the key. A server that lists no models may still chat."""
+    """Checks whether the server answers and takes the key. A server that lists no models may still chat. Raises
+    ``ModelUnreachable`` and ``KeyRejected``."""
     try:
         listed(found.url, found.key, ANSWER_SECONDS)
     except Refused as error:
@@ -216,17 +218,17 @@ def _ask(found: Found) -> None:
 
 
 def _weights(look: Look) -> Finding:
-    chosen = look.settings
+    settings = look.asked
     if look.endpoint is not None:
         return Finding("weights", "info", look("weights.unneeded"), "", {"needed": False})
-    if chosen.embedded_path is not None:
-        path = weights.ensure(chosen)
+    if settings.embedded_path is not None:
+        path = weights.ensure(settings)
         size = path.stat().st_size
-        said = look("weights.own", size=amount(size), path=path)
-        return Finding("weights", "ok", said, "", {"needed": True, "present": True, "path": str(path), "bytes": size})
-    entry = default.choose(chosen)
-    path = default.place(chosen) / entry.file
-    ready, present = weights.ready(chosen), path.exists()
+        text = look("weights.own", size=amount(size), path=path)
+        return Finding("weights", "ok", text, "", {"needed": True, "present": True, "path": str(path), "bytes": size})
+    entry = default.choose(settings)
+    path = default.place(settings) / entry.file
+    ready, present = weights.ready(settings), path.exists()
     data: dict[str, object] = {
         "needed": True,
         "present": present,
@@ -235,17 +237,17 @@ def _weights(look: Look) -> Finding:
         "bytes": entry.size,
     }
     key = "weights.verified" if ready else "weights.unverified" if present else "weights.missing"
-    said = look(key, size=amount(entry.size), path=path)
-    return Finding("weights", "ok" if ready else "warn", said, "" if ready or present else look("weights.do"), data)
+    text = look(key, size=amount(entry.size), path=path)
+    return Finding("weights", "ok" if ready else "warn", text, "" if ready or present else look("weights.do"), data)
 
 
 def _store(look: Look) -> Finding:
     from store import Store
-    from store.database import parse
+    from store.database.engine import parse, where_is
 
     address = parse(look.settings.database)
     file = Path(address.database or "") if address.get_backend_name() == "sqlite" else None
-    where = str(file) if file else address.render_as_string(hide_password=True)
+    where = str(file) if file else where_is(address)
     data: dict[str, object] = {"where": where}
     if file and not _writable(file):
         return Finding("store", "problem", look("store.readonly", where=where), look("store.do"), data)
@@ -254,20 +256,20 @@ def _store(look: Look) -> Finding:
     store = Store(look.settings.database)
     sessions, size = len(store.sessions(limit=1_000_000)), file.stat().st_size if file else 0
     store.close()
-    said = look("store.found", sessions=sessions, size=amount(size), where=where)
-    return Finding("store", "ok", said, "", data | {"sessions": sessions, "bytes": size})
+    text = look("store.found", sessions=sessions, size=amount(size), where=where)
+    return Finding("store", "ok", text, "", data | {"sessions": sessions, "bytes": size})
 
 
 def _is_new(chosen: Settings) -> bool:
-    """Whether the database is a file that does not exist yet."""
-    from store.database import parse
+    """Returns whether the database is a file that does not exist yet."""
+    from store.database.engine import parse
 
     address = parse(chosen.database)
     return address.get_backend_name() == "sqlite" and not Path(address.database or "").exists()
 
 
 def _documents(look: Look) -> Finding:
-    """The menu, and the library when there is one; it is not opened where nothing was kept yet."""
+    """Checks the menu, and the library when there is one; does not open the library before the database exists."""
     if not look.settings.retrieval:
         return Finding("documents", "info", look("documents.off"), "", {"on": False})
     if look.settings.menu is not None:
@@ -292,23 +294,23 @@ def _library(look: Look) -> Finding:
     if not status.documents:
         return Finding("documents", "ok", look("documents.new"), "", data)
     counts = {"documents": status.documents, "passages": status.passages, "failed": status.failed}
-    said = look("documents.found", **counts, model=status.model)
+    text = look("documents.found", **counts, model=status.model)
     if status.failed:
-        return Finding("documents", "warn", said, look("documents.do.failed"), data)
-    return Finding("documents", "ok", said, "", data)
+        return Finding("documents", "warn", text, look("documents.do.failed"), data)
+    return Finding("documents", "ok", text, "", data)
 
 
 def _remembering(look: Look) -> Finding:
-    """Long-term memory; being away is no problem: the chat goes on."""
-    from memory import address
-    from memory.server import binary
+    """Checks long-term memory. An unreachable memory is no problem, because the chat goes on without it."""
+    from memory.redis import address
+    from memory.redis.server import binary
 
-    chosen, name = look.settings, "remembering"
-    if not chosen.memory:
+    settings, name = look.settings, "remembering"
+    if not settings.memory:
         return Finding(name, "info", look("remembering.off"), "", {"on": False})
-    where = address.parse(chosen.redis_url) if chosen.redis_url else None
-    shown = where.shown if where else str(chosen.data_dir / "memory")
-    data: dict[str, object] = {"on": True, "embedded": where is None, "where": shown, **_memories(chosen)}
+    where = address.parse(settings.redis_url) if settings.redis_url else None
+    place = where.shown if where else str(settings.data_dir / "memory")
+    data: dict[str, object] = {"on": True, "embedded": where is None, "where": place, **_memories(settings)}
     try:
         address.ping(where) if where else binary()
     except (MemoryAway, MissingExtra) as error:
@@ -319,7 +321,7 @@ def _remembering(look: Look) -> Finding:
 
 
 def _memories(chosen: Settings) -> dict[str, object]:
-    """How many memories are kept, and what waits for Redis; a database that does not exist yet is not made."""
+    """Counts the stored memories and the work that waits for Redis; creates no database."""
     from memory.archive import Archive
     from store import Store
 
@@ -335,16 +337,17 @@ def _disk(look: Look) -> Finding:
     folder = _nearest(look.settings.data_dir)
     free, needed = shutil.disk_usage(folder).free, FREE_SPACE + _to_fetch(look)
     data: dict[str, object] = {"data_dir": str(look.settings.data_dir), "free_bytes": free, "needed_bytes": needed}
-    said = look("disk.found", free=amount(free), where=look.settings.data_dir)
+    text = look("disk.found", free=amount(free), where=look.settings.data_dir)
     if free < needed:
-        return Finding("disk", "problem", said, look("disk.do", needed=amount(needed - free)), data)
-    return Finding("disk", "ok", said, "", data)
+        return Finding("disk", "problem", text, look("disk.do", needed=amount(needed - free)), data)
+    return Finding("disk", "ok", text, "", data)
 
 
 def _to_fetch(look: Look) -> int:
-    """Bytes of weights that are still to come; what keeps the model from being found is told elsewhere."""
+    """Returns the bytes of weights that are still to be fetched; 0 where the model is not found, because another check
+    reports that."""
     try:
-        if look.endpoint is not None or weights.ready(look.settings):
+        if look.endpoint is not None or weights.ready(look.asked):
             return 0
         return look.weights.size if look.weights else 0
     except GieokError:
@@ -366,7 +369,7 @@ def _chromium(look: Look) -> Finding:
 
 
 def _pins(requirements: str) -> Iterator[tuple[str, str]]:
-    """Name and version of each pin that holds on this platform."""
+    """Yields the name and the version of each pin that holds on this platform."""
     from packaging.requirements import Requirement
 
     for line in requirements.splitlines():
@@ -384,12 +387,12 @@ def _version(name: str) -> str | None:
 
 
 def _nearest(path: Path) -> Path:
-    """The path itself, or the nearest folder above it that exists."""
-    return next(each for each in (path, *path.parents) if each.exists())
+    """Returns the path itself, or the nearest folder above it that exists."""
+    return next(candidate for candidate in (path, *path.parents) if candidate.exists())
 
 
 def _writable(file: Path) -> bool:
-    """Whether the file can be written, or made."""
+    """Returns whether the file can be written or created."""
     nearest = _nearest(file)
     return os.access(nearest, os.W_OK) and (nearest == file or nearest.is_dir())
 

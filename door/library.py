@@ -1,9 +1,8 @@
-"""``python cli.py index``: documents into the library from the command line, with progress and a summary."""
+"""``python cli.py index``: adds documents to the library from the command line, with progress and a summary."""
 
 from __future__ import annotations
 
 import json
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,13 +14,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from door.interrupt import interrupts
 from door.phrase import ErrorText, Language, phrase
-from retrieval import Added, DocType, Library, Progress
+from retrieval import Added, AddingProgress, DocType, Library
 from retrieval.batch import index
-from retrieval.own import first_run
+from retrieval.product_docs import first_run
+from retrieval.read.site import Page
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 
 class Indexing:
@@ -34,36 +35,53 @@ class Indexing:
         self._language, self._error_text, self._as_json = language, error_text, as_json
         self._stop = threading.Event()
 
-    def add(self, paths: Sequence[Path], doc_type: DocType | None = None, *, watch: bool = False) -> int:
-        """Adds files and folders; with ``watch`` until Ctrl-C. Returns the exit code: 1 when a file failed."""
+    def add(
+        self,
+        paths: Sequence[Path | Page],
+        doc_type: DocType | None = None,
+        *,
+        watch: bool = False,
+        follow_links: bool = False,
+    ) -> int:
+        """Adds files, folders and pages; with ``watch`` until Ctrl-C. Returns the exit code: 1 when a document failed,
+        ``INTERRUPTED`` after Ctrl-C."""
         failed = False
-        with _interrupts(self._stop), self._shown() as progress:
-            for done in index(self._library, paths, doc_type, progress=progress, stop=self._stop, watch=watch):
-                self._say(done)
-                failed = failed or bool(done.failed)
-                if done.cancelled:
+        with interrupts(self._stop), self._shown() as progress:
+            passes = index(
+                self._library,
+                paths,
+                doc_type,
+                progress=progress,
+                stop=self._stop,
+                watch=watch,
+                follow_links=follow_links,
+            )
+            for added in passes:
+                self._say(added)
+                failed = failed or bool(added.failed)
+                if added.cancelled:
                     return INTERRUPTED
                 if watch:
                     self._note("index.watching")
         return 1 if failed else 0
 
     def begin(self) -> int:
-        """Adds the product's own documents where nothing was ever added, as an app does when it opens."""
+        """Adds the product's own documents to a new library, as the app does when it opens. Returns the exit code."""
         if not self._library.is_new:
             return 0
-        with _interrupts(self._stop), self._shown() as progress:
-            done = first_run(self._library, progress=progress, stop=self._stop)
-        if done is None or not done.cancelled:
+        with interrupts(self._stop), self._shown() as progress:
+            added = first_run(self._library, progress=progress, stop=self._stop)
+        if added is None or not added.cancelled:
             return 0
         self._note("index.cancelled")
         return INTERRUPTED
 
     def rebuild(self) -> int:
-        """Makes the index anew from what the database holds."""
-        with _interrupts(self._stop), self._shown() as progress:
+        """Builds the index anew from the documents in the database. Returns the exit code."""
+        with interrupts(self._stop), self._shown() as progress:
             self._note("index.rebuilding")
-            whole = self._library.rebuild(progress=progress, stop=self._stop)
-        if not whole:
+            completed = self._library.rebuild(progress=progress, stop=self._stop)
+        if not completed:
             self._note("index.cancelled")
             return INTERRUPTED
         if self._as_json:
@@ -73,23 +91,23 @@ class Indexing:
         return 0
 
     @contextmanager
-    def _shown(self) -> Iterator[Callable[[Progress], None]]:
-        """A line that says where it is, on a terminal only."""
+    def _shown(self) -> Iterator[Callable[[AddingProgress], None]]:
+        """Shows a status line with the progress, on a terminal only."""
         with self._err.status("", spinner_style="dim") as status:
-            yield lambda at: self._show(status, at)
+            yield lambda progress: self._show(status, progress)
 
-    def _show(self, status: Status, at: Progress) -> None:
-        said = phrase(self._language, "index.reading", file=at.file, files=at.files, name=at.name) if at.name else ""
+    def _show(self, status: Status, at: AddingProgress) -> None:
+        text = phrase(self._language, "index.reading", file=at.file, files=at.files, name=at.name) if at.name else ""
         share = f" {at.passage}/{at.passages}" if at.passages else ""
-        status.update(escape(f"{said}{share}"))
+        status.update(escape(f"{text}{share}"))
 
     def _say(self, done: Added) -> None:
         if self._as_json:
             self._out.print(json.dumps(self._plain(done), ensure_ascii=False), markup=False, highlight=False)
             return
         for _, error in done.failed:
-            said, do = self._error_text(error.code, error.text(), error.values)
-            self._err.print(phrase(self._language, "index.failed", said=said, do=do), style="red", markup=False)
+            message, do = self._error_text(error.code, error.text(), error.values)
+            self._err.print(phrase(self._language, "index.failed", said=message, do=do), style="red", markup=False)
         counts = {name: len(getattr(done, name)) for name in ("added", "changed", "unchanged", "removed", "failed")}
         numbers = {"passages": done.passages, "embedded": done.embedded, "seconds": done.seconds}
         self._out.print(phrase(self._language, "index.done", **counts, **numbers), markup=False, highlight=False)
@@ -107,21 +125,3 @@ class Indexing:
 
     def _note(self, key: str) -> None:
         self._err.print(phrase(self._language, key), markup=False, highlight=False)
-
-
-@contextmanager
-def _interrupts(stop: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C stops after the passage being embedded, the second one at once."""
-    if threading.current_thread() is not threading.main_thread():  # only there signals can be heard
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        stop.set()
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Long-term memory on the command line: clearing up, taking it along, bringing it in, erasing it."""
+"""Long-term memory on the command line: clean-up, export, import and erasure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import private
 from errors import BadImport, SessionUnknown, StoreUnavailable
 from memory import USER, Memory
 from settings import Settings
 from store import Store
+from store.export.portable import dumped
 
 READY_SECONDS = 10.0
 
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[tuple[Memory, Store]]:
-    """Memory and record, once Redis is reached or ``READY_SECONDS`` are over; what is away is then done later."""
+    """Opens memory and record, and waits for Redis, at most ``READY_SECONDS``. Work for an unreachable Redis is done
+    later."""
     store = Store(settings.database)
     memory = Memory.open(settings, store)
     try:
@@ -29,28 +32,30 @@ def opened(settings: Settings) -> Iterator[tuple[Memory, Store]]:
 
 
 def cleanup(settings: Settings) -> dict[str, int]:
-    """Erases memories of sessions that are gone, and leftovers; counts of ``orphans``, ``leftovers``, ``digests``."""
+    """Erases leftovers and the memories of deleted sessions; returns counts of ``orphans``, ``leftovers``,
+    ``digests``."""
     with opened(settings) as (memory, store):
         return memory.cleanup(settings.tenant, lambda session: _exists(store, session))
 
 
 def export(settings: Settings, file: Path) -> int:
-    """Writes all memory of the user as JSON, readable by the user alone; returns how many memories.
+    """Writes all memory of the user as JSON; only the user may read the file. Returns the number of memories.
 
     Raises ``StoreUnavailable`` when the file cannot be written.
     """
     with opened(settings) as (memory, _):
         data = memory.export(settings.tenant, USER)
     try:
-        file.touch(mode=0o600)
-        file.write_text(json.dumps(data, ensure_ascii=False, indent=1), "utf-8")
+        private.make_file(file)
+        file.write_text(dumped(data), "utf-8")
     except OSError as error:
         raise StoreUnavailable(where=str(file), reason=error.strerror or str(error)) from error
     return len(data["memories"])
 
 
 def import_(settings: Settings, file: Path) -> int:
-    """Takes in such a file; memories that exist are kept. Raises ``BadImport``."""
+    """Takes in a file of ``export``; memories that exist stay as they are. Returns how many came in. Raises
+    ``BadImport``."""
     try:
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -63,7 +68,7 @@ def import_(settings: Settings, file: Path) -> int:
 
 
 def erase(settings: Settings) -> int:
-    """Erases all memory of the user, everywhere; returns how many memories."""
+    """Erases all memory of the user, everywhere; returns the number of memories."""
     with opened(settings) as (memory, _):
         return memory.erase_user(settings.tenant, USER)
 

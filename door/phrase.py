@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 Language = Literal["ko", "en"]
 ErrorText = Callable[[str, str, Mapping[str, Any]], tuple[str, str]]
-"""Code, message and values of an error to what failed and what to do, in the user's language."""
+"""Function from the code, message and values of an error to two texts in the user's language: what failed and what to
+do."""
 
 # key: (Korean, English)
 PHRASES: dict[str, tuple[str, str]] = {
-    # doctor: what is looked at
+    # doctor: the checks
     "python": ("파이썬", "Python"),
     "machine": ("컴퓨터", "Machine"),
     "packages": ("패키지", "Packages"),
@@ -26,7 +27,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "disk": ("디스크", "Disk"),
     "port": ("포트", "Port"),
     "chromium": ("크로미움", "Chromium"),
-    # doctor: what was found
+    # doctor: the findings
     "machine.found": (
         "{platform}, 물리 코어 {physical_cores}개, 메모리 {memory_gib} GiB",
         "{platform}, {physical_cores} physical cores, {memory_gib} GiB of memory",
@@ -40,38 +41,38 @@ PHRASES: dict[str, tuple[str, str]] = {
     "model.embedded": ("내장 모델 {name}", "embedded model {name}"),
     "profile.line": ("{does} ({why})", "{does} ({why})"),
     "profile.small": (
-        "작은 모델이라 말만 맡습니다. 계산, 시각, 찾아보기, 요약, 기억은 코드가 합니다",
-        "small: it only talks; sums, the time, look-ups, summaries and memory are done by code",
+        "작은 모델이라 대화만 맡고, 계산·시각·문서 검색·요약·기억은 코드가 처리합니다",
+        "a small model: it only writes; calculations, the time, searches, summaries and memory are handled by code",
     ),
     "profile.strong": (
-        "큰 모델이라 도구를 스스로 고르고 문서를 읽고 답합니다. 코드는 확인만 합니다",
-        "strong: it chooses tools and answers from documents itself; code only checks",
+        "큰 모델이라 도구를 스스로 고르고 문서를 읽어 답합니다. 코드는 확인만 합니다",
+        "a strong model: it chooses tools and answers from documents itself; code only checks",
     ),
     "profile.toolless": (
-        "큰 모델이지만 도구를 부를 수 없어 도구는 코드가 고릅니다. 문서는 읽고 답합니다",
-        "strong, but it cannot call tools: code chooses them; it answers from documents itself",
+        "큰 모델이지만 도구 호출을 지원하지 않아 도구는 코드가 고릅니다. 문서는 직접 읽고 답합니다",
+        "a strong model that cannot call tools: code chooses them; it answers from documents itself",
     ),
     "profile.side.model": (
-        "요약과 장기 기억은 모델이 씁니다",
+        "요약과 장기 기억은 모델이 작성합니다",
         "summaries and memory are written by the model",
     ),
     "profile.side.extracted": (
-        "요약과 장기 기억은 코드가 대화에서 골라냅니다",
-        "summaries and memory are picked out of the conversation by code",
+        "요약과 장기 기억은 코드가 대화에서 문장을 골라 만듭니다",
+        "summaries and memory are made by code from sentences of the conversation",
     ),
-    "profile.why.setting": ("GIEOK_MODEL_PROFILE에 그렇게 정해져 있음", "GIEOK_MODEL_PROFILE says so"),
-    "profile.why.catalogue": ("모델 목록에 그렇게 적혀 있음", "the catalogue of models says so"),
-    "profile.why.size": ("서버가 알려 준 크기에 따라", "by the size that its server tells"),
-    "profile.why.no_tools": ("서버가 도구를 받지 않음", "its server takes no tools"),
+    "profile.why.setting": ("GIEOK_MODEL_PROFILE 설정", "set by GIEOK_MODEL_PROFILE"),
+    "profile.why.catalogue": ("모델 목록에 정해져 있음", "set in the catalogue of models"),
+    "profile.why.size": ("서버가 알려 준 모델 크기", "the size that its server reports"),
+    "profile.why.no_tools": ("서버가 도구 호출을 지원하지 않음", "its server does not support tools"),
     "profile.why.unknown_size": (
-        "크기를 알 수 없어 큰 모델로 봄",
-        "nobody tells its size, so it counts as a strong one",
+        "크기를 알 수 없어 큰 모델로 간주함",
+        "its size is unknown, so it is treated as strong",
     ),
     "profile.why.one_slot": (
-        "한 모델이 모든 일을 하므로 대화가 먼저임",
-        "one model does everything here, and the conversation goes first",
+        "모델 하나가 모든 일을 하므로 대화를 우선함",
+        "one model does everything here, so the conversation goes first",
     ),
-    "profile.why.summaries_setting": ("GIEOK_SUMMARIES=model로 정해져 있음", "GIEOK_SUMMARIES=model"),
+    "profile.why.summaries_setting": ("GIEOK_SUMMARIES=model 설정", "set by GIEOK_SUMMARIES=model"),
     "profile.unknown": ("모델을 찾지 못해 알 수 없음", "not known: no model was found"),
     "weights.unneeded": ("필요 없음", "not needed"),
     "weights.verified": ("확인됨, {size} ({path})", "verified, {size} ({path})"),
@@ -102,15 +103,15 @@ PHRASES: dict[str, tuple[str, str]] = {
         "Redis answers, {memories} memories, {queued} waiting ({where})",
     ),
     "remembering.away": (
-        "닿지 않음, 기다리는 일 {queued}개 ({where}: {reason})",
-        "away, {queued} waiting ({where}: {reason})",
+        "연결할 수 없음, 기다리는 일 {queued}개 ({where}: {reason})",
+        "unavailable, {queued} waiting ({where}: {reason})",
     ),
     "disk.found": ("남은 공간 {free} ({where})", "{free} free ({where})"),
     "port.free": ("{port}번 사용 가능", "{port} is free"),
     "port.taken": ("{port}번은 사용 중", "{port} is taken"),
     "chromium.found": ("{path}", "{path}"),
     "chromium.missing": ("없음 (브라우저 테스트에만 필요)", "none (only the browser tests need it)"),
-    # doctor: what to do
+    # doctor: the remedies
     "python.do": ("파이썬 3.11 이상을 설치하세요.", "Install Python 3.11 or newer."),
     "packages.do": ("make run을 실행하면 설치됩니다.", "make run installs them."),
     "memory.do": (
@@ -134,8 +135,8 @@ PHRASES: dict[str, tuple[str, str]] = {
         "The documents page says why, file by file.",
     ),
     "remembering.do": (
-        "대화는 그대로 되고, 다시 닿으면 밀린 턴을 기억합니다. REDIS_URL을 확인하세요.",
-        "The chat goes on, and missed turns are remembered once it is back. Check REDIS_URL.",
+        "대화는 계속됩니다. 다시 연결되면 놓친 턴을 기억합니다. REDIS_URL을 확인하세요.",
+        "The chat continues; missed turns are remembered when it is available again. Check REDIS_URL.",
     ),
     "disk.do": ("공간을 {needed} 이상 비우세요.", "Free at least {needed}."),
     "port.do": ("다음 빈 포트가 쓰입니다.", "The next free one will be used."),
@@ -146,6 +147,10 @@ PHRASES: dict[str, tuple[str, str]] = {
         "A chat cannot start yet: see to what is marked ✗ above.",
     ),
     # run
+    "host.refused": (
+        "이 주소로는 열리지 않습니다. 일부러 이 이름으로 여는 것이라면 {name}에 이 이름을 적고 다시 시작하세요.",
+        "The page does not answer at this address. If it is meant to, put its name into {name} and start again.",
+    ),
     "run.address": ("기억이 {url} 에서 열립니다. 끝내려면 Ctrl-C를 누르세요.", "Gieok is at {url}. Ctrl-C ends it."),
     "run.other_port": ("{wanted}번 포트가 사용 중이라 {port}번을 씁니다.", "Port {wanted} is taken; {port} is used."),
     # index
@@ -180,6 +185,194 @@ PHRASES: dict[str, tuple[str, str]] = {
         "Erase all long-term memory? The conversations stay; the memory cannot be brought back.",
     ),
     "memories.erase": ("기억 {count}개를 모두 지웠습니다.", "All {count} memories are erased."),
+    # eval
+    "eval.title": ("기억 평가", "Memory evaluation"),
+    "eval.preparing": ("모델을 준비하는 중", "Getting the models ready"),
+    "eval.calibrating": ("채점 모델을 검정하는 중 ({which})", "Calibrating the judge ({which})"),
+    "eval.begun": (
+        "시나리오 {scenarios}개, 결과 {results}개를 만듭니다. 기록: {folder}",
+        "{scenarios} scenarios, {results} results. Kept in {folder}",
+    ),
+    "eval.resumed": (
+        "이어서 합니다. 결과 {there}개는 이미 있습니다: {folder}",
+        "Going on: {there} results are there already, in {folder}",
+    ),
+    "eval.nothing_to_resume": (
+        "같은 조건으로 하다 만 평가가 없어 새로 시작합니다.",
+        "No unfinished evaluation has the same plan; a new one begins.",
+    ),
+    "eval.one_run": (
+        "채점 모델도 --live도 쓰지 않으면 반복해도 결과가 같으므로 한 번만 합니다.",
+        "Without a judge and without --live every run is the same, so there is one.",
+    ),
+    "eval.not_asked": (
+        "작은 모델이라 채점을 맡기지 않고, 심은 값이 남았는지만 봅니다. 그래도 채점하려면 --judge yes를 붙이세요.",
+        "The model is too small for a judge; the planted values carry the result. --judge yes asks it all the same.",
+    ),
+    "eval.stopped": (
+        "멈추었습니다. 결과 {there}개가 남아 있고, 같은 명령에 --resume을 붙이면 이어서 합니다.",
+        "Stopped. {there} results are kept; the same command with --resume goes on.",
+    ),
+    "eval.report": ("보고서: {path}", "Report: {path}"),
+    "eval.measure.judge": (
+        "«{form}» 채점 평균 {value}점 (100점 만점){mark}",
+        "Mean judge score of «{form}»: {value} of 100{mark}",
+    ),
+    "eval.measure.probes": (
+        "«{form}» 사실 보존 {value}% (심은 값 기준)",
+        "Facts held by «{form}»: {value} % of the planted values",
+    ),
+    "eval.measure.none": ("«{form}»의 점수가 없습니다.", "There is no figure of «{form}»."),
+    "eval.below": ("기준 {limit}점보다 낮습니다.", "Below the wanted {limit}."),
+    "eval.too_many_unscored": (
+        "결과 {results}개 가운데 {unscored}개에 점수가 없습니다. 10%를 넘으면 통과할 수 없습니다.",
+        "{unscored} of {results} results have no figure; more than a tenth fails the evaluation.",
+    ),
+    "eval.mark.passed": ("", ""),
+    "eval.mark.failed": (" ✗ 검정에서 떨어진 채점 모델", " ✗ by a judge that failed its calibration"),
+    "eval.mark.unknown": (" ? 검정하지 않은 채점 모델", " ? by a judge that was not calibrated"),
+    "eval.marks": (
+        "점수 뒤 ✗: 채점 모델이 검정에서 떨어졌습니다. ?: 채점 모델을 검정하지 않았습니다.",
+        "Behind a score, ✗: the judge failed its calibration; ?: the judge was not calibrated.",
+    ),
+    "eval.standing.passed": (
+        "{which}: 채점 모델이 검정을 통과했습니다.",
+        "{which}: the judge passed its calibration.",
+    ),
+    "eval.standing.failed": (
+        "{which}: 채점 모델이 검정에서 떨어졌습니다. 점수를 믿지 마세요. (✗)",
+        "{which}: the judge failed its calibration. Do not rely on its scores. (✗)",
+    ),
+    "eval.standing.unknown": (
+        "{which}: 채점 모델을 검정하지 않았습니다. --judge yes를 붙이면 먼저 검정합니다. (?)",
+        "{which}: the judge was not calibrated; --judge yes does that first. (?)",
+    ),
+    "eval.language.ko": ("한국어", "Korean"),
+    "eval.language.en": ("영어", "English"),
+    "eval.not_judged": (
+        "채점 모델에게 묻지 않았습니다. 심은 값이 남아 있는지만 보았습니다.",
+        "No judge was asked; only the planted values were looked for.",
+    ),
+    "eval.all_scenarios": ("전체", "all scenarios"),
+    "eval.waiting": ("정리 전 {count}턴", "{count} turns wait"),
+    "eval.away": ("기억에 연결 못 함", "memory away"),
+    "eval.is_stopped": (
+        "끝까지 하지 못했습니다. 여기까지의 결과입니다.",
+        "Stopped before its end; these are the results so far.",
+    ),
+    "eval.results_of": ("{wanted}개 가운데 {there}개", "{there} of {wanted}"),
+    "eval.spent": ("{seconds}초, {usd}", "{seconds} s, {usd}"),
+    "eval.run": ("{run}회차", "run {run}"),
+    "eval.disagrees": ("채점 {overall}점, 사실 보존 {recall}", "judge {overall}, facts held {recall}"),
+    "eval.agrees": ("없습니다.", "None."),
+    "eval.asked": ("{turn}번째 턴의 질문: {query}", "Asked in turn {turn}: {query}"),
+    "eval.failed": ("결과를 만들지 못했습니다: {code}", "There is no result: {code}"),
+    "eval.holds_nothing": ("(빈 기억)", "(holds nothing)"),
+    "eval.probe.present": ("있어야 하는 값: {value}", "should be there: {value}"),
+    "eval.probe.current": ("지금 값: {value} (옛 값: {about})", "should be current: {value} (replaced: {about})"),
+    "eval.probe.under": ("{about}의 값: {value}", "should stand under {about}: {value}"),
+    "eval.probe.absent": ("없어야 하는 값: {value}", "must not be there: {value}"),
+    "eval.rating.empty": (
+        "빈 기억이라 모델에게 묻지 않았습니다(10점).",
+        "An empty memory; no model was asked (10 points).",
+    ),
+    "eval.rating.unscored": ("채점하지 못했습니다: {why}", "Unscored: {why}"),
+    "eval.stated": ("모델이 적은 총점은 {stated}점입니다.", "The model's own overall score is {stated}."),
+    "eval.helpful": ("도움이 된 정보", "Helpful"),
+    "eval.missing": ("빠진 정보", "Missing"),
+    "eval.answered": ("모델의 답, 정답 값 {right}", "The model's answer, values right {right}"),
+    "eval.unanswered": ("모델이 답하지 못했습니다: {code}", "The model gave no answer: {code}"),
+    "eval.section.by_form": ("기억 형태별", "By form of memory"),
+    "eval.section.by_form.about": (
+        "시나리오 전체의 평균입니다. 같은 대화 하나에서 모든 형태를 뽑았습니다.",
+        "Means over all scenarios. Every form was taken from the same play of a conversation.",
+    ),
+    "eval.section.by_scenario": ("시나리오별", "By scenario"),
+    "eval.section.by_scenario.about": (
+        "반복한 결과의 평균입니다. 편차는 가장 높은 회차와 가장 낮은 회차의 차이입니다.",
+        "Means over the runs; the spread is the highest run less the lowest.",
+    ),
+    "eval.section.disagreements": ("채점과 값 검사가 엇갈린 곳", "Where judge and planted values disagree"),
+    "eval.section.details": ("자세히", "Details"),
+    "eval.fact.when": ("날짜", "Date"),
+    "eval.fact.model": ("대화 모델", "Chat model"),
+    "eval.fact.side": ("요약·채점 모델", "Summaries and judge"),
+    "eval.fact.scenarios": ("시나리오", "Scenarios"),
+    "eval.fact.rates": ("압축률", "Compression rates"),
+    "eval.fact.runs": ("반복", "Runs"),
+    "eval.fact.results": ("결과", "Results"),
+    "eval.fact.spent": ("시간과 비용", "Time and money"),
+    "eval.column.scenario": ("시나리오", "scenario"),
+    "eval.column.rate": ("압축률", "rate"),
+    "eval.column.form": ("기억 형태", "memory"),
+    "eval.column.recall": ("사실 보존", "facts held"),
+    "eval.column.stale": ("옛 값", "stale"),
+    "eval.column.leaks": ("샌 값", "leaks"),
+    "eval.column.relevance": ("관련성", "relevance"),
+    "eval.column.completeness": ("완전성", "completeness"),
+    "eval.column.accuracy": ("정확성", "accuracy"),
+    "eval.column.noise": ("노이즈", "noise"),
+    "eval.column.overall": ("채점", "judge"),
+    "eval.column.spread": ("편차", "spread"),
+    "eval.column.right": ("정답", "answer"),
+    "eval.column.unscored": ("점수 없음", "unscored"),
+    "eval.column.tokens": ("토큰", "tokens"),
+    "eval.column.seconds": ("초", "seconds"),
+    "eval.column.usd": ("비용", "cost"),
+    "eval.form.none": ("없음", "none"),
+    "eval.form.turns": ("최근 턴", "last turns"),
+    "eval.form.chunks": ("요약", "chunk summaries"),
+    "eval.form.recursive": ("장기 기억", "long-term memory"),
+    "eval.form.observations": ("관찰 기록", "observations"),
+    "eval.form.all": ("모두", "all together"),
+    "eval.form.full": ("전체 대화", "full history"),
+    "eval.form.all_recall": ("모두 + 지난 턴 검색", "all with recall_turns"),
+    # eval: public data sets
+    "eval.public.begun": ("질문 {questions}개로 잽니다. 기록: {file}", "{questions} questions. Kept in {file}"),
+    "eval.public.failed": (
+        "대화 {name}은(는) {turn}번째 턴이 끝나지 않아 건너뜁니다.",
+        "The conversation {name} is left out, because its turn {turn} did not end well.",
+    ),
+    "eval.public.no_limit": (
+        "--fail-under는 공개 데이터에 쓸 수 없습니다. 빼고 다시 실행하세요.",
+        "--fail-under means nothing for public data. Leave it out.",
+    ),
+    "eval.public.together": ("적대적 질문을 뺀 전체", "all but adversarial"),
+    "eval.public.category": ("분류", "category"),
+    "eval.public.questions": ("질문", "questions"),
+    "eval.public.verbatim": ("원문 그대로", "word for word"),
+    "eval.public.facts": ("사실 모두", "all facts"),
+    "eval.public.without_facts": ("사실 없음", "without facts"),
+    "eval.public.tokens": ("토큰", "tokens"),
+    "eval.public.p50": ("p50 ms", "p50 ms"),
+    "eval.public.p95": ("p95 ms", "p95 ms"),
+    "eval.public.f1": ("F1", "F1"),
+    "eval.public.judged": ("채점", "judge"),
+    "eval.public.unscored": ("점수 없음", "unscored"),
+    "eval.public.about": (
+        "«원문 그대로»와 «사실 모두»는 질문의 근거가 된 턴 가운데 프롬프트에 남은 비율입니다. "
+        "사실이 없는 턴은 «사실 모두»에서 뺐습니다.",
+        "«word for word» and «all facts» are shares of the turns that hold the answers; turns without facts do not "
+        "count in the latter.",
+    ),
+    "eval.public.wrong_gold": (
+        "이 데이터의 정답 {questions}개 가운데 {wrong}개가 틀렸다고 알려져 있습니다({source}). "
+        "{ceiling}보다 높은 점수는 의미가 없습니다.",
+        "Of the {questions} answers of this data {wrong} are known to be wrong ({source}): a score above {ceiling} "
+        "means nothing.",
+    ),
+    "eval.public.without_gold": (
+        "근거가 되는 턴이 적혀 있지 않은 질문: {count}개",
+        "Questions for which the data names no turn: {count}",
+    ),
+    "eval.public.unknown_gold": (
+        "데이터가 근거로 적었지만 대화에 없는 턴: {count}개",
+        "Turns that the data names and the conversation does not have: {count}",
+    ),
+    "eval.public.shortened": (
+        "너무 길어서 뒷부분을 자른 턴: {count}개",
+        "Turns that were too long and were cut: {count}",
+    ),
     # chat
     "chat.welcome": (
         "{name}와 대화합니다. /help 도움말, Ctrl-C 답변 멈춤, Ctrl-D 끝내기",
@@ -189,7 +382,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "chat.stopped": ("(멈춤)", "(stopped)"),
     "chat.cut_off": (
         "답변이 {tokens:,}토큰 한도에서 잘렸습니다. 더 길게 받으려면 GIEOK_ANSWER_TOKENS를 늘리세요.",
-        "The answer was cut off at its limit of {tokens:,} tokens. Raise GIEOK_ANSWER_TOKENS for longer ones.",
+        "The answer was cut off at its limit of {tokens:,} tokens. Raise GIEOK_ANSWER_TOKENS for longer answers.",
     ),
     "chat.tool": ("도구 {name}: {result}", "tool {name}: {result}"),
     "chat.summary": (
@@ -201,10 +394,20 @@ PHRASES: dict[str, tuple[str, str]] = {
         "turns {first}-{last} could not be summarised and stay as they are.",
     ),
     "chat.away": (
-        "장기 기억에 지금 닿지 않습니다. 대화는 계속되고, 다시 닿으면 놓친 턴을 기억합니다.",
-        "Long-term memory is away. The chat goes on; missed turns are remembered once it is back.",
+        "지금은 장기 기억에 연결할 수 없습니다. 대화는 계속되고, 다시 연결되면 놓친 턴을 기억합니다.",
+        "Long-term memory is unavailable. The chat continues; missed turns are remembered when it is available again.",
     ),
     "chat.retry": ("/retry로 다시 시도할 수 있습니다.", "/retry tries again."),
+    "chat.private": (
+        "비공개 대화입니다. 어디에도 저장하지 않으며, /new나 끝내기를 하면 완전히 사라집니다.",
+        "A private conversation: nothing of it is stored, and it is gone for good with /new or the end.",
+    ),
+    "chat.private_prompt": ("(비공개) › ", "(private) › "),
+    "chat.private_ended": ("비공개 대화가 사라졌습니다.", "The private conversation is gone."),
+    "chat.private_goes_on": (
+        "비공개 대화는 저장된 대화를 이어 갈 수 없습니다. --session이나 --private 중 하나만 쓰세요.",
+        "A private conversation cannot go on with a stored one: use --session or --private.",
+    ),
     "chat.new": ("새 대화를 시작했습니다.", "A new conversation."),
     "chat.opened": ("대화를 열었습니다: {title}", "Opened: {title}"),
     "chat.none": ("아직 없습니다.", "None yet."),
@@ -214,35 +417,202 @@ PHRASES: dict[str, tuple[str, str]] = {
         "{command} wants a value after it, such as {example}",
     ),
     "chat.rate": ("다음 요약부터 압축률 {rate}", "Compression rate {rate} from the next summary on"),
-    "ask.remember": ("기억할까요? {what} [y/n]", "Keep this? {what} [y/n]"),
-    "ask.forget": ("잊을까요? {what} [y/n]", "Forget this? {what} [y/n]"),
-    "ask.pick": ("어느 것을 잊을까요? {what} [번호/n]", "Which shall be forgotten? {what} [numbers/n]"),
+    "chat.not_begun": (
+        "아직 시작한 대화가 없습니다. 메시지를 보내거나 /open으로 대화를 여세요.",
+        "No conversation has begun yet: send a message, or open one with /open.",
+    ),
+    "chat.interrupted": ("멈추었습니다.", "Stopped."),
+    "chat.exported": ("대화를 {file}에 저장했습니다.", "The conversation was written to {file}."),
+    "chat.exported_private": (
+        "비공개 대화를 {file}에 저장했습니다. 대화가 끝나도 이 파일은 남습니다.",
+        "The private conversation was written to {file}. This file stays when the conversation is gone.",
+    ),
+    # /memory and /entities
+    "memory.off": ("장기 기억을 꺼 두었습니다 (GIEOK_MEMORY).", "Long-term memory is off (GIEOK_MEMORY)."),
+    "memory.private": ("비공개 대화에는 장기 기억이 없습니다.", "A private conversation has no long-term memory."),
+    "memory.away": ("지금은 장기 기억에 연결할 수 없습니다.", "Long-term memory is unavailable right now."),
+    "memory.archived": (
+        "보관소에 남은 마지막 버전 M{number}입니다.",
+        "This is the last version in the archive, M{number}.",
+    ),
+    "memory.head": (
+        "장기 기억{version} · {room:,}토큰 중 {tokens:,}토큰",
+        "Long-term memory{version} · {tokens:,} of {room:,} tokens",
+    ),
+    "memory.none": ("아직 기억이 없습니다.", "No memory yet."),
+    "memory.from_user": ("지난 대화들에서 이어받은 기억입니다.", "Taken over from earlier conversations."),
+    "memory.pinned": ("고정", "pinned"),
+    "memory.waiting": (
+        "아직 기억에 반영되지 않은 턴: {turns} (원문 그대로 보관)",
+        "Turns that are not in the memory yet: {turns} (kept word for word)",
+    ),
+    "memory.cut": (
+        "예산을 넘어 프롬프트에서 빠지는 문장 {count}개:",
+        "Sentences left out of the prompt, because they are over budget: {count}",
+    ),
+    "entities.head": (
+        "기억한 값 {count}개 · {room:,}토큰 중 {tokens:,}토큰",
+        "Remembered values: {count} · {tokens:,} of {room:,} tokens",
+    ),
+    "entities.none": ("아직 기억한 값이 없습니다.", "No remembered values yet."),
+    "entities.turn": ("{turn}턴", "turn {turn}"),
+    "entities.before": ("이전 대화", "an earlier conversation"),
+    "entities.cut": ("예산을 넘어 프롬프트에서 빠짐", "over budget, left out of the prompt"),
+    # /rag
+    "rag.off": ("문서 검색을 꺼 두었습니다 (GIEOK_RETRIEVAL).", "Document search is off (GIEOK_RETRIEVAL)."),
+    "rag.none": (
+        "찾을 문서가 없습니다. 문서를 추가하세요: python cli.py index 경로",
+        "There are no documents to search. Add some: python cli.py index PATH",
+    ),
+    "rag.example": ("/rag 요약 압축률을 바꾸는 방법", "/rag how to change the compression rate"),
+    "rag.score": ("점수 {score:.2f}", "score {score:.2f}"),
+    "rag.others": ("모델에 전달하지 않는 다른 후보:", "Other candidates, which the model is not given:"),
+    # /context
+    "context.head": ("{number}턴의 프롬프트", "The prompt of turn {number}"),
+    "context.part": ("부분", "part"),
+    "context.tokens": ("토큰", "tokens"),
+    "context.budget": ("예산", "budget"),
+    "context.items": ("내용", "holds"),
+    "context.total": ("합계", "total"),
+    "context.left_out": ("빠지거나 줄인 내용", "Left out or shortened"),
+    "context.full": (
+        "대화 전체를 그대로 보내면 {full:,}토큰 (이 프롬프트보다 {saved:+,})",
+        "The whole history would take {full:,} tokens ({saved:+,} against this prompt)",
+    ),
+    "context.estimated": ("토큰 수는 어림한 값입니다.", "The tokens are estimates."),
+    "context.making": ("요약을 아직 만들고 있는 턴: {turns}", "Turns whose summary is still to be made: {turns}"),
+    "part.instructions": ("이 대화의 시스템 프롬프트", "own system prompt"),
+    "part.system": ("시스템과 도구", "system and tools"),
+    "part.summaries": ("대화 요약", "summaries"),
+    "part.short": ("이전 턴 원문", "earlier turns, in full"),
+    "part.recent": ("최근 턴 원문", "recent turns"),
+    "part.memory": ("장기 기억", "long-term memory"),
+    "part.entities": ("기억한 값", "remembered values"),
+    "part.retrieval": ("검색 문서", "documents"),
+    "part.world": ("세계 상태", "world state"),
+    "part.time": ("시각", "time"),
+    "part.hint": ("답변 지침", "answer instructions"),
+    "part.current": ("현재 턴", "current turn"),
+    "part.question": ("질문", "question"),
+    "reason.summarised": ("요약으로 대신함", "replaced by a summary"),
+    "reason.over_budget": ("요약 예산을 넘음", "over the summary budget"),
+    "reason.context_full": ("컨텍스트 길이를 넘음", "beyond the context window"),
+    "reason.casual": ("가벼운 대화라서 생략", "left out as small talk"),
+    "reason.memory_cut": ("기억 예산을 넘은 문장", "sentences over the memory budget"),
+    "reason.entities_cut": ("기억 예산을 넘은 값", "values over the memory budget"),
+    "reason.memory_away": ("장기 기억에 연결할 수 없음", "long-term memory unavailable"),
+    "reason.documents_budget": ("검색 문서 예산을 넘음", "over the document budget"),
+    # /eval
+    "judge.no_question": (
+        "아직 질문이 없습니다. 무엇에 대해 평가할지 적으세요. 예: /eval 아까 말한 예산이 얼마였지?",
+        "There is no question yet. Say what to judge for, such as: /eval What was the budget I mentioned?",
+    ),
+    "judge.running": ("모델이 기억을 평가하는 중", "The model is judging the memory"),
+    "judge.query": ("질문: {query}", "Query: {query}"),
+    "judge.overall": ("종합 {overall:.1f} / 100", "Overall {overall:.1f} / 100"),
+    "judge.score": ("{criterion} {score:g} / 10 · {band}", "{criterion} {score:g} of 10 · {band}"),
+    "judge.relevance": ("관련성", "Relevance"),
+    "judge.completeness": ("완전성", "Completeness"),
+    "judge.accuracy": ("정확성", "Accuracy"),
+    "judge.noise": ("노이즈(낮을수록 좋음)", "Noise (lower is better)"),
+    "judge.helpful": ("도움이 되는 정보", "Helpful"),
+    "judge.missing": ("있었으면 좋았을 정보", "Missing"),
+    "judge.summary": ("한 줄 평가: {summary}", "Verdict: {summary}"),
+    "judge.stated": (
+        "모델이 직접 적은 종합 점수({stated:g}점)는 공식으로 계산한 점수와 다릅니다.",
+        "The model's own overall score is {stated:g}, which differs from the score by the formula.",
+    ),
+    "judge.empty": (
+        "기억이 비어 있어 모델에 묻지 않았습니다. 모든 기준이 0점이며, 공식으로는 {overall:g}점입니다.",
+        "The memory is empty, so no model was asked. Every criterion is 0, which the formula makes {overall:g} of 100.",
+    ),
+    "judge.unscored": ("채점하지 못했습니다: {why}", "Not scored: {why}"),
+    "judge.no_memory": (
+        "장기 기억에 연결할 수 없어 평가하지 않았습니다.",
+        "Nothing was judged, because long-term memory is unavailable.",
+    ),
+    "judge.passed": (
+        "평가 모델 {model}: 보정 검사를 통과했습니다.",
+        "The judge {model} passed its calibration.",
+    ),
+    "judge.failed": (
+        "✗ 평가 모델 {model}: 보정 검사를 통과하지 못했으니 이 점수를 믿지 마세요.",
+        "✗ The judge {model} failed its calibration: do not rely on these scores.",
+    ),
+    "judge.unknown": (
+        "? 평가 모델 {model}: 보정 검사를 한 적이 없어 이 점수를 얼마나 믿을 수 있는지 모릅니다.",
+        "? The judge {model} was never calibrated, so nobody knows how far these scores can be relied on.",
+    ),
+    "judge.small": (
+        "이렇게 작은 모델이 매긴 점수는 기준으로 삼을 수 없습니다.",
+        "The scores of a model as small as this one are no measure.",
+    ),
+    "band.relevance.0": ("질문에 바로 답이 되는 정보가 있음", "clearly holds what answers the query"),
+    "band.relevance.1": ("관련 정보가 있으나 간접적", "related, but indirect"),
+    "band.relevance.2": ("일부만 관련 있음", "related in part"),
+    "band.relevance.3": ("거의 관련 없음", "hardly related"),
+    "band.relevance.4": ("전혀 관련 없음", "not related"),
+    "band.completeness.0": ("필요한 맥락이 모두 있음", "all of the context is there"),
+    "band.completeness.1": ("대부분 있고 일부 빠짐", "most of it is there, something is missing"),
+    "band.completeness.2": ("기본 맥락만 있음", "only the basics"),
+    "band.completeness.3": ("맥락이 거의 없음", "hardly any context"),
+    "band.completeness.4": ("맥락이 전혀 없음", "no context"),
+    "band.accuracy.0": ("정확하고 믿을 만함", "correct and reliable"),
+    "band.accuracy.1": ("대체로 정확하고 오차가 작음", "mostly correct, small errors"),
+    "band.accuracy.2": ("틀린 내용이 섞임", "partly wrong"),
+    "band.accuracy.3": ("상당 부분 틀림", "wrong in large part"),
+    "band.accuracy.4": ("모두 틀림", "all wrong"),
+    "band.noise.0": ("거의 없음", "hardly any"),
+    "band.noise.1": ("조금 있음", "a little"),
+    "band.noise.2": ("있지만 핵심은 보임", "some, but the point is visible"),
+    "band.noise.3": ("많아서 핵심을 찾기 어려움", "much, the point is hard to find"),
+    "band.noise.4": ("너무 많아 방해가 됨", "so much that it hinders"),
+    "ask.remember": ("기억할까요? {what} [{yes}/{no}]", "Remember this? {what} [{yes}/{no}]"),
+    "ask.forget": ("잊을까요? {what} [{yes}/{no}]", "Forget this? {what} [{yes}/{no}]"),
+    "ask.pick": ("어느 것을 잊을까요? {what} [번호/{no}]", "Which should be forgotten? {what} [numbers/{no}]"),
+    "ask.yes": ("네(y)", "yes(y)"),
+    "ask.no": ("아니요(n)", "no(n)"),
     "ask.done": ("그렇게 했습니다.", "Done."),
     "ask.left": ("그대로 두었습니다.", "Left as it was."),
-    "ask.waits": ("장기 기억에 다시 연결되면 반영됩니다.", "It takes effect when long-term memory is back."),
+    "ask.waits": ("장기 기억에 다시 연결되면 반영됩니다.", "It takes effect when long-term memory is available again."),
     "ask.later": (
-        "아직 정하지 않았습니다. 웹 화면에서 이 대화를 열면 답할 수 있습니다: python cli.py run",
-        "Not decided yet. Open this conversation in the page to answer: python cli.py run",
+        "아직 정하지 않았습니다. 이 대화에서 나중에 입력하거나 웹 화면에서 답할 수 있습니다: python cli.py run",
+        "Not decided yet. Answer later in this conversation, or in the page: python cli.py run",
     ),
     "help.new": ("새 대화", "a new conversation"),
+    "help.private": ("저장하지 않는 비공개 대화", "a private conversation, stored nowhere"),
     "help.sessions": ("지난 대화 목록", "the conversations so far"),
     "help.open": ("목록의 번호로 대화 열기", "open one by its number in the list"),
+    "help.load": ("/open과 같음", "the same as /open"),
     "help.summary": ("이 대화의 요약", "the summaries of this conversation"),
     "help.rate": ("요약 압축률 (0.1–0.5)", "the compression rate (0.1 to 0.5)"),
     "help.retry": ("실패한 턴 다시 시도", "the failed turn again"),
+    "help.eval": (
+        "장기 기억이 질문에 도움이 되는지 평가 (질문이 없으면 마지막 질문)",
+        "judge whether the memory helps (the last question, or /eval QUERY)",
+    ),
+    "help.memory": ("장기 기억", "the long-term memory"),
+    "help.entities": ("기억한 값과 그 턴", "the remembered values and their turns"),
+    "help.rag": ("문서에서 찾기", "search the documents"),
+    "help.context": ("다음 프롬프트의 내용과 토큰", "the parts of the next prompt and their tokens"),
+    "help.export": (
+        "대화를 파일로 저장 (.md는 마크다운, 나머지는 JSON)",
+        "write the conversation to a file (.md: Markdown, else JSON)",
+    ),
     "help.quit": ("끝내기", "end"),
     "help.help": ("이 도움말", "this help"),
 }
 
 
 def phrase(language: Language, key: str, **values: object) -> str:
-    """The sentence of ``key`` with its values; an unknown key raises ``KeyError``."""
+    """Returns the sentence of ``key`` with its values. Raises ``KeyError`` for an unknown key."""
     return PHRASES[key][0 if language == "ko" else 1].format(**values)
 
 
 def chosen(asked: str, fixed: str) -> Language:
-    """The language to speak: the one asked for, else the settings', else the system's; ``auto`` leaves it open."""
-    for wanted in (asked, fixed, (locale.getlocale()[0] or "")[:2]):
-        if wanted in ("ko", "en"):
-            return "ko" if wanted == "ko" else "en"
+    """Returns the language to speak: the one asked for, else the settings' (``fixed``), else the system's, else
+    English; ``auto`` leaves the choice to the next one."""
+    for language in (asked, fixed, (locale.getlocale()[0] or "")[:2]):
+        if language in ("ko", "en"):
+            return "ko" if language == "ko" else "en"
     return "en"

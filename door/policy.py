@@ -1,9 +1,12 @@
-"""What a browser may fetch for the page: pictures and sounds from here alone, whatever an answer's Markdown says."""
+"""The page's Content-Security-Policy: a browser gets pictures and sounds from this server alone, whatever an answer's
+Markdown says."""
 
 from __future__ import annotations
 
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from door.host import Host
 
 POLICY = b"img-src 'self' data: blob:; media-src 'self' data: blob:"
 
@@ -11,8 +14,8 @@ POLICY = b"img-src 'self' data: blob:; media-src 'self' data: blob:"
 class Policy:
     """ASGI middleware that sends the Content-Security-Policy with every response.
 
-    The browser holds to it where a rewriting of Markdown cannot: no reader of our own knows all that Streamlit's reads
-    as a picture.
+    The browser enforces the policy where a rewriting of Markdown cannot: no parser of Gieok's knows everything that
+    Streamlit's parser reads as a picture.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -27,4 +30,5 @@ class Policy:
         await self._app(scope, receive, sent)
 
 
-MIDDLEWARE = [Middleware(Policy)]
+MIDDLEWARE = [Middleware(Host), Middleware(Policy)]
+"""The middleware of the whole server, the outermost first."""

@@ -1,59 +1,70 @@
-"""A conversation in the terminal: the same turns as everywhere, their events as lines of text (design §2)."""
+"""A conversation in the terminal: the same turns as in the page, their events as lines of text (design 2.2)."""
 
 from __future__ import annotations
 
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from door.ask import decided, question
+from door.ask import Decision, decided, question
+from door.command import COMMANDS, Leave, is_script, listed, parsed
 from door.phrase import ErrorText, Language, phrase
-from errors import EmptyMessage, GieokError
-from graph.agent import Agent
-from graph.confirm import open_asks
-from graph.context import cited
-from graph.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
+from errors import Empty, GieokError
+from graph.context.prompt import cited
 from graph.tool.ask import Ask
+from graph.turn.agent import Agent, private_agent
+from graph.turn.confirm import open_asks
+from graph.turn.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
+from model.modelset import ModelSet
 from store import Session
+from store.options import DEFAULT, Options
 from text.clean import clean
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but the tab and the line feed."""
+"""Control characters except the tab and the line feed."""
+INTERRUPTED = 130
+"""Exit code of a script that Ctrl-C stopped, as in shells."""
 
 
 def _short(event: ToolFinished) -> str:
-    """What a tool gave, on a line: of a search in documents the places or why there are none, not the passages."""
-    found = event.artifact or {}
-    return cited(found) or str((found.get("fallback") or {}).get("text") or event.result)
+    """Returns the result of a tool on one line; for a search in documents the places or why there are none, not the
+    passages."""
+    artifact = event.artifact or {}
+    return cited(artifact) or str((artifact.get("fallback") or {}).get("text") or event.result)
 
 
 def _ways(event: ToolFinished) -> list[str]:
-    """Where else to look when no document fits: the menu entries that mean something in a terminal."""
+    """Returns where else to look when no document fits: the menu entries that make sense in a terminal."""
     links = ((event.artifact or {}).get("fallback") or {}).get("links") or ()
-    known = [(link["title"], link.get("command") or link["url"]) for link in links]
-    return [f"→ {title}: {way}" for title, way in known if not way.startswith("?")]
+    entries = [(link["title"], link.get("command") or link["url"]) for link in links]
+    return [f"→ {title}: {target}" for title, target in entries if not target.startswith("?")]
 
 
 def _harmless(text: str) -> str:
-    """The text without what a terminal would obey: it could write the clipboard, clear the screen, hide text."""
+    """Removes control characters from the text, because a terminal would obey them: they can write the clipboard, clear
+    the screen or hide text."""
     return _CONTROL.sub("", text)
-
-
-class Leave(Exception):
-    """The user wants to end."""
 
 
 @dataclass
 class Terminal:
-    """One conversation at a time. ``out`` takes answers, ``side`` everything else, so that a pipe gets answers only."""
+    """One conversation at a time. ``out`` takes answers and the results of commands, ``side`` everything else, so that
+    a pipe gets only what it asked for.
+
+    ``options``: how to answer the conversations that are begun or opened here; the default options change none.
+    ``attended``: somebody is there to answer questions. ``failed``: something that was asked for did not happen.
+    ``stopped``: Ctrl-C stopped the last work.
+    """
 
     agent: Agent
     out: Console
@@ -61,53 +72,132 @@ class Terminal:
     language: Language
     error_text: ErrorText
     ask: Callable[[str], str] = input
+    options: Options = DEFAULT
     opened: Session | None = field(init=False, default=None)
     away: bool = field(init=False, default=False)
+    attended: bool = field(init=False, default=False)
+    failed: bool = field(init=False, default=False)
+    stopped: bool = field(init=False, default=False)
+    shared: Agent = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shared = self.agent
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the conversation is private: nothing of it is stored."""
+        return self.agent is not self.shared
+
+    def begin_private(self) -> None:
+        """Begins a new private conversation in place of the current conversation."""
+        self.leave_private()
+        self.opened, self.agent = None, private_agent(self.shared)
+        self.note(self.say("chat.private"))
+
+    def leave_private(self) -> None:
+        """Ends the conversation if it is private: nothing of it is left."""
+        if self.is_private:
+            self.agent.close()
+            self.agent = self.shared
+            self.note(self.say("chat.private_ended"))
 
     def talk(self, session_id: str | None) -> int:
         """Asks and answers until Ctrl-D or /quit; returns the exit code."""
-        self._open(session_id)
-        with self.side.status(self.say("chat.model")):
-            name = self.agent.models().name
-        self.note(self.say("chat.welcome", name=name))
+        self.attended = True
+        self.open(session_id)
+        self.note(self.say("chat.welcome", name=self.models().name))
         try:
             while True:
-                self._line(self.ask("› "))
+                self._line(self.ask(self.say("chat.private_prompt") if self.is_private else "› "))
         except (EOFError, KeyboardInterrupt, Leave):
             self.out.print()
+        self.leave_private()
         return 0
 
     def answer(self, text: str, session_id: str | None) -> int:
-        """One message, one answer; 1 when it failed."""
-        self._open(session_id)
+        """Sends one message and prints its answer. Returns the exit code: 1 when the turn failed.
+
+        A text that begins with a command (``door.command.is_script``) is handled line by line, as if it were typed. The
+        exit code is then 1 when a command is unknown or anything failed, and 130 after Ctrl-C.
+        """
+        self.attended = self.failed = False
+        self.open(session_id)
         if not clean(text).strip():
-            empty = EmptyMessage()
+            empty = Empty(what="message")
             self._show_failure(empty.code, empty.text(), empty.values)
             return 1
-        ended = self._turn(lambda stop: self.agent.run(self.session.id, text, stop=stop))
-        for _, ask in self._asks():  # nobody is there to answer
-            self.note(question(self.language, ask))
-            self.note(self.say("ask.later"))
-        return 0 if ended else 1
+        if is_script(text):
+            return self._run_script(text)
+        if self._answered(text):
+            return 0
+        succeeded = self.turn(lambda stop: self.agent.run(self.session.id, text, stop=stop))
+        self.answer_asks()
+        return 0 if succeeded else 1
+
+    def _run_script(self, text: str) -> int:
+        try:
+            for line in text.splitlines():
+                self._line(line)
+                if self.stopped:
+                    return INTERRUPTED
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except Leave:
+            pass
+        return 1 if self.failed else 0
 
     @property
     def session(self) -> Session:
-        """The conversation; a new one is made when something is first done with it."""
+        """The conversation; creates a new one at its first use."""
         if self.opened is None:
             rate = self.agent.settings.compression_rate
-            self.opened = self.agent.store.create_session(self.language, rate)
+            self.opened = self.agent.store.create_session(self.language, rate, options=self.options)
         return self.opened
 
+    @property
+    def begun(self) -> Session | None:
+        """The conversation as it is now; None before its first message, and then none is created."""
+        return self.agent.store.session(self.opened.id) if self.opened is not None else None
+
+    @property
+    def models_ready(self) -> ModelSet | None:
+        """The models if they are ready by now: what only looks need not start one."""
+        known: ModelSet | None = getattr(self.agent.models, "known", None)
+        return known
+
+    def models(self) -> ModelSet:
+        """Returns the models once they are ready. Raises the errors of resolving them."""
+        with self.side.status(self.say("chat.model")):
+            return self.agent.models()
+
     def say(self, key: str, **values: object) -> str:
-        """A sentence in the user's language."""
+        """Returns a sentence in the user's language."""
         return phrase(self.language, key, **values)
 
     def note(self, text: str) -> None:
-        """A line beside the conversation."""
+        """Prints a line beside the conversation."""
         self.side.print(escape(_harmless(text)), style="dim", highlight=False)
 
+    def tell(self, text: str) -> None:
+        """Prints a line of what a command was asked for."""
+        self.out.print(_harmless(text), markup=False, highlight=False)
+
+    def tell_rows(self, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Container[int]) -> None:
+        """Prints a table of what a command was asked for; ``numbers``: the columns that hold numbers."""
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for place, name in enumerate(head):
+            table.add_column(Text(name), justify="right" if place in numbers else "left")
+        for row in rows:
+            table.add_row(*(Text(_harmless(cell)) for cell in row))
+        self.out.print(table)
+
+    def refuse(self, text: str) -> None:
+        """Prints why a command did not do what it was asked for."""
+        self.failed = True
+        self.note(text)
+
     def show(self, event: Event) -> None:
-        """One event of a turn as text."""
+        """Prints one event of a turn as text."""
         match event:
             case Token(text):
                 self.out.print(_harmless(text), end="", markup=False, highlight=False)
@@ -118,7 +208,7 @@ class Terminal:
             case SummaryMade(turns, record):
                 self._show_summary(turns, record)
             case ContextBuilt(report):
-                self._show_away(any(each.reason == "memory_away" for each in report.left_out))
+                self._show_away(any(omission.reason == "memory_away" for omission in report.left_out))
             case Done():
                 self.out.print(f" {self.say('chat.stopped')}" if event.stopped else "", style="dim", highlight=False)
                 if event.usage.cut_at:
@@ -129,7 +219,7 @@ class Terminal:
                     self.note(self.say("chat.retry"))
 
     def _show_away(self, away: bool) -> None:
-        """Once, when long-term memory cannot be reached."""
+        """Notes once that long-term memory cannot be reached."""
         if away and not self.away:
             self.note(self.say("chat.away"))
         self.away = away
@@ -137,23 +227,40 @@ class Terminal:
     # --- a line that was typed ------------------------------------------------------------------
 
     def _line(self, line: str) -> None:
+        self.stopped = False
         if not line.strip():
             return
-        if line.startswith("/"):
-            name, _, value = line[1:].partition(" ")
-            command = COMMANDS.get(name)
-            if command is None:
-                self.note(self.say("chat.unknown", command=f"/{name}"))
-            else:
-                self._guarded(lambda: command(self, value.strip()))
-        else:
-            self._turn(lambda stop: self.agent.run(self.session.id, line, stop=stop))
-            self._guarded(self._answer_asks)
+        typed = parsed(line)
+        if typed is not None:
+            self._run_command(*typed)
+        elif not self._answered(line):
+            self.turn(lambda stop: self.agent.run(self.session.id, line, stop=stop))
+            self._guarded(self.answer_asks)
 
-    def _turn(self, start: Callable[[threading.Event], Iterator[Event]]) -> bool:
-        """Runs a turn and shows it; Ctrl-C stops the answer, and what was said of it is kept."""
-        stop, failed = threading.Event(), False
-        with _interrupt(stop):
+    def _run_command(self, name: str, value: str) -> None:
+        command = COMMANDS.get(name)
+        if command is not None:
+            self._guarded(lambda: command(self, value.strip()))
+            return
+        self.refuse(self.say("chat.unknown", command=f"/{name}"))
+        if not self.attended:
+            self.side.print(listed(self))
+
+    def _answered(self, line: str) -> bool:
+        """Takes a line as the answer to the one open question if it is a word that the question showed; returns whether
+        it was."""
+        asks = self._asks() if self.opened is not None else []
+        decision = decided(self.language, asks[0][1], line) if len(asks) == 1 else None
+        if decision is None:
+            return False
+        self._guarded(lambda: self._decide(asks[0][0], decision))
+        return True
+
+    def turn(self, start: Callable[[threading.Event], Iterator[Event]]) -> bool:
+        """Runs a turn and shows it; Ctrl-C stops the answer and keeps the text so far. Returns whether the turn
+        succeeded."""
+        failed = False
+        with self.stoppable() as stop:
             try:
                 for event in start(stop):
                     self.show(event)
@@ -163,21 +270,40 @@ class Terminal:
                 return False
         return not failed
 
-    def _answer_asks(self) -> None:
-        """Puts the turn's questions about memory to the user; anything but an answer leaves one open for the page."""
+    @contextmanager
+    def stoppable(self) -> Iterator[threading.Event]:
+        """Yields an event that Ctrl-C sets during the block, instead of ending the program."""
+        stop = threading.Event()
+        try:
+            with _interrupt(stop):
+                yield stop
+        finally:
+            self.stopped = stop.is_set()
+
+    def answer_asks(self) -> None:
+        """Puts the turn's questions about memory to the user; a line that answers none leaves the question open for the
+        page, as a pipe does, where nobody is there to answer."""
         for step, ask in self._asks():
-            said = decided(ask, self.ask(_harmless(question(self.language, ask)) + " "))
-            if said is None:
+            if not self.attended:
+                self.note(question(self.language, ask))
                 self.note(self.say("ask.later"))
                 continue
-            number = self.agent.store.session(self.session.id).turn_count
-            answered = self.agent.confirm(self.session.id, number, step, said.yes, lines=said.lines)
-            self.note(self.say("ask.done" if said.yes else "ask.left"))
-            if answered.get("waits"):
-                self.note(self.say("ask.waits"))
+            decision = decided(self.language, ask, self.ask(_harmless(question(self.language, ask)) + " "))
+            if decision is None:
+                self.note(self.say("ask.later"))
+            else:
+                self._decide(step, decision)
+
+    def _decide(self, step: str, said: Decision) -> None:
+        """Answers the question of the tool call ``step`` in the last turn."""
+        number = self.agent.store.session(self.session.id).turn_count
+        result = self.agent.confirm(self.session.id, number, step, said.yes, lines=said.lines)
+        self.note(self.say("ask.done" if said.yes else "ask.left"))
+        if result.get("waits"):
+            self.note(self.say("ask.waits"))
 
     def _asks(self) -> list[tuple[str, Ask]]:
-        """The open questions of the last turn, by their calls."""
+        """Returns the open questions of the last turn, each with the id of its tool call."""
         session = self.agent.store.session(self.session.id)
         turn = self.agent.store.turn(session.id, session.turn_count)
         return open_asks(turn) if turn is not None else []
@@ -188,101 +314,44 @@ class Terminal:
         except GieokError as error:
             self._show_failure(error.code, error.text(), error.values)
 
-    def _open(self, session_id: str | None) -> None:
+    def open(self, session_id: str | None) -> None:
+        """Opens a stored conversation; None: the next message begins a new one. Raises ``SessionUnknown``."""
         self.opened = self.agent.store.session(session_id) if session_id is not None else None
         if session_id is not None:
+            self._set_options(session_id)
             self.agent.reconcile(session_id)
 
+    def _set_options(self, session_id: str) -> None:
+        """Replaces the options of an opened conversation by the options given to this terminal; options not given
+        stay."""
+        stored, options = self.agent.store.options.of(session_id), self.options
+        if options != DEFAULT:
+            temperature = stored.temperature if options.temperature is None else options.temperature
+            prompt = options.system_prompt or stored.system_prompt
+            self.agent.store.options.set(session_id, Options(prompt, temperature, stored.answer_tokens))
+
     def _show_summary(self, turns: tuple[int, ...], record: Mapping[str, Any] | None) -> None:
-        first, last = turns[0], turns[-1]
         if record is None:
-            self.note(self.say("chat.summary_failed", first=first, last=last))
-            return
+            self.note(self.say("chat.summary_failed", first=turns[0], last=turns[-1]))
+        else:
+            self.note(self.summary_line(turns, record))
+
+    def summary_line(self, turns: Sequence[int], record: Mapping[str, Any]) -> str:
+        """Returns which turns a summary stands for, and how much shorter it is."""
         sizes = {"original": record["original_chars"], "summary": record["summary_chars"]}
-        self.note(self.say("chat.summary", first=first, last=last, **sizes))
+        return self.say("chat.summary", first=turns[0], last=turns[-1], **sizes)
 
     def _show_failure(self, code: str, message: str, values: Mapping[str, Any]) -> None:
-        said, hint = self.error_text(code, message, values)
-        self.side.print(escape(_harmless(f"{said} {hint}".strip())), style="red", highlight=False)
+        self.failed = True
+        text, hint = self.error_text(code, message, values)
+        self.side.print(escape(_harmless(f"{text} {hint}".strip())), style="red", highlight=False)
 
 
 @contextmanager
 def _interrupt(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C sets ``stop`` for the length of the block."""
-    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
+    """Makes Ctrl-C set ``stop`` during the block."""
+    previous = signal.signal(signal.SIGINT, lambda *_: stop.set())
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-# --- commands: one function each, one line in COMMANDS ------------------------------------------
-
-
-def _help(terminal: Terminal, _value: str) -> None:
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name in COMMANDS:
-        table.add_row(f"/{name}", terminal.say(f"help.{name}"))
-    terminal.side.print(table)
-
-
-def _new(terminal: Terminal, _value: str) -> None:
-    terminal._open(None)
-    terminal.note(terminal.say("chat.new"))
-
-
-def _sessions(terminal: Terminal, _value: str) -> None:
-    found = terminal.agent.store.sessions()
-    for number, session in enumerate(found, 1):
-        terminal.note(f"{number:3}  {session.title}  ({session.turn_count})")
-    if not found:
-        terminal.note(terminal.say("chat.none"))
-
-
-def _open(terminal: Terminal, value: str) -> None:
-    found = terminal.agent.store.sessions()
-    if not value.isdecimal() or not 1 <= int(value) <= len(found):
-        terminal.note(terminal.say("chat.wants", command="/open", example="/open 1"))
-        return
-    terminal._open(found[int(value) - 1].id)
-    terminal.note(terminal.say("chat.opened", title=terminal.session.title))
-
-
-def _summary(terminal: Terminal, _value: str) -> None:
-    history = terminal.agent.state(terminal.session.id).get("summary_history") or []
-    for record in history:
-        terminal._show_summary(tuple(record["turns"]), record)
-        terminal.note(f"    {record['summary']}")
-    if not history:
-        terminal.note(terminal.say("chat.none"))
-
-
-def _rate(terminal: Terminal, value: str) -> None:
-    try:
-        rate = float(value)
-    except ValueError:
-        terminal.note(terminal.say("chat.wants", command="/rate", example="/rate 0.3"))
-        return
-    terminal.agent.store.set_rate(terminal.session.id, rate)
-    terminal.note(terminal.say("chat.rate", rate=rate))
-
-
-def _retry(terminal: Terminal, _value: str) -> None:
-    terminal._turn(lambda stop: terminal.agent.retry(terminal.session.id, stop=stop))
-    terminal._answer_asks()
-
-
-def _quit(_terminal: Terminal, _value: str) -> None:
-    raise Leave
-
-
-COMMANDS: dict[str, Callable[[Terminal, str], None]] = {
-    "new": _new,
-    "sessions": _sessions,
-    "open": _open,
-    "summary": _summary,
-    "rate": _rate,
-    "retry": _retry,
-    "help": _help,
-    "quit": _quit,
-}
+        signal.signal(signal.SIGINT, previous)

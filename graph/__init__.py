@@ -1,4 +1,4 @@
-"""The agent: state, turns, context, nodes, tools, the wiring, running one turn (design §1).
+"""The agent: state, turns, context, nodes, tools, the wiring, running one turn (design 1.1).
 
 LangGraph reads ``LANGGRAPH_STRICT_MSGPACK`` at import; the checkpointer passes its own strict serializer as well.
 """

@@ -1,6 +1,6 @@
-"""The state that LangGraph keeps for a session: only what the next turn needs (design §3).
+"""The state that LangGraph keeps for a session: only what the next turn needs (design 3.1).
 
-Source: context-managing.md «ChatState 필드» and «summary_history 각 항목 스키마».
+Source: specification 5.1, specification 3.4.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from text.language import Language
 
 
 class SummaryRecord(TypedDict):
-    """One chunk summary, with exactly the specified keys."""
+    """One chunk summary, with exactly the keys of specification 3.4."""
 
     thread_id: str
     turns: list[int]
@@ -26,9 +26,10 @@ class SummaryRecord(TypedDict):
 
 
 class ChatState(TypedDict):
-    """``messages``: the turns that no summary in the context covers, and the current one; plain LangChain messages.
+    """The state of one session. ``messages``: the turns that no summary in the context covers, and the current turn, as
+    plain LangChain messages.
 
-    ``revision``: that of the record when this state was made (``store.record.Session``).
+    ``revision``: the record's revision when this state was made (``store.record.Session``).
     """
 
     messages: Annotated[list[AnyMessage], add_messages]

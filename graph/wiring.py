@@ -1,4 +1,4 @@
-"""The agent: nodes and edges (design §2). ``graph`` is what LangGraph's own tools load; it needs no key and no UI."""
+"""The agent's graph: nodes and edges (design 2.1). LangGraph's own tools load ``graph``; it needs no key and no UI."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from graph.node.casual import casual_node, wants_casual
 from graph.node.llm import llm_node
 from graph.node.summary import is_due, summary_node
 from graph.node.tool import tool_node
-from graph.runtime import TurnContext, context
 from graph.state import ChatState
+from graph.turn.runtime import TurnContext, context
 
 Graph = CompiledStateGraph[ChatState, TurnContext, Any, Any]
 
 
 def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """Compiles the graph; ``saver`` keeps the state of sessions."""
+    """Compiles the graph; ``saver`` stores the state of sessions."""
     wires = StateGraph(ChatState, context_schema=TurnContext)
     wires.add_node("casual_node", casual_node)
     wires.add_node("summary_node", summary_node)
@@ -36,13 +36,15 @@ def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
 
 
 def _first(state: ChatState, runtime: Runtime[TurnContext]) -> str:
-    if wants_casual(state, context(runtime).models.profile):
+    turn = context(runtime)
+    own_prompt = turn.inputs.options.system_prompt  # an assistant with a role of its own greets in that role
+    if not own_prompt and wants_casual(state, turn.models.profile):
         return "casual_node"
-    return "summary_node" if is_due(state) else "llm_node"  # two turns of three need no step and checkpoint for it
+    return "summary_node" if is_due(state) else "llm_node"  # saves two turns of three a step and a checkpoint
 
 
 def _next(state: ChatState) -> str:
-    last = state["messages"][-1] if state["messages"] else None  # none: a state made anew that summaries cover whole
+    last = state["messages"][-1] if state["messages"] else None  # none: summaries cover the whole new state
     return "tool_node" if isinstance(last, AIMessage) and last.tool_calls else END
 
 

@@ -1,12 +1,12 @@
-"""Long-term memory: recursive summaries and entities in Redis, archived in the database (design §6).
+"""Long-term memory: recursive summaries and entities in Redis, archived in the database (design 6.3).
 
-``Memory`` is the door; everything else here is behind it.
+Other folders use ``Memory`` and the data classes listed here; all other modules of this folder are internal.
 """
 
-from memory.link import Patience
 from memory.listed import Line
 from memory.memory import USER, Due, FoldReport, Memory
-from memory.state import Entity, Rejection, Turn, Version
+from memory.redis.link import Patience
+from memory.state import Entity, MemoryTurn, Rejection, Version
 from memory.view import MemoryView
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "FoldReport",
     "Line",
     "Memory",
+    "MemoryTurn",
     "MemoryView",
     "Patience",
     "Rejection",
-    "Turn",
     "Version",
 ]

@@ -1,13 +1,13 @@
-"""The archive of all memories in the database: it outlives Redis's time to live, and Redis itself (design §6).
+"""The archive of all memories in the database: it outlives Redis's time to live, and Redis itself (design 6.3).
 
-What is erased leaves a digest, so that neither a slow writer nor a Redis that was away can bring it back.
+An erasure leaves a digest, so that neither a slow writer nor a Redis that was away can bring the memory back.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,13 +15,15 @@ from sqlalchemy import Connection, Select, Table, bindparam, delete, func, inser
 from sqlalchemy.dialects import postgresql, sqlite
 
 from memory.key import Scope
-from memory.state import Entity, State, Turn, Version
-from memory.store import kept_json, memory_json, plain_kept, plain_version, turn_json
+from memory.redis.redis_store import kept_json, memory_json, plain_kept, plain_version, turn_json
+from memory.state import Entity, MemoryTurn, State, Version
 from store import Store
-from store import memory as table
-from store.database import alone, purge, translated
-from store.schema import metadata
+from store.database import memory_table as table
+from store.database.engine import alone, purge, translated, where_is
+from store.database.schema import metadata
 
+OF_OTHERS = ("withdraw", "settle")
+"""Kinds of queued changes that alter the memories of other sessions instead of their own session's."""
 _LEFT = select(table.session.c.session).where(
     table.session.c.tenant == bindparam("of"),
     table.session.c.user == bindparam("by"),
@@ -32,7 +34,7 @@ _LEFT = select(table.session.c.session).where(
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Something that waits for Redis: ``kind`` is turn, remember, forget, skip or withdraw."""
+    """A change that waits for Redis: ``kind`` is turn, remember, forget, skip, apart, or one of ``OF_OTHERS``."""
 
     id: int
     scope: Scope
@@ -42,17 +44,17 @@ class Queued:
 
 
 class Archive:
-    """States, versions and the queue of all memories."""
+    """The states, versions and queued changes of all memories, in the database."""
 
     def __init__(self, store: Store) -> None:
         self._transaction, self._engine = store.transaction, store.engine
-        with translated(store.engine.url.render_as_string(hide_password=True)), alone(store.engine):
+        with translated(where_is(store.engine.url)), alone(store.engine):
             metadata.create_all(store.engine, tables=table.TABLES)
 
     # --- states and versions --------------------------------------------------------------------
 
     def save(self, scope: Scope, state: State, versions: Sequence[Version], user: str) -> None:
-        """Keep this state and the versions that are not kept yet; an older revision or an erased one is not kept."""
+        """Saves this state and new versions; ignores an older revision, and a memory erased since."""
         row = {
             "tenant": scope.tenant,
             "session": scope.session,
@@ -73,53 +75,54 @@ class Archive:
             self._add_versions(connection, scope, state, versions)
 
     def load(self, scope: Scope) -> tuple[State, tuple[Version, ...]] | None:
-        """The newest state that is kept, and the versions up to it."""
+        """Returns the newest saved state with its versions, or None."""
         with self._transaction() as connection:
-            found = select(table.session.c.state).where(table.session.c.scope == scope.tag)
-            state = connection.execute(found).scalar_one_or_none()
+            query = select(table.session.c.state).where(table.session.c.scope == scope.tag)
+            state = connection.execute(query).scalar_one_or_none()
             return (read(state), self._versions(connection, scope)) if state is not None else None
 
     def versions(self, scope: Scope, undone: bool = False) -> tuple[Version, ...]:
-        """All versions, oldest first; those that were undone only when asked for."""
+        """Returns all versions, oldest first; undone ones only with ``undone``."""
         with self._transaction() as connection:
             return self._versions(connection, scope, undone)
 
     def scopes(self, tenant: str | None = None, user: str | None = None) -> list[tuple[Scope, str, int, int, float]]:
-        """All memories, of one user when asked: scope, user, revision, what it owes, last change.
+        """Returns all memories, or one user's: scope, user, revision, owed work (``State.owed``), time of the last
+        change.
 
-        Those that are not in any state yet, but only wait for Redis, come last.
+        Memories without a saved state, which only wait in the queue, come last.
         """
         row = table.session.c
-        wanted = select(row.tenant, row.session, row.user, row.revision, row.waiting, row.updated)
+        query = select(row.tenant, row.session, row.user, row.revision, row.waiting, row.updated)
         if tenant is not None:
-            wanted = wanted.where(row.tenant == tenant)
+            query = query.where(row.tenant == tenant)
         if user is not None:
-            wanted = wanted.where(row.user == user)
+            query = query.where(row.user == user)
         with self._transaction() as connection:
-            rows = [*connection.execute(wanted.order_by(row.updated)), *connection.execute(_waiting(tenant, user))]
+            rows = [*connection.execute(query.order_by(row.updated)), *connection.execute(_waiting(tenant, user))]
         return [
             (Scope(tenant, session, "" if session else user), user, revision, waiting, updated)
             for tenant, session, user, revision, waiting, updated in rows
         ]
 
     def waiting(self, tenant: str, user: str, most: int) -> list[State]:
-        """What a user's sessions hold that owe something (``State.owed``), of the newest ones, the last one last."""
+        """Returns the states of the ``most`` newest sessions of a user that owe work (``State.owed``), oldest first."""
         row = table.session.c
-        wanted = select(row.state).where(row.tenant == tenant, row.user == user, row.waiting > 0, row.session != "")
+        query = select(row.state).where(row.tenant == tenant, row.user == user, row.waiting > 0, row.session != "")
         with self._transaction() as connection:
-            found = connection.execute(wanted.order_by(row.updated.desc()).limit(most)).scalars()
-            return [read(each) for each in reversed([*found])]
+            states = connection.execute(query.order_by(row.updated.desc()).limit(most)).scalars()
+            return [read(data) for data in reversed([*states])]
 
     def left(self, tenant: str, user: str, before: float) -> list[str]:
-        """Sessions of a user that owe something (``State.owed``), last changed before this moment (Unix seconds)."""
+        """Returns a user's sessions that owe work (``State.owed``), last changed before this time (Unix seconds)."""
         with self._transaction() as connection:
             return list(connection.execute(_LEFT, {"of": tenant, "by": user, "before": before}).scalars())
 
-    # --- what prompts were given ----------------------------------------------------------------
+    # --- memory texts in past prompts -----------------------------------------------------------
 
     def give(self, scope: Scope, texts: Mapping[str, str], since: float) -> None:
-        """Keep what a prompt is given of a memory, by its marks; not when anything was erased since it was read
-        (``since``, Unix seconds)."""
+        """Saves the texts that a prompt gets of a memory, by their marks, unless anything was erased since the prompt
+        read them (``since``, Unix seconds)."""
         with self._transaction() as connection:
             if (connection.execute(select(func.max(table.erased.c.created))).scalar() or 0.0) >= since:
                 return
@@ -128,103 +131,167 @@ class Archive:
                 connection.execute(statement.on_conflict_do_nothing())
 
     def given(self, scope: Scope) -> dict[str, str]:
-        """What prompts were given of this memory, by mark."""
+        """Returns the texts that past prompts got of this memory, by mark."""
         with self._transaction() as connection:
-            wanted = select(table.given.c.mark, table.given.c.text).where(table.given.c.scope == scope.tag)
-            return {row.mark: row.text for row in connection.execute(wanted)}
+            query = select(table.given.c.mark, table.given.c.text).where(table.given.c.scope == scope.tag)
+            return {row.mark: row.text for row in connection.execute(query)}
 
     def copy_given(self, scope: Scope, copy: Scope) -> None:
-        """The same for the copy of a conversation."""
+        """Copies these texts for the copy of a conversation."""
         row = table.given.c
         rows = select(literal(copy.tag), row.mark, row.text).where(row.scope == scope.tag)
         with self._transaction() as connection:
             connection.execute(insert(table.given).from_select(["scope", "mark", "text"], rows))
 
     def drop_given(self, scope: Scope) -> None:
-        """Something of it was forgotten: past prompts are not shown with it any more."""
+        """Deletes these texts after something was forgotten, so that past prompts no longer show it."""
         with self._transaction() as connection:
             connection.execute(delete(table.given).where(table.given.c.scope == scope.tag))
 
-    # --- what waits for Redis -------------------------------------------------------------------
+    # --- changes that wait for Redis ------------------------------------------------------------
 
     def queue(self, scope: Scope, user: str, kind: str, data: dict[str, Any]) -> None:
-        """Keep something until Redis is back."""
+        """Queues a change until Redis is back."""
         row = {"scope": scope.tag, "tenant": scope.tenant, "session": scope.session, "user": user}
         with self._transaction() as connection:
             connection.execute(insert(table.queue), {**row, "kind": kind, "data": data, "created": time.time()})
 
     def drop_queued(self, tenant: str, user: str) -> None:
-        """Nothing of this user's waits any more."""
+        """Deletes all queued changes of this user, and everything withheld that could be put back."""
         row = table.queue.c
         with self._transaction() as connection:
             connection.execute(delete(table.queue).where(row.tenant == tenant, row.user == user))
+            taken = table.withheld.c
+            back = (taken.tenant == tenant, taken.user == user, taken.memory != "")
+            connection.execute(delete(table.withheld).where(*back))
 
     def queued(self, scope: Scope | None = None, limit: int = 1000) -> list[Queued]:
-        """What waits, of all memories or of one, oldest first."""
+        """Returns the queued changes of all memories or of one, oldest first."""
         row = table.queue.c
-        wanted = select(row.id, row.tenant, row.session, row.user, row.kind, row.data).order_by(row.id).limit(limit)
+        query = select(row.id, row.tenant, row.session, row.user, row.kind, row.data).order_by(row.id).limit(limit)
         if scope is not None:
-            wanted = wanted.where(row.scope == scope.tag)
+            query = query.where(row.scope == scope.tag)
         with self._transaction() as connection:
-            rows = connection.execute(wanted).all()
-        return [Queued(each.id, Scope(each.tenant, each.session), each.user, each.kind, each.data) for each in rows]
+            rows = connection.execute(query).all()
+        return [Queued(item.id, Scope(item.tenant, item.session), item.user, item.kind, item.data) for item in rows]
 
     def done(self, queued: Queued) -> None:
-        """It is in Redis by now."""
+        """Deletes a queued change after it was written to Redis."""
         with self._transaction() as connection:
             connection.execute(delete(table.queue).where(table.queue.c.id == queued.id))
+
+    # --- content withheld for deleted sessions --------------------------------------------------
+
+    def answer(self, connection: Connection, scope: Scope, user: str, forget: bool | None) -> None:
+        """Saves whether to forget what only this session told, as its conversation is deleted; None: it is restored.
+
+        Runs within the transaction that deletes or restores; queues the remaining work (``withdraw.settle``) for Redis.
+        """
+        row = table.withheld.c
+        connection.execute(delete(table.withheld).where(row.scope == scope.tag, row.memory == ""))
+        names = {"scope": scope.tag, "tenant": scope.tenant, "session": scope.session, "user": user}
+        if forget is not None:
+            connection.execute(insert(table.withheld), {**names, "memory": "", "other": "", "data": forget})
+        waiting = {**names, "kind": "settle", "data": {}, "created": time.time()}
+        connection.execute(insert(table.queue), waiting)
+
+    def forgets(self, scope: Scope) -> bool | None:
+        """Returns the answer given when this session was deleted; None when nobody was asked or it is not deleted."""
+        row = table.withheld.c
+        with self._transaction() as connection:
+            query = select(row.data).where(row.scope == scope.tag, row.memory == "")
+            return connection.execute(query).scalar_one_or_none()
+
+    def withhold(self, scope: Scope, memory: Scope, user: str, taken: Mapping[str, Any]) -> None:
+        """Saves what was taken out of a memory because only this session told it."""
+        names = {"tenant": scope.tenant, "user": user, "session": scope.session, "other": memory.session}
+        row = {**names, "scope": scope.tag, "memory": memory.tag, "data": dict(taken)}
+        with self._transaction() as connection:
+            statement = _insert(connection, table.withheld).values(**row)
+            statement = statement.on_conflict_do_update(index_elements=["scope", "memory"], set_={"data": row["data"]})
+            connection.execute(statement)
+
+    def taken(self, scope: Scope, memory: Scope) -> dict[str, Any]:
+        """Returns what was taken out of one memory because of this session."""
+        row = table.withheld.c
+        with self._transaction() as connection:
+            query = select(row.data).where(row.scope == scope.tag, row.memory == memory.tag)
+            return connection.execute(query).scalar_one_or_none() or {}
+
+    def withheld(self, tenant: str, user: str) -> list[tuple[Scope, Scope, dict[str, Any]]]:
+        """Returns everything taken out of a user's memories: the session that caused it, the memory, the content."""
+        row = table.withheld.c
+        query = select(row.session, row.other, row.data).where(row.tenant == tenant, row.user == user)
+        with self._transaction() as connection:
+            rows = connection.execute(query.where(row.memory != "")).all()
+        return [
+            (Scope(tenant, item.session), Scope(tenant, item.other, "" if item.other else user), item.data)
+            for item in rows
+        ]
+
+    def release(self, scope: Scope) -> None:
+        """Deletes everything withheld because of this session, once it is back in its memories."""
+        row = table.withheld.c
+        with self._transaction() as connection:
+            connection.execute(delete(table.withheld).where(row.scope == scope.tag, row.memory != ""))
+
+    def rewrite(self, scope: Scope, new: Callable[[Version], Version]) -> None:
+        """Replaces each saved version of a memory by ``new(version)``, also the undone ones."""
+        row = table.version.c
+        with self._transaction() as connection:
+            for saved in connection.execute(select(row.id, row.data).where(row.scope == scope.tag)).all():
+                version = plain_version(saved.data)
+                if (after := new(version)) != version:
+                    change = update(table.version).where(row.id == saved.id)
+                    connection.execute(change.values(data=asdict(after)))
 
     # --- erasing --------------------------------------------------------------------------------
 
     def erase(self, scope: Scope) -> None:
-        """Remove all rows of a memory, and note its digest; ``purge`` then clears the files.
+        """Deletes all rows of a memory and saves its digest; ``purge`` then clears the files.
 
-        What an earlier erasure has still to take out of other memories (``withdraw``) waits on.
+        Keeps queued changes with which an earlier erasure takes content out of other memories (``withdraw``).
         """
         with self._transaction() as connection:
-            for each in (table.session, table.version, table.given):
-                connection.execute(delete(each).where(each.c.scope == scope.tag))
+            for source in (table.session, table.version, table.given, table.withheld):
+                connection.execute(delete(source).where(source.c.scope == scope.tag))
+            connection.execute(delete(table.withheld).where(table.withheld.c.memory == scope.tag))
             waiting = table.queue.c
             connection.execute(delete(table.queue).where(waiting.scope == scope.tag, waiting.kind != "withdraw"))
             mark = _insert(connection, table.erased).values(digest=_digest(scope.tag), created=time.time())
             connection.execute(mark.on_conflict_do_update(index_elements=["digest"], set_={"created": time.time()}))
 
     def purge(self) -> None:
-        """Have what was deleted leave the database's files, too (``store.database.purge``)."""
+        """Removes deleted rows from the database's files, too (``store.database.engine.purge``)."""
         purge(self._engine)
 
-    def erase_versions(self, scope: Scope) -> None:
-        """Remove the versions of a memory; its state stays."""
-        with self._transaction() as connection:
-            connection.execute(delete(table.version).where(table.version.c.scope == scope.tag))
-
     def erase_given(self, tenant: str, user: str) -> None:
-        """Remove what prompts were given of memories, all but those of other users: one of this user's was erased, and
-        had left something in others."""
+        """Deletes the texts that past prompts got of memories, except those of other users: an erased memory of this
+        user had left content in its other memories."""
         row = table.session.c
         others = select(row.scope).where(or_(row.tenant != tenant, row.user != user))
         with self._transaction() as connection:
             connection.execute(delete(table.given).where(table.given.c.scope.not_in(others)))
 
     def erased(self, tags: Iterable[str]) -> dict[str, float]:
-        """Which of these tags were erased, and when."""
+        """Returns which of these tags were erased, with the time of the erasure."""
         digests = {_digest(tag): tag for tag in tags}
         with self._transaction() as connection:
             rows = connection.execute(select(table.erased.c.digest, table.erased.c.created)).all()
         return {digests[digest]: created for digest, created in rows if digest in digests}
 
     def forget_erased(self, before: float) -> int:
-        """Drop digests older than this time; returns how many."""
+        """Deletes digests older than this time; returns how many."""
         with self._transaction() as connection:
             return connection.execute(delete(table.erased).where(table.erased.c.created < before)).rowcount
 
     def _erased_after(self, connection: Connection, scope: Scope, created: float) -> bool:
-        wanted = select(table.erased.c.created).where(table.erased.c.digest == _digest(scope.tag))
-        at = connection.execute(wanted).scalar_one_or_none()
+        query = select(table.erased.c.created).where(table.erased.c.digest == _digest(scope.tag))
+        at = connection.execute(query).scalar_one_or_none()
         return at is not None and at >= created
 
     def _add_versions(self, connection: Connection, scope: Scope, state: State, versions: Sequence[Version]) -> None:
-        """New versions come in; kept ones that are not in the chain any more were undone."""
+        """Saves new versions; marks saved versions that no longer follow the chain as undone."""
         row = table.version.c
         newer = (row.scope == scope.tag, row.number > state.version, row.undone.is_(False))
         connection.execute(update(table.version).where(*newer).values(undone=True))
@@ -240,61 +307,61 @@ class Archive:
 
     def _versions(self, connection: Connection, scope: Scope, undone: bool = False) -> tuple[Version, ...]:
         row = table.version.c
-        wanted = select(row.data).where(row.scope == scope.tag).order_by(row.number, row.id)
-        wanted = wanted if undone else wanted.where(row.undone.is_(False))
-        return tuple(plain_version(data) for data in connection.execute(wanted).scalars())
+        query = select(row.data).where(row.scope == scope.tag).order_by(row.number, row.id)
+        query = query if undone else query.where(row.undone.is_(False))
+        return tuple(plain_version(data) for data in connection.execute(query).scalars())
 
     def counts(self) -> dict[str, int]:
-        """Rows by table, for the command line."""
+        """Returns the number of rows by table, for the command line."""
         with self._transaction() as connection:
             return {
-                each.name: connection.execute(select(func.count()).select_from(each)).scalar_one()
-                for each in table.TABLES
+                source.name: connection.execute(select(func.count()).select_from(source)).scalar_one()
+                for source in table.TABLES
             }
 
 
 def _waiting(tenant: str | None, user: str | None) -> Select[Any]:
-    """Memories that are in the queue and nowhere else, as rows of ``Archive.scopes``."""
+    """Returns the query for memories that are only in the queue, as rows of ``Archive.scopes``."""
     row = table.queue.c
-    kept = select(table.session.c.scope)
-    wanted = select(row.tenant, row.session, row.user, literal(0), literal(0), func.max(row.created))
-    wanted = wanted.where(row.kind != "withdraw", row.scope.not_in(kept))
+    saved = select(table.session.c.scope)
+    query = select(row.tenant, row.session, row.user, literal(0), literal(0), func.max(row.created))
+    query = query.where(row.kind.not_in(OF_OTHERS), row.scope.not_in(saved))
     if tenant is not None:
-        wanted = wanted.where(row.tenant == tenant)
+        query = query.where(row.tenant == tenant)
     if user is not None:
-        wanted = wanted.where(row.user == user)
-    return wanted.group_by(row.tenant, row.session, row.user)
+        query = query.where(row.user == user)
+    return query.group_by(row.tenant, row.session, row.user)
 
 
 def plain(state: State) -> dict[str, Any]:
-    """A state as plain data, in the forms of its keys."""
+    """Returns a state as plain data, in the form of its keys."""
     return {
         "short": [turn_json(turn) for turn in state.short],
         "memory": memory_json(state),
-        "entities": [asdict(each) for each in state.entities],
+        "entities": [asdict(entity) for entity in state.entities],
         "meta": kept_json(state),
         "revision": state.revision,
     }
 
 
 def read(data: dict[str, Any]) -> State:
-    """The reverse of ``plain``."""
-    held = data["memory"]
+    """Returns the state that ``plain`` wrote."""
+    content = data["memory"]
     return State(
         revision=data["revision"],
-        text=held["memory"],
-        version=held["version"],
-        updated=held["updated"],
-        entities=tuple(Entity(**each) for each in data["entities"]),
+        text=content["memory"],
+        version=content["version"],
+        updated=content["updated"],
+        entities=tuple(Entity(**item) for item in data["entities"]),
         short=tuple(
-            Turn(each["turn"], each["question"], each["answer"], each.get("tools", "")) for each in data["short"]
+            MemoryTurn(item["turn"], item["question"], item["answer"], item.get("tools", "")) for item in data["short"]
         ),
         **plain_kept(data["meta"]),
     )
 
 
 def _insert(connection: Connection, into: Table) -> Any:
-    """An insert that knows conflicts: both databases spell it alike, and SQLAlchemy does not."""
+    """Returns an insert that handles conflicts: SQLAlchemy has one class for each of the two databases."""
     return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(into)
 
 

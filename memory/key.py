@@ -1,4 +1,4 @@
-"""Whose memory it is, and the names of its keys (copilot-rag.md §3.3, with the hash tag of design §6)."""
+"""The owner of a memory, and the names of its keys (specification 6.3, with the hash tag of design 6.1)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import hashlib
 from dataclasses import dataclass
 
 LONGEST = 200
+"""Most characters of an encoded name; a longer one is cut and ends in a digest."""
 PARTS = ("short", "memory", "entities", "versions", "meta")
-"""The first three as specified; ``versions`` and ``meta`` are ours, in the same slot."""
+"""The first three as in specification 6.3; ``versions`` and ``meta`` are additions in the same slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One memory: a session of a tenant, or what a user carries from session to session (``session`` is then empty)."""
+    """The owner of one memory: a session of a tenant, or a user (``session`` is empty then) for the memory that all of
+    the user's sessions share."""
 
     tenant: str
     session: str
@@ -20,29 +22,30 @@ class Scope:
 
     @property
     def tag(self) -> str:
-        """``tenant:session`` or ``tenant:@user``, encoded: no text can spell another tenant's or another kind's tag."""
+        """Returns ``tenant:session`` or ``tenant:@user``, encoded: no text can spell the tag of another tenant or
+        kind."""
         owner = encoded(self.session) if self.session else f"@{encoded(self.user)}"
         return f"{encoded(self.tenant)}:{owner}"
 
     def key(self, part: str) -> str:
-        """``chat:{tenant:session}:part``; the braces are literal: a cluster keeps all of one memory in one slot."""
+        """Returns ``chat:{tenant:session}:part``; the braces make a cluster keep all keys of one memory in one slot."""
         return f"chat:{{{self.tag}}}:{part}"
 
     @property
     def keys(self) -> list[str]:
-        """All keys, in the order of ``PARTS``."""
+        """Returns all keys in the order of ``PARTS``."""
         return [self.key(part) for part in PARTS]
 
 
 def pattern(tenant: str | None = None) -> str:
-    """What the ``meta`` keys of a tenant's memories match in ``SCAN``; of all tenants by default."""
+    """Returns the ``SCAN`` pattern for the ``meta`` keys of a tenant's memories; by default of all tenants."""
     return f"chat:{{{'' if tenant is None else f'{encoded(tenant)}:'}*}}:meta"
 
 
 def encoded(text: str) -> str:
-    """The text without colons, braces, ``@``, ``~``, white space or line breaks; other letters stay readable.
+    """Returns the text without colons, braces, ``@``, ``~``, white space or line breaks; other letters stay readable.
 
-    Very long ones end in a digest after ``~``, which nothing else holds.
+    A text longer than ``LONGEST`` is cut and ends in ``~`` and a digest; no other encoded text contains ``~``.
     """
     name = "".join(letter if letter.isalnum() or letter in "-_." else _escaped(letter) for letter in text)
     if len(name) <= LONGEST:

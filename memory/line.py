@@ -1,4 +1,5 @@
-"""The lines of a memory: from which turn each is, and which of them are the same. By letters and facts, no grammar."""
+"""The lines of a memory: the turns of a line, and lines that say the same. Compares letters and facts, uses no
+grammar."""
 
 from __future__ import annotations
 
@@ -8,20 +9,28 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from text import fact
-from text.language import Language
+from text.language import Language, detect
 
 ALIKE = 0.75
-"""Share of the letter pairs of a sentence that another must have to be mostly the same words."""
+"""Two sentences are alike when the longer one has more than this share of the shorter one's letter pairs."""
 EQUAL = 0.6
-"""Share of all letter pairs of two sentences that both must have to be one statement."""
+"""Two sentences are one statement when more than this share of all their letter pairs is common to both."""
 JOINT = " · "
-"""Between the statements of a line that has several."""
-_DATE = re.compile(r"(?:turns? (?P<en>\d{1,7})(?:-(?P<until>\d{1,7}))?|(?P<ko>\d{1,7})(?:-(?P<bis>\d{1,7}))?턴): ")
+"""The separator between the statements of one line."""
+END = " .。!…"
+"""Closing marks that a statement loses when it shares a line with another one."""
+BEFORE = -1
+"""The turn number of a line from an earlier session."""
+_EARLIER = {"ko": "이전", "en": "earlier"}
+_DATE = re.compile(
+    r"(?:turns? (?P<en>\d{1,7})(?:-(?P<until>\d{1,7}))?|(?P<ko>\d{1,7})(?:-(?P<bis>\d{1,7}))?턴"
+    r"|(?P<before>이전|earlier)): "
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was told from turn ``first`` to turn ``last``; 0: before this session, or nobody knows when."""
+    """A text from the turns ``first`` to ``last``. ``BEFORE`` means an earlier session; 0 means written by hand."""
 
     first: int
     last: int
@@ -29,14 +38,16 @@ class Told:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a memory, oldest first."""
+    """Returns the lines of a memory, oldest first."""
     return [line for line in text.splitlines() if line.strip()]
 
 
 def dated(told: Told, language: Language) -> str:
-    """A line with the turns it was told in: «turn 7: …», «7-9턴: …»; of turn 0, as it is."""
+    """Returns a line with its turns: «turn 7: …», «7-9턴: …», «earlier: …»; with turn 0, the text alone."""
     if not told.first:
         return told.text
+    if told.first == BEFORE:
+        return f"{_EARLIER[language]}: {told.text}"
     turns = str(told.first) if told.first == told.last else f"{told.first}-{told.last}"
     if language == "ko":
         return f"{turns}턴: {told.text}"
@@ -44,71 +55,79 @@ def dated(told: Told, language: Language) -> str:
 
 
 def undated(line: str) -> Told:
-    """A line apart from its turns."""
-    date = _DATE.match(line)
-    if date is None:
+    """Splits a line into its turns and its text."""
+    match = _DATE.match(line)
+    if match is None:
         return Told(0, 0, line)
-    first, last = date["en"] or date["ko"], date["until"] or date["bis"]
-    return Told(int(first), int(last or first), line[date.end() :])
+    if match["before"]:
+        return Told(BEFORE, BEFORE, line[match.end() :])
+    first, last = match["en"] or match["ko"], match["until"] or match["bis"]
+    return Told(int(first), int(last or first), line[match.end() :])
 
 
 def bare(line: str) -> str:
-    """The words of a line, without its turns."""
+    """Returns the text of a line without its turns."""
     return undated(line).text
 
 
 def statements_of(line: str) -> list[Told]:
-    """The statements of a line: the first and the last one with its turn, those between them with one between."""
-    told = undated(line)
-    texts = told.text.split(JOINT)
-    step = (told.last - told.first) / max(1, len(texts) - 1)
-    turns = [told.first + round(at * step) for at in range(len(texts))]
+    """Returns the statements of a line, each with a turn: the first and last turn of the line for the first and last
+    statement, and turns in between for the others."""
+    whole = undated(line)
+    texts = whole.text.split(JOINT)
+    step = (whole.last - whole.first) / max(1, len(texts) - 1)
+    turns = [whole.first + round(at * step) for at in range(len(texts))]
     return [Told(turn, turn, text) for turn, text in zip(turns, texts, strict=True)]
 
 
 def parts(text: str) -> list[str]:
-    """The statements of a memory, without their turns, oldest first."""
+    """Returns the statements of a memory without their turns, oldest first."""
     return [part for line in lines(text) for part in bare(line).split(JOINT)]
 
 
 def thinned(text: str, goes: Callable[[str], bool]) -> str:
-    """A memory without the statements that go; the very text where none does."""
-    kept = [_thinned(line, goes) for line in lines(text)]
-    return text if kept == lines(text) else "\n".join(line for line in kept if line)
+    """Returns a memory without the statements for which ``goes`` is true; the same text when there are none."""
+    shortened = [_thinned(line, goes) for line in lines(text)]
+    return text if shortened == lines(text) else "\n".join(line for line in shortened if line)
 
 
 def _thinned(line: str, goes: Callable[[str], bool]) -> str:
-    told = bare(line)
-    left = [part for part in told.split(JOINT) if not goes(part)]
-    if JOINT.join(left) == told:
+    words = bare(line)
+    remaining = [part for part in words.split(JOINT) if not goes(part)]
+    if JOINT.join(remaining) == words:
         return line
-    return f"{line.removesuffix(told)}{JOINT.join(left)}" if left else ""
+    return f"{line.removesuffix(words)}{JOINT.join(remaining)}" if remaining else ""
 
 
 def from_before(text: str) -> str:
-    """A memory as a session takes it over from others, whose turns have other numbers."""
+    """Returns a memory without the turns of its lines, as the user's memory stores it."""
     return "\n".join(bare(line) for line in lines(text))
+
+
+def taken_over(text: str) -> str:
+    """Returns the user's memory as a new session takes it over: every line is marked as told in an earlier session."""
+    return "\n".join(dated(Told(BEFORE, BEFORE, bare(line)), detect(line)) for line in lines(text))
 
 
 @lru_cache(maxsize=4096)
 def pairs(text: str) -> frozenset[str]:
-    """The letter pairs of a text: what two spellings of one statement share, in both languages."""
+    """Returns the letter pairs of a text, for comparing two spellings of a statement, in English and Korean."""
     letters = letters_of(text)
     return frozenset(letters[at : at + 2] for at in range(len(letters) - 1))
 
 
 def letters_of(text: str) -> str:
-    """The letters and digits of a text alone, to compare by."""
+    """Returns only the letters and digits of a text, in lower case, for comparing."""
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two lines have the same words, whatever turn they are from."""
+    """Tells whether two lines have the same words, whatever turns they come from."""
     return letters_of(bare(one)) == letters_of(bare(other))
 
 
 def says_again(before: str, line: str) -> bool:
-    """Whether a line says once more what another one did: the same words, or mostly, with the same facts."""
+    """Tells whether ``line`` repeats ``before``: the same words, or mostly the same words with the same facts."""
     if same(before, line):
         return True
     one, other = bare(before), bare(line)
@@ -116,42 +135,42 @@ def says_again(before: str, line: str) -> bool:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether the shorter of two sentences is mostly in the other."""
+    """Tells whether the shorter of two sentences is mostly contained in the other."""
     short, long = sorted((pairs(one), pairs(other)), key=len)
     return not short or len(short & long) > ALIKE * len(short)
 
 
 def says(text: str, line: str) -> bool:
-    """Whether a text says what a line says: mostly its words, and all its facts."""
+    """Tells whether a text says what a line says: most of its words and all its facts."""
     text, line = bare(text), bare(line)
     return alike(line, text) and holds_all(text, fact.facts(line))
 
 
 def equal(one: str, other: str) -> bool:
-    """Whether two lines make the same statement in nearly the same words."""
+    """Tells whether two lines make the same statement in nearly the same words."""
     one, other = bare(one), bare(other)
     near = same(one, other) or likeness(one, other) > EQUAL
     return near and holds_all(one, fact.facts(other)) and holds_all(other, fact.facts(one))
 
 
 def likeness(one: str, other: str) -> float:
-    """The share of all letter pairs of two texts that both have; 1 for two without any."""
+    """Returns the share of all letter pairs of two texts that both texts have; 1 for two texts without any."""
     first, second = pairs(one), pairs(other)
     return len(first & second) / len(first | second) if first | second else 1.0
 
 
 def holds_all(text: str, facts: Iterable[fact.Fact]) -> bool:
-    """Whether a text holds the values of all these facts."""
-    return all(fact.holds(text, each) for each in facts)
+    """Tells whether a text holds the values of all these facts."""
+    return all(fact.holds(text, value) for value in facts)
 
 
 def tells(text: str, value: str) -> bool:
-    """Whether a value stands in a text as a whole: «$500» does not tell «$50», 12-34 not 12."""
+    """Tells whether a text contains a value as a whole: «$500» does not tell «$50», 12-34 does not tell 12."""
     return bool(value.strip()) and bool(_whole(value.strip()).search(text))
 
 
 @lru_cache(maxsize=1024)
 def _whole(value: str) -> re.Pattern[str]:
-    """The value with no letters or digits around it; a Korean one may have a particle after."""
+    """Returns a pattern for the value without letters or digits around it; a particle may follow a Korean value."""
     after = r"(?![A-Za-z0-9])" if value[-1:].isalpha() and value[-1:].isascii() else r"(?![A-Za-z\d]|[,.-]\d)"
     return re.compile(rf"(?<![가-힣A-Za-z0-9])(?<!\d[,.-]){re.escape(value)}{after}", re.IGNORECASE)

@@ -1,6 +1,6 @@
-"""All memory of somebody: taking it along, bringing it in, erasing it everywhere, clearing up.
+"""All memories of a user: export, import, erasure, and cleanup.
 
-Erasing notes a digest in the database before anything else goes, so what was away or half done cannot come back.
+An erasure first writes a digest to the database, so that data that was out of reach or half erased cannot come back.
 """
 
 from __future__ import annotations
@@ -15,95 +15,75 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from errors import BadImport, MemoryAway
-from memory import carry, write
-from memory.address import Client
-from memory.archive import Archive, plain, read
+from memory.archive import OF_OTHERS, Archive, plain, read
+from memory.change import write
+from memory.change.telling import Kept
+from memory.change.withdraw import Withdrawal
 from memory.key import Scope
-from memory.line import parts, says, thinned
-from memory.link import Link
-from memory.state import State, Turn, Version, same_key
-from memory.store import RedisStore, plain_version
-from text import sentence
+from memory.redis.link import Link
+from memory.redis.redis_store import RedisStore, plain_version
+from memory.state import Entity, State, Version
+from text.clean import clean
 
 FORMAT = "gieok-memory"
 FORMAT_VERSION = 1
 ORPHAN_SECONDS = 86_400.0
-"""A memory without a session is left alone for a day: the session may be on its way."""
+"""Age in seconds from which a memory without a session is erased: the session of a younger one may not be stored
+yet."""
 DIGEST_SECONDS = 90 * 86_400.0
+"""Seconds that the digest of an erasure is kept."""
 MOST_TURNS = 1_000_000
-"""Turns of a session that an export may number."""
+"""Highest turn number that an export may hold."""
 MOST_WAITING = 100_000
-"""Of what waits for Redis, for one memory."""
+"""Most queued writes that are read for one memory."""
 
 
 _STATE, _VERSIONS = TypeAdapter(State), TypeAdapter(tuple[Version, ...])
 
 
-def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope) -> None:
-    """Erase one memory everywhere. While Redis is away its keys go as soon as it is back, before anybody reads them."""
-    kept = archive.load(scope)
-    states = [kept[0]] if kept else []
-    states += [State(text=each.text, entities=each.after) for each in archive.versions(scope, undone=True)]
+def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope, forget: bool = True) -> None:
+    """Erases one memory everywhere and, with ``forget``, what only its session told from the other memories of its
+    user.
+
+    While Redis is away, the keys of the memory are removed as soon as Redis is back, before any other call reads them.
+    """
+    archived = archive.load(scope)
+    state = archived[0] if archived else State()
+    versions = {(version.number, version.created): version for version in archive.versions(scope, undone=True)}
+    # A session kept apart from its beginning gave nothing to others.
+    apart = state.apart and not archive.taken(scope, scope)
     archive.erase(scope)
     try:
-        now, versions = link.quick(lambda client: redis.look(client, scope))
-        states += [now, *(State(text=each.text, entities=each.after) for each in versions)]
+        current, newest = link.quick(lambda client: redis.look(client, scope))
+        state = current if current.revision else state
+        versions |= {(version.number, version.created): version for version in newest}
         link.quick(lambda client: redis.erase(client, scope))
     except MemoryAway:
-        now = State()
-    user = now.user or (kept[0].user if kept else "")
-    if not (user and scope.session):
+        pass
+    user, memory = state.user, (state, [versions[name] for name in sorted(versions)])
+    if not (user and scope.session and forget) or apart:
         return
-    archive.erase_given(scope.tenant, user)  # also what only waited was given to new sessions
-    left = _left_by(states)
-    if not any(left.values()):
-        return
+    archive.erase_given(scope.tenant, user)  # new sessions were given its waiting turns, too
     try:
-        link.run(lambda client: withdraw(client, redis, archive, scope, user, left))
+        link.run(lambda client: Withdrawal(client, redis, archive, scope, user).erase(memory))
     except MemoryAway:
-        archive.queue(scope, user, "withdraw", left)
+        data = {"state": plain(state), "versions": [asdict(version) for version in memory[1]]}
+        archive.queue(scope, user, "withdraw", data)
 
 
-def withdraw(
-    client: Client, redis: RedisStore, archive: Archive, scope: Scope, user: str, left: Mapping[str, Any]
-) -> None:
-    """Take what only an erased session said out of the user's memory and the sessions that started from it.
-
-    ``left``: its lines, entities and pins. A memory that held some of it also loses its earlier versions. A merge under
-    way is not written: it may hold all of it.
-    """
-    owner = Scope(scope.tenant, "", user)
-    redis.fence(client, owner)
-    sessions = [each for each, *_ in archive.scopes(scope.tenant, user) if each.session and each != scope]
-    states = [redis.look(client, each) for each in sessions]
-    turns = [turn for state, versions in states for turn in _turns(state, versions)]
-    said = [line for turn in turns for line in sentence.split(f"{turn.question}\n{turn.answer}")]
-
-    def without(state: State) -> State:
-        return _less(state, scope, left, said)
-
-    old, new = (each.mark for each in _thinned(client, redis, archive, owner, without))
-    for each in sessions:
-        _thinned(client, redis, archive, each, lambda state: carry.moved(without(state), old, new))
-
-
-def _thinned(
-    client: Client, redis: RedisStore, archive: Archive, scope: Scope, less: Callable[[State], State]
-) -> tuple[State, State]:
-    """A memory before and after something was taken out of it; its earlier versions go where it held some of that."""
-    before = redis.look(client, scope)[0]
-    after = redis.change(client, scope, lambda state: less(state) if state.revision else state)
-    if (before.text, before.entities, before.pins) != (after.text, after.entities, after.pins):
-        redis.drop_versions(client, scope)
-        archive.erase_versions(scope)
-    _save(client, redis, archive, scope)
-    return before, after
+def erased(data: Mapping[str, Any]) -> Kept:
+    """Returns the memory of an erased session from a queued write; its content must still leave other memories."""
+    if "state" in data:
+        return read(data["state"]), [plain_version(version) for version in data["versions"]]
+    values = tuple(Entity(key, value, 1) for key, value in data["values"])  # written by an earlier release
+    return State(text="\n".join(data["lines"]), entities=values, pinned=tuple(data["pins"])), []
 
 
 def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str) -> int:
-    """Erase all memories of a user, also those that only wait for Redis; returns how many."""
+    """Erases all memories of a user, also those that only wait for Redis; returns how many."""
     scopes, owner = [scope for scope, *_ in archive.scopes(tenant, user)], Scope(tenant, "", user)
-    for scope in [*(each for each in scopes if each != owner), owner]:  # last: a session may be carried there now
+    # The user's own memory comes last: a fold may be writing a session's content to it now.
+    for scope in [*(other for other in scopes if other != owner), owner]:
         archive.erase(scope)
         try:
             link.run(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]
@@ -114,47 +94,50 @@ def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, use
 
 
 def told(archive: Archive, scope: Scope) -> tuple[State, tuple[Version, ...]] | None:
-    """A memory as the archive has it, with what waits for Redis; None where there is neither."""
-    kept = archive.load(scope)
-    if kept is None and all(each.kind == "withdraw" for each in archive.queued(scope, limit=MOST_WAITING)):
+    """Returns a memory from the archive, with its queued writes applied; None when there is neither."""
+    archived = archive.load(scope)
+    if archived is None and all(queued.kind in OF_OTHERS for queued in archive.queued(scope, limit=MOST_WAITING)):
         return None
-    state, versions = kept or (State(tenant=scope.tenant, session=scope.session), ())
+    state, versions = archived or (State(tenant=scope.tenant, session=scope.session), ())
     return caught_up(archive, scope, state), versions
 
 
 def caught_up(archive: Archive, scope: Scope, state: State) -> State:
-    """The state with what waits for Redis."""
-    for each in archive.queued(scope, limit=MOST_WAITING):
-        state = state if each.kind == "withdraw" else write.written(state, each.kind, each.user, each.data)
+    """Returns the state with the queued writes of its memory applied."""
+    for queued in archive.queued(scope, limit=MOST_WAITING):
+        state = state if queued.kind in OF_OTHERS else write.written(state, queued.kind, queued.user, queued.data)
     return state
 
 
 def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:
-    """All memories of a user, with their versions and with what waits for Redis, as plain JSON data."""
+    """Returns all memories of a user, with their versions and their queued writes, as plain JSON data."""
     memories = []
     for scope, *_ in archive.scopes(tenant, user):
-        kept = told(archive, scope)
-        if kept is not None and not _is_empty(kept):
-            state, versions = kept
+        memory = told(archive, scope)
+        if memory is not None and not _is_empty(memory):
+            state, versions = memory
             memories.append(
-                {"session": scope.session, "state": plain(state), "versions": [asdict(each) for each in versions]}
+                {"session": scope.session, "state": plain(state), "versions": [asdict(version) for version in versions]}
             )
     return {"format": FORMAT, "version": FORMAT_VERSION, "user": user, "memories": memories}
 
 
 def import_(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str, data: Mapping[str, Any]) -> int:
-    """Take in an export under this tenant and user; memories that exist already are kept, unless they are empty."""
+    """Imports an export under this tenant and user; returns how many memories it wrote.
+
+    Keeps memories that exist already, unless they are empty. Raises ``BadImport``.
+    """
     if data.get("format") != FORMAT or data.get("version") != FORMAT_VERSION:
         form = f"{FORMAT} {FORMAT_VERSION}"
         raise BadImport(reason=f"it is not in the form {form}", reason_code="form", form=form)
     try:
-        parsed = [_memory(tenant, user, each) for each in data["memories"]]
+        parsed = [_memory(tenant, user, memory) for memory in data["memories"]]
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        detail = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        detail = " ".join(clean(f"{type(error).__name__} {error}").split())[:200]
         raise BadImport(reason=detail, reason_code="content", detail=detail) from error
-    fresh = [each for each in parsed if _is_empty(archive.load(each[0]))]
+    fresh = [memory for memory in parsed if _is_empty(archive.load(memory[0]))]
     for scope, state, versions in fresh:
-        if archive.load(scope) is not None:  # what an erasure has left
+        if archive.load(scope) is not None:  # empty, such as the rest of an erased memory
             archive.erase(scope)
             with contextlib.suppress(MemoryAway):
                 link.quick(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]
@@ -165,7 +148,10 @@ def import_(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: 
 def cleanup(
     link: Link, redis: RedisStore, archive: Archive, tenant: str, known: Callable[[str], bool]
 ) -> dict[str, int]:
-    """Erase what belongs to no session any more, renew what lost its time to live, drop old digests and leftovers."""
+    """Erases memories whose session no longer exists, sets missing times to live, drops old digests and leftovers.
+
+    ``known`` tells whether a session exists. Returns how many of each were found.
+    """
     orphans = [
         scope
         for scope, _, _, _, updated in archive.scopes(tenant)
@@ -191,56 +177,21 @@ def _memory(tenant: str, user: str, data: Mapping[str, Any]) -> tuple[Scope, Sta
         raise TypeError("session")
     scope = Scope(tenant, session, "" if session else user)
     state = replace(read(data["state"]), tenant=tenant, session=session, user=user)
-    versions = [plain_version(each) for each in data["versions"]]
+    versions = [plain_version(item) for item in data["versions"]]
     _check(state, versions)
-    own = Scope(tenant, "").tag
-    carried = tuple((own + tag.partition(":")[2], version) for tag, version in state.carried)
+    prefix = Scope(tenant, "").tag
+    carried = tuple((prefix + tag.partition(":")[2], version) for tag, version in state.carried)
     return scope, replace(state, carried=carried), versions
 
 
 def _check(state: State, versions: Sequence[Version]) -> None:
-    """Raise ``ValueError`` where a value has another type than memory writes, or a number is none that it counts to."""
+    """Raises ``ValueError`` where a value has a type that memory never writes, or a number is out of range."""
     _STATE.validate_json(json.dumps(asdict(state), allow_nan=False), strict=True)
-    _VERSIONS.validate_json(json.dumps([asdict(each) for each in versions], allow_nan=False), strict=True)
-    turns = [turn.number for turn in (*state.short, *(turn for each in versions for turn in each.turns))]
-    turns += [number for some in state.folded for number in some] + [number for _, number in state.forgotten]
-    turns += [each.turn for each in state.entities]
-    turns += [state.version, state.taken, *(each.number for each in versions)]
-    clocks = (state.revision, state.token)  # microseconds; as far as the server's numbers are exact
-    if not all(0 <= number <= MOST_TURNS for number in turns) or not all(0 <= each < 2**53 for each in clocks):
+    _VERSIONS.validate_json(json.dumps([asdict(item) for item in versions], allow_nan=False), strict=True)
+    turns = [turn.number for turn in (*state.short, *(turn for item in versions for turn in item.turns))]
+    turns += [number for span in state.folded for number in span] + [number for _, number in state.forgotten]
+    turns += [item.turn for item in state.entities]
+    turns += [state.version, state.taken, *(item.number for item in versions)]
+    clocks = (state.revision, state.token)  # microseconds; the server's numbers are exact below 2**53
+    if not all(0 <= number <= MOST_TURNS for number in turns) or not all(0 <= item < 2**53 for item in clocks):
         raise ValueError("a number out of range")
-
-
-def _left_by(states: Sequence[State]) -> dict[str, Any]:
-    """What a session may have left elsewhere, as plain data."""
-    return {
-        "lines": list(dict.fromkeys(line for each in states for line in parts(each.text))),
-        "values": sorted({(same_key(each.key), each.value) for state in states for each in state.entities}),
-        "pins": list(dict.fromkeys(pin for each in states for pin in each.pins)),
-    }
-
-
-def _turns(state: State, versions: Sequence[Version]) -> list[Turn]:
-    return [*state.short, *(turn for each in versions for turn in each.turns)]
-
-
-def _save(client: Client, redis: RedisStore, archive: Archive, scope: Scope) -> None:
-    state, versions = redis.look(client, scope)
-    if state.revision:
-        archive.save(scope, state, versions, state.user)
-
-
-def _less(state: State, scope: Scope, left: Mapping[str, Any], said: Sequence[str]) -> State:
-    """Without lines and values of the erased session, unless what another one said holds them."""
-
-    def goes(part: str) -> bool:
-        return any(says(line, part) for line in left["lines"]) and not any(says(line, part) for line in said)
-
-    values = {(key, value) for key, value in left["values"] if not any(value in each for each in said)}
-    return replace(
-        state,
-        text=thinned(state.text, goes),
-        entities=tuple(each for each in state.entities if (same_key(each.key), each.value) not in values),
-        pins=tuple(each for each in state.pins if each not in left["pins"]),
-        carried=tuple(each for each in state.carried if each[0] != scope.tag),
-    )

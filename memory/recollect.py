@@ -1,7 +1,7 @@
-"""Looking things up in a memory for the tool ``recall_memory``, and comparing its versions.
+"""Searches a memory for the tool ``recall_memory``, and compares its versions.
 
-By words and letter pairs, without a model: the memory as a whole is in the context anyway (copilot-rag.md §1.2); this
-finds what has left it.
+Searches by words and letter pairs, without a model. The prompt contains the current memory anyway (specification 6.1);
+the search finds statements that have left it.
 """
 
 from __future__ import annotations
@@ -11,60 +11,67 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from memory.drop import is_gone
+from memory.change.drop import is_gone
 from memory.line import lines, pairs, parts
-from memory.state import State, Turn, Version
+from memory.state import MemoryTurn, State, Version
 from text import sentence
 
 NEAR = 0.3
-"""Share of a query's letter pairs below which a line that has them may have them by chance."""
+"""Share of a query's letter pairs below which a line may have them by chance."""
 _WORD = re.compile(r"[^\W_]{2,}")
 Difference = tuple[Literal["same", "gone", "new"], str]
 
 
-def search(query: str, state: State, base: State | None, versions: Sequence[Version], limit: int) -> list[str]:
-    """Statements about the query, best first: the memory of now before what earlier versions and turns say.
+def search(
+    query: str, state: State, base: State | None, versions: Sequence[Version], limit: int, answers: bool = True
+) -> list[str]:
+    """Returns statements about the query, best first: the current memory before earlier versions and turns.
 
-    Each says where it is from. An empty query gives the memory of now. What was forgotten is not found again.
+    ``answers``: also searches what the assistant and its tools said. Each statement names its origin. An empty query
+    returns the current memory. Forgotten statements are left out.
     """
     now = _now(base, state) if base else _now(state)
     if not query.strip():
         return list(dict.fromkeys(now))[:limit]
-    found = [(line, 2.0, "") for line in now]
-    found += [(line, 1.5, f" (turn {turn.number})") for turn in state.short for line in _spoken(turn, state)]
+    candidates = [(line, 2.0, "") for line in now]
+    candidates += [
+        (line, 1.5, f" (turn {turn.number})") for turn in state.short for line in _spoken(turn, state, answers)
+    ]
     for version in reversed(versions):
-        kept = [line for line in parts(version.text) if not is_gone(line, 0, state)]
-        found += [(line, 1.2, f" (M{version.number})") for line in kept]
-        found += [(line, 1.0, f" (turn {turn.number})") for turn in version.turns for line in _spoken(turn, state)]
-    return _best(query, found, limit)
+        remembered = [line for line in parts(version.text) if not is_gone(line, 0, state)]
+        candidates += [(line, 1.2, f" (M{version.number})") for line in remembered]
+        candidates += [
+            (line, 1.0, f" (turn {turn.number})") for turn in version.turns for line in _spoken(turn, state, answers)
+        ]
+    return _best(query, candidates, limit)
 
 
 def difference(old: str, new: str) -> list[Difference]:
-    """The lines of both texts in order, each with what became of it."""
+    """Returns the lines of both texts in order, each marked as same, gone or new."""
     marks: dict[str, Literal["same", "gone", "new"]] = {"  ": "same", "- ": "gone", "+ ": "new"}
-    compared = difflib.ndiff(lines(old), lines(new))
-    return [(marks[line[:2]], line[2:]) for line in compared if line[:2] in marks]
+    marked = difflib.ndiff(lines(old), lines(new))
+    return [(marks[line[:2]], line[2:]) for line in marked if line[:2] in marks]
 
 
 def _now(*states: State) -> list[str]:
-    """What memories hold now; of several, the first one's text."""
-    told = [*(pin for state in states for pin in state.pins), *parts(states[0].text)]
-    return [*told, *(entity.line for state in states for entity in state.entities)]
+    """Returns the current statements of one or two memories; their text is that of the first."""
+    statements = [*(pin for state in states for pin in state.pins), *parts(states[0].text)]
+    return [*statements, *(entity.line for state in states for entity in state.entities)]
 
 
 def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> list[str]:
-    wanted, letters = _words(query), pairs(query)
+    words, letters = _words(query), pairs(query)
     scored: dict[str, tuple[float, str]] = {}
     for line, weight, origin in found:
-        score = weight * _score(line, wanted, letters)
+        score = weight * _score(line, words, letters)
         if score > 0 and score > scored.get(line, (0.0, ""))[0]:
             scored[line] = (score, line + origin)
-    ranked = sorted(scored.values(), key=lambda one: -one[0])
+    ranked = sorted(scored.values(), key=lambda pair: -pair[0])
     return [line for _, line in ranked[:limit]]
 
 
 def _score(line: str, wanted: frozenset[str], letters: frozenset[str]) -> float:
-    """Share of the query's words, and of its letter pairs, that the line has."""
+    """Returns the share of the query's words plus the share of its letter pairs that the line has."""
     shared = len(_words(line) & wanted) / len(wanted) if wanted else 0.0
     spelled = len(pairs(line) & letters) / len(letters) if letters else 0.0
     return shared + (spelled if spelled > NEAR else 0.0)
@@ -74,6 +81,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _spoken(turn: Turn, state: State) -> list[str]:
-    spoken = [line for text in (turn.question, turn.answer, turn.tools) for line in sentence.split(text)]
+def _spoken(turn: MemoryTurn, state: State, answers: bool) -> list[str]:
+    texts = (turn.question, turn.answer, turn.tools) if answers else (turn.question,)
+    spoken = [line for text in texts for line in sentence.split(text)]
     return [line for line in spoken if not is_gone(line, turn.number, state)]

@@ -1,7 +1,8 @@
-"""What one memory holds, and its rules as pure functions (copilot-rag.md §3.2–3.5, §8).
+"""The content of one memory and its rules as pure functions (specification 6.2, specification 6.6, specification 6.10).
 
-``short``: the last five turns, and any older ones that are not in the memory yet. The memory takes over the oldest
-five as soon as more than five are waiting: a fold comes every five turns, and what was said last stays word for word.
+``short`` holds the last five turns and any older turns that the memory has not taken in yet. As soon as more than five
+turns wait, the memory takes in the oldest five. So a fold runs every five turns, and the newest turns stay word for
+word.
 """
 
 from __future__ import annotations
@@ -12,28 +13,30 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from errors import MemoryBlank, MemoryTooLarge
+from errors import Empty, TooLong
 from text.clean import clean
 
 SHORT_TURNS = 5
 """Turns kept word for word, and turns per fold."""
 MOST_ENTITIES = 25
+"""Most entities of a memory (specification 6.6)."""
 KEY_CHARS, VALUE_CHARS, PIN_CHARS = 100, 1000, 300
 MOST_PINS = 20
 PATIENCE = 3
-"""Rejections in a row after which the turns are kept word for word, by code, instead of waiting for ever."""
+"""Rejections in a row after which code, instead of the model, folds the turns, so that they do not wait for ever."""
 TEXT_CHARS = 16_000
-"""Longest memory that somebody may write by hand; the context takes its budget of it."""
+"""Longest memory that a user may write by hand; a prompt takes only its budget of the text."""
 TURN_BYTES = 1_000_000
-"""A larger turn is kept in the transcript only; memory holds its beginning and end."""
+"""Largest turn that memory keeps whole; of a larger turn it keeps the beginning and the end, the transcript keeps
+all."""
 
 Origin = Literal["fold", "rewritten", "edit", "undo", "forget", "import", "merge"]
 Ranges = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn as memory takes it: what the user and the assistant said; what tools said is kept apart, as context."""
+class MemoryTurn:
+    """One turn in memory: the texts of user and assistant; results of tools are a separate field, only for context."""
 
     number: int
     question: str
@@ -43,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A value worth keeping, under its key, from this turn (copilot-rag.md §3.5)."""
+    """A value worth keeping, with its key and the turn it comes from (specification 6.6)."""
 
     key: str
     value: str
@@ -51,23 +54,24 @@ class Entity:
 
     @property
     def line(self) -> str:
-        """``budget: $10,000``, as it is told wherever it is (copilot-rag.md §5.1)."""
+        """Returns ``budget: $10,000``, the form in which prompts and pages show an entity (specification 6.7)."""
         return f"{self.key}: {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One M_i: its text, the turns it was made from, the entities before and after. ``created``: Unix seconds.
+    """One M_i: its text, the turns that it took in, the entities before and after. ``created``: Unix seconds.
 
-    ``kept``, ``lost``: facts of the turns. Of a change by hand, which has no turns: ``prior`` is the text that it
-    changed, ``dropped`` the entities it removed.
+    ``kept``, ``lost``: facts of the turns that the text holds or lacks. A change by hand has no turns; its ``prior`` is
+    the text before the change, its ``dropped`` the entities that the change removed. In a user's memory, ``source`` is
+    the tag of the session whose content this version took over.
     """
 
     number: int
     text: str
     origin: Origin
     created: float
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[MemoryTurn, ...] = ()
     before: tuple[Entity, ...] = ()
     after: tuple[Entity, ...] = ()
     kept: tuple[str, ...] = ()
@@ -75,14 +79,15 @@ class Version:
     cost: dict[str, Any] = field(default_factory=dict)
     prior: str = ""
     dropped: tuple[Entity, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why the last fold was not taken, over which turns, how often in a row; ``seen``: the newest turn at that time.
+    """Why the last fold was rejected, over which turns, and how often in a row.
 
-    ``cost``: what all folds that were rejected in a row took; the version that follows counts it. ``why``: the reason
-    for translation (``memory.fold.by_model.Fault``).
+    ``seen``: the newest turn at that time. ``cost``: the cost of all folds that were rejected in a row; the next
+    version includes it. ``why``: the reason for translation (``memory.fold.by_model.Fault``).
     """
 
     reason: str
@@ -97,13 +102,16 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One memory. ``revision`` 0: it does not exist yet. ``folded``: turns that are in the memory, as ranges.
+    """One memory. ``revision`` 0: it does not exist yet. ``folded``: the turns that the memory has taken in, as ranges.
 
-    ``start``: what the user's memory held when this session started from it, or last put its own there
-    (``mark``). ``carried``, of a user's memory: the version of each session that it has taken over, of the last
-    two hundred; ``taken``, of a session: the same as the session knows it, which a crash may leave behind.
-    ``forgotten``: (what, newest turn then): turns up to that one do not bring it back. ``apart``, of a user's memory:
-    the user has switched it off: sessions neither start from it nor write there.
+    ``start``: the digest (``mark``) of the user's memory when this session started from it, or when the session last
+    wrote its own content there. ``carried``, in a user's memory: the version that it has taken over from each session,
+    for the last two hundred sessions. ``taken``, in a session: the same version as the session knows it; a crash may
+    leave it behind. ``forgotten``: pairs of a text and the newest turn when it was forgotten; turns up to that one do
+    not bring the text back. ``apart``, in a user's memory: the user has switched it off, so that sessions neither start
+    from it nor write to it. ``apart``, in a session: the same for this session alone, because the user chose so at its
+    beginning, or deleted it and had its content forgotten (``memory.change.withdraw``). ``pinned``, in a session: the
+    pins that were set in this session, without those it took over.
     """
 
     revision: int = 0
@@ -112,7 +120,7 @@ class State:
     version: int = 0
     updated: float = 0.0
     entities: tuple[Entity, ...] = ()
-    short: tuple[Turn, ...] = ()
+    short: tuple[MemoryTurn, ...] = ()
     folded: Ranges = ()
     pins: tuple[str, ...] = ()
     forgotten: tuple[tuple[str, int], ...] = ()
@@ -125,49 +133,57 @@ class State:
     carried: tuple[tuple[str, int], ...] = ()
     created: float = 0.0
     apart: bool = False
+    pinned: tuple[str, ...] = ()
 
     @property
-    def waiting(self) -> tuple[Turn, ...]:
-        """Turns that are not in the memory yet, oldest first."""
+    def waiting(self) -> tuple[MemoryTurn, ...]:
+        """Returns the turns that the memory has not taken in yet, oldest first."""
         return tuple(turn for turn in self.short if not within(self.folded, turn.number))
 
     @property
     def newest(self) -> int:
-        """The number of the newest turn that memory has seen."""
+        """Returns the number of the newest turn that memory has seen."""
         return max([turn.number for turn in self.short] + [last for _, last in self.folded], default=0)
 
     @property
-    def batch(self) -> tuple[Turn, ...]:
-        """The turns that the next fold takes: five, or fewer after it was rejected; five again when code will do it, or
-        more would come in than are ever folded."""
+    def batch(self) -> tuple[MemoryTurn, ...]:
+        """Returns the waiting turns that the next fold takes in, oldest first.
+
+        A batch has five turns. After the first rejection in a row it has two, after the second one. After ``PATIENCE``
+        rejections it has five again, because code then makes the fold if the model's is rejected; smaller batches would
+        let turns arrive faster than folds take them in.
+        """
         times = self.rejection.times if self.rejection and not self.stuck else 0
         return self.waiting[: max(1, SHORT_TURNS >> times)]
 
     @property
     def due(self) -> bool:
-        """More than five turns wait, and something was said since the last fold was rejected."""
+        """Tells whether a fold is due: more than five turns wait, and a turn has come in since the last rejection."""
         return len(self.open) > SHORT_TURNS
 
     @property
-    def open(self) -> tuple[Turn, ...]:
-        """Turns that wait for a fold that has not been rejected over them."""
+    def open(self) -> tuple[MemoryTurn, ...]:
+        """Returns the waiting turns; none when the last fold was rejected and no turn has come in since."""
         tried = self.rejection is not None and self.rejection.seen >= self.newest
         return () if tried else self.waiting
 
     @property
     def mark(self) -> str:
-        """What the memory holds, as a digest: two are the same when their texts and entities are."""
-        held = json.dumps([self.text, [asdict(each) for each in self.entities]])
-        return hashlib.sha256(held.encode()).hexdigest()[:16]
+        """Returns a digest of text and entities: two memories with the same content have the same mark."""
+        content = json.dumps([self.text, [asdict(item) for item in self.entities]])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     @property
     def owed(self) -> int:
-        """What is left to do for a session that nobody speaks in: turns to fold, and versions to carry to the user."""
+        """Returns how much work is left for a session when nobody writes in it any more: its waiting turns, plus one if
+        its version is not in the user's memory yet; 0 for a session kept apart."""
+        if self.session and self.apart:
+            return 0
         return len(self.waiting) + (bool(self.session) and self.version != self.taken)
 
     @property
     def stuck(self) -> bool:
-        """Whether folds of the oldest turns that wait were rejected again and again."""
+        """Tells whether folds of the oldest waiting turns were rejected ``PATIENCE`` times in a row."""
         return self.rejection is not None and self.rejection.times >= PATIENCE
 
     @property
@@ -175,58 +191,60 @@ class State:
         return not (self.text or self.entities or self.short or self.pins)
 
 
-def note(state: State, turn: Turn) -> State:
-    """With this turn, once: one that waits is replaced (it was answered again), one in the memory stays as it is."""
+def note(state: State, turn: MemoryTurn) -> State:
+    """Returns the state with this turn, once: replaces a waiting turn (answered again), leaves one already taken in."""
     if within(state.folded, turn.number):
         return state
-    others = [each for each in state.short if each.number != turn.number]
-    return trimmed(replace(state, short=tuple(sorted([*others, turn], key=lambda each: each.number))))
+    others = [other for other in state.short if other.number != turn.number]
+    return trimmed(replace(state, short=tuple(sorted([*others, turn], key=lambda other: other.number))))
 
 
 def trimmed(state: State) -> State:
-    """``short`` with the last five turns and those that wait."""
+    """Returns the state whose ``short`` has only the last five turns and the waiting ones."""
     first = [turn.number for turn in state.short][-SHORT_TURNS:][:1]
     keep = (turn for turn in state.short if turn.number >= first[0] or not within(state.folded, turn.number))
     return replace(state, short=tuple(keep))
 
 
-def fitted(turn: Turn) -> Turn:
-    """The turn without what no JSON takes; of one above ``TURN_BYTES``, beginning and end of each part."""
-    clear = Turn(turn.number, clean(turn.question), clean(turn.answer), clean(turn.tools))
+def fitted(turn: MemoryTurn) -> MemoryTurn:
+    """Returns the turn without characters that JSON cannot hold; shortens the texts of a turn larger than
+    ``TURN_BYTES`` to their beginning and end."""
+    clear = MemoryTurn(turn.number, clean(turn.question), clean(turn.answer), clean(turn.tools))
     size = len((clear.question + clear.answer + clear.tools).encode())
     if size <= TURN_BYTES:
         return clear
-    most = TURN_BYTES // 12  # characters of each of three parts, at up to four bytes
-    return Turn(turn.number, *(_ends(part, most) for part in (clear.question, clear.answer, clear.tools)))
+    most = TURN_BYTES // 12  # characters for each of the three parts, at up to four bytes a character
+    return MemoryTurn(turn.number, *(_ends(part, most) for part in (clear.question, clear.answer, clear.tools)))
 
 
 def put(entities: Iterable[Entity], new: Entity) -> tuple[Entity, ...]:
-    """The same key is overwritten and moves to the end; of more than 25 the oldest go (copilot-rag.md §3.5)."""
-    others = [each for each in entities if same_key(each.key) != same_key(new.key)]
+    """Returns the entities with the new one at the end. Drops an older one with the same key, and the oldest of more
+    than 25 (specification 6.6)."""
+    others = [item for item in entities if same_key(item.key) != same_key(new.key)]
     return (*others, new)[-MOST_ENTITIES:]
 
 
 def entity(key: str, value: str, turn: int) -> Entity:
-    """A checked entity in one line each. Raises ``MemoryTooLarge``, ``MemoryBlank``."""
+    """Returns a checked entity whose key and value are one line each. Raises ``TooLong``, ``Empty``."""
     return Entity(filled("key", key, KEY_CHARS), filled("value", value, VALUE_CHARS), turn)
 
 
 def same_key(key: str) -> str:
-    """What two spellings of one key share: ``Top Service``, ``top_service``; not ``C`` and ``C++``."""
+    """Returns the form that spellings of one key share: ``Top Service``, ``top_service``; but not ``C`` and ``C++``."""
     return "".join(letter for letter in key.casefold() if letter.isalnum() or letter in "+#*") or key
 
 
 def filled(what: str, text: str, limit: int) -> str:
-    """As ``checked``, and not blank. Raises ``MemoryTooLarge``, ``MemoryBlank``."""
+    """Returns the text as ``checked`` does. Raises ``TooLong``, and ``Empty`` when nothing is left."""
     if not (clear := checked(what, text, limit)):
-        raise MemoryBlank(what=what)
+        raise Empty(what=what)
     return clear
 
 
 def checked(what: str, text: str, limit: int) -> str:
-    """The text, clean and without line breaks. Raises ``MemoryTooLarge``."""
+    """Returns the text cleaned and without line breaks. Raises ``TooLong``."""
     if len(text) > limit:
-        raise MemoryTooLarge(what=what, size=len(text), limit=limit)
+        raise TooLong(what=what, size=len(text), limit=limit)
     return " ".join(clean(text).split())
 
 
@@ -235,23 +253,23 @@ def within(ranges: Ranges, number: int) -> bool:
 
 
 def added(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
-    """The ranges with these numbers, neighbours joined."""
-    return _ranges({each for first, last in ranges for each in range(first, last + 1)} | set(numbers))
+    """Returns the ranges with these numbers; joins neighbours."""
+    return _ranges({number for first, last in ranges for number in range(first, last + 1)} | set(numbers))
 
 
 def removed(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
-    """The ranges without these numbers."""
-    return _ranges({each for first, last in ranges for each in range(first, last + 1)} - set(numbers))
+    """Returns the ranges without these numbers."""
+    return _ranges({number for first, last in ranges for number in range(first, last + 1)} - set(numbers))
 
 
 def _ranges(numbers: set[int]) -> Ranges:
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1] = (ranges[-1][0], number)
         else:
-            found.append((number, number))
-    return tuple(found)
+            ranges.append((number, number))
+    return tuple(ranges)
 
 
 def _ends(text: str, most: int) -> str:
@@ -259,22 +277,23 @@ def _ends(text: str, most: int) -> str:
 
 
 def undone(state: State, current: Version, text: str) -> State:
-    """The state without its newest version: its text as it was, its turns waiting again, its entities taken back."""
+    """Returns the state without its newest version: the text before it, its turns waiting again, its entities
+    undone."""
     numbers = [turn.number for turn in current.turns]
-    fresh = {each.number: each for each in (*current.turns, *state.short)}
+    turns = {each.number: each for each in (*current.turns, *state.short)}
     return replace(
         state,
         text=text,
         folded=removed(state.folded, numbers),
-        short=tuple(fresh[number] for number in sorted(fresh)),
+        short=tuple(turns[number] for number in sorted(turns)),
         entities=_taken_back(state.entities, current.before, current.after),
         rejection=None,
     )
 
 
 def _taken_back(now: Sequence[Entity], before: Sequence[Entity], after: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Entities that stand as the version set them, as they were before it; later changes stay."""
-    kept = [each for each in now if each in before or each not in after]
-    keys = {same_key(each.key) for each in kept}
-    back = [each for each in before if same_key(each.key) not in keys and each not in after]
+    """Returns the entities as they were before a version; keeps entities that were changed after it."""
+    kept = [item for item in now if item in before or item not in after]
+    keys = {same_key(item.key) for item in kept}
+    back = [item for item in before if same_key(item.key) not in keys and item not in after]
     return (*back, *kept)[-MOST_ENTITIES:]

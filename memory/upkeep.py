@@ -1,6 +1,6 @@
-"""Keeping archive and Redis in step, in a thread of its own: nothing here is in a user's path.
+"""Keeps archive and Redis in step, in its own thread: no user waits for this work.
 
-Level-triggered: whenever Redis is reached, everything that differs is found by looking, whatever was killed before.
+Level-triggered: whenever Redis is reached, it compares archive and Redis, so it also finds changes from before a crash.
 """
 
 from __future__ import annotations
@@ -12,21 +12,24 @@ from collections.abc import Callable
 from redis.exceptions import ResponseError
 
 from errors import CallerError, GieokError, trace
-from memory.address import Client
 from memory.archive import Archive, Queued
 from memory.key import Scope
-from memory.link import Link
-from memory.store import RedisStore
+from memory.redis.address import Client
+from memory.redis.link import Link
+from memory.redis.redis_store import RedisStore
 
 SWEEP_SECONDS = 3600.0
+"""Seconds after the last change until all memories are compared with the archive."""
 GATHER_SECONDS = 0.5
+"""Seconds for which changes are gathered before they are saved."""
 _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Saves changed memories to the archive. ``apply`` writes something queued to Redis.
+    """The thread that saves changed memories to the archive. ``apply`` writes a queued change to Redis.
 
-    ``tenant``: whose memories are looked through; those of others on the same Redis are none of this database's.
+    ``tenant``: the tenant whose memories it saves; memories of other tenants on the same Redis belong to other
+    databases.
     """
 
     def __init__(
@@ -45,31 +48,35 @@ class Upkeep:
         self._link: Link | None = None
 
     def start(self, link: Link) -> None:
-        """Begin; the link exists by now."""
+        """Starts the thread, once the link exists."""
         self._link = link
         self._thread = threading.Thread(target=self._loop, name="memory-archive", daemon=True)
         self._thread.start()
 
     def changed(self, scope: Scope) -> None:
-        """This memory differs from the archive."""
+        """Notes that this memory differs from the archive."""
         with self._change:
             self._changed[scope] = None
             self._change.notify_all()
 
     @property
     def unsaved(self) -> list[Scope]:
-        """Memories that the archive does not have as they are now, the last changed one last."""
+        """Returns the memories whose current state is not in the archive yet, the last changed one last."""
         with self._change:
             return [*(self._scopes if self._saving else ()), *self._changed]
 
     def erased(self) -> None:
-        """Something was erased: what is left of it in files goes, too."""
+        """Notes that something was erased, so that the thread also clears the rest of it from files."""
         with self._change:
             self._purge = True
             self._change.notify_all()
 
     def idle(self, seconds: float) -> bool:
-        """Do not wait for more changes; wait until all so far are in the archive (or could not be)."""
+        """Saves without gathering further changes; waits until all changes so far are in the archive or have failed to
+        be saved.
+
+        Returns False after ``seconds``.
+        """
         with self._change:
             self._hurry = True
             self._change.notify_all()
@@ -78,7 +85,7 @@ class Upkeep:
             return done
 
     def close(self) -> None:
-        """Save what is left and end."""
+        """Saves the remaining changes and ends the thread."""
         with self._change:
             self._closed = True
             self._change.notify_all()
@@ -86,22 +93,22 @@ class Upkeep:
             self._thread.join(timeout=5)
 
     def back(self, client: Client) -> None:
-        """Redis has been reached: what was erased meanwhile goes first, then what waited is written."""
+        """Runs when Redis has been reached: removes memories that were erased meanwhile, then writes the queue."""
         if self._archive.counts()["memory_erased"]:
             for tag, at in self._archive.erased(self._redis.tags(client)).items():
                 self._redis.erase_if_older(client, tag, at)
                 self.erased()
         while waiting := self._archive.queued(limit=200):
-            for each in waiting:
-                self.write(client, each)
+            for queued in waiting:
+                self.write(client, queued)
         with self._change:
             self._look = True
             self._change.notify_all()
 
     def write(self, client: Client, each: Queued) -> None:
-        """Something that waited goes to Redis; what can never be written is dropped, so that it holds up nothing.
+        """Writes a queued change to Redis. Drops one that can never be written, so that it does not block the queue.
 
-        That is what breaks a limit, and what goes to a memory that cannot be read.
+        Such a change breaks a limit or belongs to a memory that cannot be read.
         """
         try:
             self._apply(client, each)
@@ -117,7 +124,7 @@ class Upkeep:
         self.changed(each.scope)
 
     def save(self, client: Client, scope: Scope) -> None:
-        """One memory to the archive, when it has changed."""
+        """Saves one memory to the archive, if it exists in Redis."""
         state, versions = self._redis.look(client, scope)
         if state.revision:
             self._archive.save(scope, state, versions, state.user)
@@ -136,8 +143,8 @@ class Upkeep:
                 self._change.notify_all()
 
     def _next(self) -> tuple[list[Scope], bool, bool] | None:
-        """What has changed, gathered for a moment; whether to look through everything, which is done at times; whether
-        files are to be cleared. None at the end."""
+        """Waits for work, gathers changes for a moment and returns the changed memories, whether to compare all
+        memories (also due every ``SWEEP_SECONDS``), and whether to clear files. Returns None at the end."""
         with self._change:
             due = self._change.wait_for(lambda: self._todo or self._closed, SWEEP_SECONDS)
             self._change.wait_for(lambda: self._closed or self._hurry, GATHER_SECONDS)
@@ -170,7 +177,7 @@ class Upkeep:
             _log.error("a memory was not archived: %s", trace(error))
 
     def _clear(self) -> None:
-        """The files of the database and of the embedded server without what was erased; away, with the next erasure."""
+        """Clears erased data from the files of database and embedded server; if one is away, the next erasure does."""
         assert self._link is not None
         try:
             self._archive.purge()

@@ -1,4 +1,4 @@
-"""What the context gets of a memory: within its budgets in tokens, cut by rule (copilot-rag.md §5, design §4)."""
+"""The part of a memory that a prompt gets: within token budgets, cut by rule (specification 6.7, design 4.3)."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from functools import partial
 from typing import Any
 
 from memory.fold import extracted
-from memory.line import Told, bare, dated, from_before, lines, same, statements_of, tells
-from memory.source import Source
-from memory.state import MOST_PINS, Entity, Rejection, State, Turn, put
+from memory.fold.fold_input import FoldInput
+from memory.line import Told, bare, dated, lines, same, statements_of, taken_over, tells
+from memory.state import MOST_PINS, Entity, MemoryTurn, Rejection, State, put
 from text.language import Language
 
 Count = Callable[[str], int]
 MOST_WAITING, SAID_CHARS = 10, 2000
-"""Of turns that wait: how many, and how much of their questions, are told as lines."""
+"""Limits for waiting turns shown as lines: how many turns, and how many characters of their questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """A memory as the context and the panel take it.
+    """A memory as prompts and the panel show it.
 
     ``text``: the memory within its budget, one sentence per line, oldest first, pinned statements before the rest;
-    ``entities``: within theirs, oldest first. ``tokens``, ``entity_tokens``: what these take; ``cut``,
-    ``cut_entities``: what was left out, the oldest first. ``waiting``: numbers of the turns that are not in the memory
-    yet; ``waiting_lines``: what they will be there if code folds them, each a turn and its dated line, within the
-    tokens that ``text`` leaves: for a prompt that no longer holds these turns themselves. ``away``: Redis cannot be
-    used now, ``why``: values of ``MemoryAway``; all else is then empty. ``whole``: the text without the budget.
-    ``from_user``: the session has no memory of its own yet and shows what earlier sessions of the user left.
-    ``expires``: seconds of disuse until it leaves Redis for the archive; 0: never.
+    ``entities``: the entities within their budget, oldest first. ``tokens``, ``entity_tokens``: the tokens of both;
+    ``cut``, ``cut_entities``: lines and entities left out, oldest first. ``waiting``: numbers of the turns that the
+    memory has not taken in yet; ``waiting_lines``: the lines that these turns become if code folds them, each with its
+    turn, within the tokens that ``text`` leaves free; for a prompt that no longer holds these turns themselves.
+    ``away``: Redis cannot be used now; ``why``: values of ``MemoryAway``; all other fields are empty then. ``whole``:
+    the text without the budget. ``from_user``: the session has no memory of its own yet and shows what the user's
+    earlier sessions left. ``expires``: seconds without use until the memory leaves Redis for the archive; 0: never.
+    ``apart``: the session is kept apart from others.
     """
 
     text: str = ""
@@ -46,14 +47,15 @@ class MemoryView:
     from_user: bool = False
     waiting: tuple[int, ...] = ()
     waiting_lines: tuple[tuple[int, str], ...] = ()
-    short: tuple[Turn, ...] = ()
+    short: tuple[MemoryTurn, ...] = ()
     rejection: Rejection | None = None
     updated: float = 0.0
     expires: float = 0.0
+    apart: bool = False
 
     @property
     def entity_text(self) -> str:
-        """The entities as the context takes them: ``provider: aws, budget: $10,000`` (copilot-rag.md §5.1)."""
+        """Returns the entities in the form for a prompt: ``provider: aws, budget: $10,000`` (specification 6.7)."""
         return entity_line(self.entities)
 
 
@@ -66,58 +68,67 @@ def view(
     expires: float,
     language: Language = "ko",
 ) -> MemoryView:
-    """The view of a session; ``base``: the user's memory, where the session has none of its own."""
-    text = state.text if base is None else from_before(base.text)
+    """Returns the view of a session; ``base``: the user's memory when the session has no memory of its own."""
+    text = state.text if base is None else taken_over(base.text)
     entities = state.entities if base is None else merged(base.entities, state.entities)
     pins = state.pins if base is None else tuple(dict.fromkeys([*base.pins, *state.pins]))
-    kept, cut = fitted(lines(text), pins, count, room)
-    shown, left_out = _fitted_entities(entities, kept, count, entity_room)
+    kept_lines, cut = fitted(lines(text), pins, count, room)
+    kept_entities, cut_entities = _fitted_entities(entities, kept_lines, count, entity_room)
     return MemoryView(
-        text="\n".join(kept),
-        entities=shown,
+        text="\n".join(kept_lines),
+        entities=kept_entities,
         version=state.version,
-        tokens=count("\n".join(kept)),
-        entity_tokens=count(entity_line(shown)),
+        tokens=count("\n".join(kept_lines)),
+        entity_tokens=count(entity_line(kept_entities)),
         cut=cut,
-        cut_entities=left_out,
+        cut_entities=cut_entities,
         whole=text,
         pins=pins,
         from_user=base is not None and not base.empty,
         waiting=tuple(turn.number for turn in state.waiting),
-        waiting_lines=_waiting_lines(state, kept, count, room, language),
+        waiting_lines=_waiting_lines(state, kept_lines, count, room, language),
         short=state.short,
         rejection=state.rejection,
         updated=state.updated or (base.updated if base else 0.0),
         expires=expires,
+        apart=state.apart,
     )
 
 
 def _waiting_lines(
     state: State, known: Sequence[str], count: Count, room: int, language: Language
 ) -> tuple[tuple[int, str], ...]:
-    """What the waiting turns tell that the memory does not, as the extracted fold puts it, in the room beside it.
+    """Returns the statements of the waiting turns that the memory lacks, as an extracted fold would write them, with
+    their turns, within the room that the memory leaves.
 
-    What may tell what became of something in the memory comes first.
+    Statements that may report the outcome of one in the memory are chosen first.
     """
-    source = Source("", (), said_last(state.waiting, SAID_CHARS), forgotten=state.forgotten, default=language)
-    held = [each.text for line in known for each in statements_of(line)]
-    told = [each for each in extracted.new_statements(source.told) if not any(same(each.text, one) for one in held)]
-    news = [each for each in told if any(extracted.kin(one, each.text) for one in held)]
-    taken = list[Told]()
-    for some in (news, [each for each in told if each not in news]):
-        beside = "\n".join([*known, *extracted.written(taken, source.language)])
+    source = FoldInput("", (), said_last(state.waiting, SAID_CHARS), forgotten=state.forgotten, default=language)
+    remembered = [statement.text for line in known for statement in statements_of(line)]
+    statements = [
+        statement
+        for statement in extracted.new_statements(source.told)
+        if not any(same(statement.text, old) for old in remembered)
+    ]
+    outcomes = [statement for statement in statements if any(extracted.kin(old, statement.text) for old in remembered)]
+    chosen = list[Told]()
+    for group in (outcomes, [statement for statement in statements if statement not in outcomes]):
+        beside = "\n".join([*known, *extracted.written(chosen, source.language)])
         within = partial(_beside, beside, count)
-        taken = sorted([*taken, *extracted.choose(some, (), source.language, within, room)], key=lambda each: each.last)
-    return tuple((each.last, dated(each, source.language)) for each in taken)
+        chosen = sorted(
+            [*chosen, *extracted.choose(group, (), source.language, within, room)], key=lambda statement: statement.last
+        )
+    return tuple((statement.last, dated(statement, source.language)) for statement in chosen)
 
 
 def _beside(text: str, count: Count, more: str) -> int:
     return count(f"{text}\n{more}") if more else 0
 
 
-def said_last(waiting: Sequence[Turn], most: int) -> tuple[Turn, ...]:
-    """The questions of the newest turns, ``most`` characters of them: what is done before an answer is soon done."""
-    kept, left = list[Turn](), most
+def said_last(waiting: Sequence[MemoryTurn], most: int) -> tuple[MemoryTurn, ...]:
+    """Returns the questions of the newest turns, ``most`` characters in all, which keeps work before an answer
+    short."""
+    kept, left = list[MemoryTurn](), most
     for turn in reversed(waiting[-MOST_WAITING:]):
         kept.append(replace(turn, question=turn.question[:left], answer=""))
         left -= len(kept[-1].question)
@@ -125,29 +136,29 @@ def said_last(waiting: Sequence[Turn], most: int) -> tuple[Turn, ...]:
 
 
 def adopted(state: State, base: State | None) -> State:
-    """The session's state with what earlier sessions left as its own, where it has no memory yet."""
+    """Returns the session's state with the user's memory (``base``) as its own, when the session has no memory yet."""
     if base is None or base.empty or state.version:
         return state
     pins = tuple(dict.fromkeys([*base.pins, *state.pins]))[-MOST_PINS:]
     entities = merged(base.entities, state.entities)
-    return replace(state, text=from_before(base.text), entities=entities, pins=pins, start=base.mark)
+    return replace(state, text=taken_over(base.text), entities=entities, pins=pins, start=base.mark)
 
 
 def entity_line(entities: Sequence[Entity]) -> str:
-    """Keys and values in one line."""
-    return ", ".join(each.line for each in entities)
+    """Returns keys and values in one line."""
+    return ", ".join(entity.line for entity in entities)
 
 
 def merged(base: Sequence[Entity], own: Sequence[Entity]) -> tuple[Entity, ...]:
-    """A user's entities under a session's own ones."""
-    together = tuple(Entity(each.key, each.value, 0) for each in base)  # turn 0: from before this session
-    for each in own:
-        together = put(together, each)
+    """Returns the user's entities (``base``) with the session's own ones, which replace those with the same key."""
+    together = tuple(Entity(entity.key, entity.value, 0) for entity in base)  # turn 0: from before this session
+    for entity in own:
+        together = put(together, entity)
     return together
 
 
 def fitted(lines: Sequence[str], pins: Sequence[str], count: Count, room: int) -> tuple[list[str], tuple[str, ...]]:
-    """Pinned statements, then sentences within ``room`` tokens: the oldest are left out; (kept, cut)."""
+    """Returns pins, then sentences, within ``room`` tokens, and the lines left out: the oldest go first."""
     missing = [pin for pin in pins if not any(pin in line for line in lines)]
     kept, cut = [*missing, *lines], list[str]()
     while kept and count("\n".join(kept)) > room:
@@ -161,10 +172,10 @@ def fitted(lines: Sequence[str], pins: Sequence[str], count: Count, room: int) -
 def _fitted_entities(
     entities: Sequence[Entity], lines: Sequence[str], count: Count, room: int
 ) -> tuple[tuple[Entity, ...], tuple[Entity, ...]]:
-    """Entities within ``room`` tokens: the oldest are left out, before them those whose value a line tells."""
-    told = [each for each in entities if any(tells(bare(line), each.value) for line in lines)]
-    spare = iter([*told, *(each for each in entities if each not in told)])
+    """Returns the entities within ``room`` tokens, and those left out: first the ones a line tells, then the oldest."""
+    repeated = [entity for entity in entities if any(tells(bare(line), entity.value) for line in lines)]
+    spare = iter([*repeated, *(entity for entity in entities if entity not in repeated)])
     kept = list(entities)
     while kept and count(entity_line(kept)) > room:
         kept.remove(next(spare))
-    return tuple(kept), tuple(each for each in entities if each not in kept)
+    return tuple(kept), tuple(entity for entity in entities if entity not in kept)

@@ -1,20 +1,20 @@
-"""Where a model was found: one plain value for hosted, local and embedded models alike (design §9)."""
+"""The endpoint of a model: one plain value for hosted, local and embedded models alike (design 9.2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from model.modelset import Kind
-from model.profile import Choice
+from model.profile import ProfileChoice
 
 
 @dataclass(frozen=True)
 class Found:
-    """One OpenAI-compatible endpoint and what is known about it.
+    """One OpenAI-compatible endpoint and the facts that Gieok knows about it.
 
-    ``url``: up to and including ``/v1``. ``key``: sent as the bearer token; never shown. ``chat``, ``utility``: what
-    each role is trusted with, and why. ``context_size``: tokens of one prompt plus its answer. ``label``: a short
-    name for people, such as ``qwen2.5-coder-1.5b-instruct-q4_k_m (embedded)``.
+    ``url``: up to and including ``/v1``. ``key``: sent as the bearer token; never shown. ``chat``, ``utility``: the
+    profile of each role and the reason for it. ``context_size``: tokens of one prompt plus its answer. ``label``: a
+    short name for people, such as ``qwen2.5-coder-1.5b-instruct-q4_k_m (embedded)``.
     """
 
     kind: Kind
@@ -22,7 +22,7 @@ class Found:
     key: str = field(repr=False)
     chat_model: str
     utility_model: str
-    chat: Choice
-    utility: Choice
+    chat: ProfileChoice
+    utility: ProfileChoice
     context_size: int
     label: str

@@ -1,27 +1,35 @@
-"""The models that a session uses, as one value: who answers, who does side work, and what both are trusted with."""
+"""The models of a session as one value: the chat model, the utility model, and the profile of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 
 from model.profile import STRONG, Profile, Why
 
 Kind = Literal["hosted", "local", "embedded", "scripted"]
 
+SideModel = Literal["named", "openai", "same"]
+"""Why side work uses its model: the settings name it, OpenAI has a model for side work, or it is the chat model."""
+
+Read = Callable[[Sequence[BaseMessage], threading.Event], None]
+
 
 @dataclass(frozen=True)
 class ModelSet:
-    """Both roles of one endpoint. Each is a LangChain chat model behind the same client.
+    """The chat model and the utility model of one endpoint: two LangChain chat models behind the same client.
 
-    ``chat`` answers the user; ``utility`` makes summaries and other side calls. ``profile``: what the chat model is
-    trusted with; ``side``: the same of the utility model; ``why``, ``side_why``: why these were chosen. ``count`` gives
-    the tokens of a text; ``exact`` says whether by the model's own tokenizer. ``name``: the chat model; ``side_name``:
-    the one of side calls. ``context_size``: tokens of one prompt plus answer. ``kind``: where the model runs; what it
-    is trusted with is the profiles'.
+    ``chat`` answers the user; ``utility`` makes summaries and other side calls. ``profile``, ``side``: the profiles of
+    the chat model and of the utility model; ``why``, ``side_why``: why these profiles were chosen. ``count`` returns
+    the tokens of a text; ``exact`` says whether ``count`` asks the model's own tokenizer. ``name``: the chat model;
+    ``side_name``: the model of side calls; ``utility_why``: why side calls use that model. ``context_size``: tokens of
+    one prompt plus its answer. ``kind``: where the model runs; the profiles say what the model is trusted with.
+    ``read`` has the chat model read a prompt ahead until the event is set; None where reading ahead saves nothing.
     """
 
     chat: BaseChatModel
@@ -37,6 +45,8 @@ class ModelSet:
     why: Why = "unknown_size"
     side_why: Why = "unknown_size"
     utility_name: str = ""
+    utility_why: SideModel = "same"
+    read: Read | None = None
 
     @property
     def side_name(self) -> str:

@@ -1,4 +1,4 @@
-"""What a call costs, from the price table inside the package genai-prices; nothing is asked from the network."""
+"""The price of a model call, from the table inside the package genai-prices; no network is used."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from urllib.parse import urlsplit
 
 from genai_prices import Usage, calc_price
 
-from model.cut import is_loopback
+from model.call.abort import is_loopback
 
 
 def usd(model: str, prompt: int, cached: int, answer: int, *, url: str = "") -> float | None:
-    """US dollars of one call, or None when the price of the model is not known.
+    """Returns the US dollars of one call, or None when the price of the model is not known.
 
     ``prompt``, ``cached`` (the part of the prompt that came from the provider's cache), ``answer``: tokens. ``url``:
-    the address of the provider, since one model costs differently with each; without it the model's own maker is
-    taken. A model on this machine has no price: None.
+    the address of the provider, because providers charge differently for one model; without an address the price of the
+    model's own maker counts. A model on this machine has no price: None.
     """
     if is_loopback(urlsplit(url).hostname or ""):
         return None
-    counted = Usage(input_tokens=prompt, cache_read_tokens=min(cached, prompt), output_tokens=answer)
+    usage = Usage(input_tokens=prompt, cache_read_tokens=min(cached, prompt), output_tokens=answer)
     try:
-        price = calc_price(counted, model_ref=model, provider_api_url=url or None)
+        price = calc_price(usage, model_ref=model, provider_api_url=url or None)
     except LookupError:
         return None
     return float(price.total_price)

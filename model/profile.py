@@ -1,8 +1,8 @@
-"""What a model is trusted with: a small one only talks, a strong one does everything (design §9).
+"""The profiles of models: a small model only talks, a strong model does everything (design 9.3).
 
-A ``Profile`` belongs to one role of a ``ModelSet`` (chat or utility). It is chosen from the setting, the catalogue
-and the size that the server tells, here and nowhere else; the rest of the product reads the profile's fields and
-never asks what kind of model it talks to.
+A ``Profile`` belongs to one role of a ``ModelSet`` (chat or utility). This module alone chooses it, from the setting,
+the catalogue and the size that the server reports. The rest of the product reads the profile's fields and never asks
+which kind of model it talks to.
 """
 
 from __future__ import annotations
@@ -11,42 +11,61 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Why = Literal["setting", "catalogue", "size", "no_tools", "unknown_size", "one_slot", "summaries_setting"]
-"""Why a profile was chosen: a setting says so, the catalogue knows the weights, the server told the size, the server's
-model takes no tools, nobody told a size, one slot serves everything, or the setting for summaries changed it."""
+"""Why a profile was chosen: a setting names it, the catalogue knows the weights, the server reports the size, the
+server's model takes no tools, the size is unknown, one slot serves all calls, or the setting for summaries changes it.
+"""
 
 SMALL_BELOW = 3.9e9
-"""Parameters below which a model is small: about four billion."""
+"""Parameters below which a model counts as small: about four billion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is drawn, as the model's card says."""
+    """How the server draws the next token, as the model's card recommends.
+
+    ``never_first``: a letter that no answer begins with; "" allows every letter. A model that calls tools itself has no
+    such letter, because llama.cpp takes no grammar beside tools.
+    """
 
     temperature: float
     top_p: float
     top_k: int
     repeat_penalty: float
+    never_first: str = ""
 
     def body(self) -> dict[str, Any]:
-        """What llama.cpp's server takes beyond OpenAI's ``temperature``."""
-        return {"top_p": self.top_p, "top_k": self.top_k, "repeat_penalty": self.repeat_penalty}
+        """Returns the fields that llama.cpp's server takes beyond OpenAI's ``temperature``."""
+        card = {"top_p": self.top_p, "top_k": self.top_k, "repeat_penalty": self.repeat_penalty}
+        first = {"grammar": f"root ::= [^{self.never_first}] [^\\x00]*"} if self.never_first else {}
+        return {**card, **NO_COPY, **first}
 
+
+NO_COPY: dict[str, Any] = {
+    "dry_multiplier": 0.8,
+    "dry_base": 1.75,
+    "dry_allowed_length": 16,
+    "dry_penalty_last_n": 4096,
+    "dry_sequence_breakers": ["\n", ":", '"', "*", *"0123456789"],
+}
+"""llama.cpp's DRY sampler over the whole prompt, because a small model copies its own last apology, or the question,
+again and again. DRY makes copies of more than sixteen tokens in a row unlikely. A digit begins a new row, so that
+prices and dates are copied as they are (decision 26)."""
 
 QWEN = Sampling(temperature=0.7, top_p=0.8, top_k=20, repeat_penalty=1.05)
-"""The card of Qwen2.5's instruct models (generation_config.json)."""
+"""From the model card of Qwen2.5's instruct models (generation_config.json)."""
 QWEN3 = Sampling(temperature=0.7, top_p=0.8, top_k=20, repeat_penalty=1.0)
-"""The card of Qwen3's instruct models of July 2025: no penalty for repetition."""
+"""From the model card of Qwen3's instruct models of July 2025: no penalty for repetition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one role does.
+    """The division of labour between the model and the code in one role.
 
-    ``tools``: the model calls tools itself, or a router chooses them. ``summaries``, ``folds``: written by the model,
-    or extracted by code. ``titles``: by the model, or the first words. ``documents``: the model answers from what
-    tools and documents give and cites them, or code words it and quotes the best section. ``prompt``: with
-    instructions, tools and the time, or bare: a few lines, summaries, memory and the conversation, and the user's
-    message alone at its end. ``sampling``: None leaves it to the server.
+    ``tools``: the model calls tools itself, or a router chooses them. ``summaries``, ``folds``: the model writes them,
+    or code extracts them. ``titles``: the model writes them, or code takes the first words. ``documents``: the model
+    answers from the results of tools and documents and cites them, or code words the results and quotes the best
+    section. ``prompt``: full, with instructions, tools and the time; or bare, with a few lines, summaries, memory and
+    the conversation, and the user's message alone at its end. ``sampling``: None leaves it to the server.
     """
 
     name: Literal["small", "strong", "toolless"]
@@ -66,7 +85,7 @@ TOOLLESS = replace(STRONG, name="toolless", tools="routed")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ProfileChoice:
     """A profile and why it was chosen."""
 
     profile: Profile
@@ -79,28 +98,34 @@ def choose(
     known: Profile | None = None,
     parameters: float | None = None,
     takes_tools: bool | None = None,
-) -> Choice:
-    """The profile of one role.
+) -> ProfileChoice:
+    """Returns the profile of one role and why it was chosen.
 
-    ``setting``: ``GIEOK_MODEL_PROFILE``. ``known``: what the catalogue says of these weights. ``parameters``: how
-    many the server says that the model has. ``takes_tools``: whether the server takes tools; None where it does not
-    say.
+    ``setting``: ``GIEOK_MODEL_PROFILE``. ``known``: the catalogue's profile of these weights. ``parameters``: the
+    model's size as the server reports it. ``takes_tools``: whether the server takes tools; None where it does not say.
     """
     strong = TOOLLESS if takes_tools is False else STRONG
     if setting != "auto":
-        asked = SMALL if setting == "small" else strong
-        return Choice(replace(asked, sampling=known.sampling) if known else asked, "setting")
+        profile = SMALL if setting == "small" else strong
+        return ProfileChoice(replace(profile, sampling=_sampling(profile, known)) if known else profile, "setting")
     if known is not None:
-        return Choice(known, "catalogue")
+        return ProfileChoice(known, "catalogue")
     if parameters is not None and parameters < SMALL_BELOW:
-        return Choice(SMALL, "size")
+        return ProfileChoice(SMALL, "size")
     if takes_tools is False:
-        return Choice(TOOLLESS, "no_tools")
-    return Choice(STRONG, "size" if parameters is not None else "unknown_size")
+        return ProfileChoice(TOOLLESS, "no_tools")
+    return ProfileChoice(STRONG, "size" if parameters is not None else "unknown_size")
 
 
-def written_by_model(choice: Choice) -> Choice:
-    """The same role with summaries and folds written by the model (``GIEOK_SUMMARIES=model``)."""
+def _sampling(asked: Profile, known: Profile) -> Sampling | None:
+    """Returns the sampling of the known weights; without the grammar for a model that calls tools itself."""
+    if known.sampling is None or asked.tools == "routed":
+        return known.sampling
+    return replace(known.sampling, never_first="")
+
+
+def written_by_model(choice: ProfileChoice) -> ProfileChoice:
+    """Returns the choice with summaries and folds written by the model (``GIEOK_SUMMARIES=model``)."""
     if choice.profile.summaries == choice.profile.folds == "model":
         return choice
-    return Choice(replace(choice.profile, summaries="model", folds="model"), "summaries_setting")
+    return ProfileChoice(replace(choice.profile, summaries="model", folds="model"), "summaries_setting")

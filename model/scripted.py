@@ -1,4 +1,4 @@
-"""A chat model that says what a script tells it: for tests, benches and demonstrations."""
+"""A chat model that answers from a script: for tests, benches and demonstrations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from errors import ScriptExhausted
-from model.cut import Cut, current
+from model.call.abort import Cut, current
 from model.modelset import ModelSet
 from model.profile import STRONG, Profile
 
@@ -31,13 +31,13 @@ Script = Sequence[Step] | Callable[[list[BaseMessage]], Answer]
 
 
 class ScriptedModel(BaseChatModel):
-    """Gives the answers of a script in order, streamed word by word; or, as a function of the messages, without end.
+    """A chat model that streams the answers of a script in order, or the answers of a function without end.
 
-    ``answers``: each a text, an ``AIMessage`` (with tool calls), an exception to raise, or a function of the messages
-    that gives one of these; or one such function for all calls. ``delay``: seconds before each word. ``gate``: an event
-    that is waited for before each word but the first, so that a test can hold an answer in its middle. ``piece``:
-    what one chunk holds, as a regular expression. ``calls`` and ``bound`` record the messages and the bound arguments
-    (tools, response_format) of every call.
+    ``answers``: a sequence of steps, or one function of the messages for all calls. A step is a text, an ``AIMessage``
+    (with tool calls), an exception to raise, or a function of the messages that returns one of these. ``delay``:
+    seconds before each word. ``gate``: an event that the model waits for before each word but the first, so that a test
+    can hold an answer in its middle. ``piece``: a regular expression for the text of one chunk. ``calls`` and ``bound``
+    record the messages and the bound arguments (tools, response_format) of every call.
 
     Raises ``ScriptExhausted`` when it is called more often than the script has answers.
     """
@@ -60,7 +60,7 @@ class ScriptedModel(BaseChatModel):
 
     @property
     def bound(self) -> list[dict[str, Any]]:
-        """What was bound for every call so far, ``{}`` for nothing."""
+        """The bound arguments of every call so far; ``{}`` for none."""
         return self._bound
 
     @property
@@ -68,7 +68,7 @@ class ScriptedModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """Bind tools as the real client does, in OpenAI's form."""
+        """Binds tools as the real client does, in OpenAI's form."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
 
     def _stream(
@@ -107,7 +107,7 @@ class ScriptedModel(BaseChatModel):
         return answer if isinstance(answer, AIMessage) else AIMessage(answer)
 
     def _hold(self, *, first: bool) -> None:
-        """Wait as told; a call that is cut off stops waiting."""
+        """Waits for ``delay`` and ``gate``; raises ``Cut`` when the call is cut off."""
         call = current.get()
         if self.delay:
             call.wait(self.delay) if call else time.sleep(self.delay)
@@ -117,7 +117,8 @@ class ScriptedModel(BaseChatModel):
 
 
 def count(text: str) -> int:
-    """A quarter of the characters that are not white space, rounded up: deterministic, and no tokenizer's figure."""
+    """Returns a quarter of the number of characters that are not white space, rounded up: a deterministic count for
+    tests, not the figure of a tokenizer."""
     return -(-len("".join(text.split())) // 4)
 
 
@@ -130,9 +131,9 @@ def models(
     context_size: int = 32_768,
     exact: bool = True,
 ) -> ModelSet:
-    """A ``ModelSet`` of scripted models; a role without answers fails as soon as it is called.
+    """Returns a ``ModelSet`` of scripted models; a role without answers fails as soon as it is called.
 
-    ``profile``: of the chat model; ``side``: of the utility model, the same by default.
+    ``profile``: the chat model's; ``side``: the utility model's, by default the same.
     """
     return ModelSet(
         chat=_model(chat),
@@ -155,7 +156,7 @@ def _model(script: Script | ScriptedModel) -> ScriptedModel:
 
 
 def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk:
-    """The end of an answer as OpenAI sends it: tool calls, the reason for the end, and the usage."""
+    """Returns the last chunk of an answer as OpenAI sends it: tool calls, finish reason and usage."""
     calls = [
         tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
         for index, call in enumerate(answer.tool_calls)
@@ -173,6 +174,9 @@ def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk
 
 
 def _usage(answer: AIMessage, calls: Sequence[ToolCallChunk], messages: list[BaseMessage]) -> UsageMetadata:
-    """What a server would have counted."""
-    prompt, said = sum(count(each.text) for each in messages), count(answer.text) + sum(count(str(c)) for c in calls)
-    return UsageMetadata(input_tokens=prompt, output_tokens=said, total_tokens=prompt + said)
+    """Returns the token counts that a server would report."""
+    prompt, reply = (
+        sum(count(message.text) for message in messages),
+        count(answer.text) + sum(count(str(call)) for call in calls),
+    )
+    return UsageMetadata(input_tokens=prompt, output_tokens=reply, total_tokens=prompt + reply)

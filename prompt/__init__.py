@@ -1,7 +1,7 @@
 """Prompt texts: one file per prompt and language, and the loader that checks their variables.
 
-``prompt/<language>/<name>.md`` holds the text; ``$variable`` marks what is filled in (``$$`` is a dollar sign).
-A new prompt is just a file in each language.
+``prompt/<language>/<name>.md`` holds the text; ``$variable`` marks a value to fill in (``$$`` is a dollar sign). A new
+prompt is just a file in each language.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _FOLDER = Path(__file__).parent
 
 
 def render(name: str, language: str, **variables: object) -> str:
-    """The prompt with its variables filled in.
+    """Returns the prompt with its variables filled in.
 
     Raises ``PromptError`` that lists every missing and every unknown variable, or the files that exist.
     """
     template = _template(name, language)
-    wanted, given = set(template.get_identifiers()), set(variables)
+    expected, received = set(template.get_identifiers()), set(variables)
     problems = [
-        f"{kind} {', '.join(sorted(names))}"
-        for kind, names in (("missing variable", wanted - given), ("unknown variable", given - wanted))
-        if names
+        f"{kind} {', '.join(sorted(identifiers))}"
+        for kind, identifiers in (("missing variable", expected - received), ("unknown variable", received - expected))
+        if identifiers
     ]
     if problems:
         raise PromptError(name=name, language=language, reason="; ".join(problems))
@@ -34,7 +34,7 @@ def render(name: str, language: str, **variables: object) -> str:
 
 
 def names(language: str) -> list[str]:
-    """The prompts of one language."""
+    """Returns the names of one language's prompts, sorted."""
     return sorted(path.stem for path in (_FOLDER / language).glob("*.md"))
 
 
@@ -42,6 +42,8 @@ def names(language: str) -> list[str]:
 def _template(name: str, language: str) -> Template:
     path = _FOLDER / language / f"{name}.md"
     if language not in LANGUAGES or not path.is_file():
-        known = ", ".join(f"{tongue}/{each}" for tongue in LANGUAGES for each in names(tongue))
-        raise PromptError(name=name, language=language, reason=f"there is no such file; there are {known}")
+        available = ", ".join(
+            f"{known_language}/{prompt}" for known_language in LANGUAGES for prompt in names(known_language)
+        )
+        raise PromptError(name=name, language=language, reason=f"there is no such file; there are {available}")
     return Template(path.read_text("utf-8").strip())

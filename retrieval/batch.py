@@ -1,4 +1,4 @@
-"""Adding documents from the command line: ``python cli.py index PATH… [--type] [--watch]``."""
+"""Adding documents from the command line: ``python cli.py index PATH…``."""
 
 from __future__ import annotations
 
@@ -10,64 +10,72 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from errors import EmbeddingFailed, LibraryBusy
-from retrieval.change import Added, Progress
+from retrieval.change import Added, AddingProgress, leads_out
 from retrieval.document import DocType
 from retrieval.library import Library
-from retrieval.load import SUFFIXES
+from retrieval.read.load import SUFFIXES
+from retrieval.read.site import Page
 
 POLL_SECONDS = 2.0
-"""How often files are looked at while watching."""
+"""Seconds between two checks of the files while watching."""
 NICE = 10
 
 
 def index(
     library: Library,
-    paths: Sequence[Path],
+    paths: Sequence[Path | Page],
     doc_type: DocType | None = None,
     *,
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: Callable[[AddingProgress], None] = lambda _: None,
     stop: threading.Event | None = None,
     watch: bool = False,
+    follow_links: bool = False,
     polite: bool = True,
 ) -> Iterator[Added]:
-    """What each pass did: one, or with ``watch`` one more after every change, until ``stop`` is set.
+    """Adds the paths to the library and yields the outcome of each pass: of one pass, or with ``watch`` of one more
+    after every change of a file, until ``stop`` is set. Only the first pass reads web pages.
 
-    ``polite``: this process steps behind others, so that an answer made meanwhile is not slowed. Raises what
-    ``Library.add`` raises; a path that does not exist is told as failed. With ``watch`` so is, once and under no name,
-    a model or a library that is away: it is tried again at every look.
+    ``follow_links``: see ``Library.add``. ``polite``: lowers the priority of this process, so that it does not slow an
+    answer that runs meanwhile. Raises what ``Library.add`` raises; a path that does not exist is listed as failed. With
+    ``watch``, ``EmbeddingFailed`` and ``LibraryBusy`` are not raised: the first of several equal errors is yielded as a
+    failure without a name, and every later check tries again.
     """
     halt = stop or threading.Event()
     if polite:
         with contextlib.suppress(OSError):
             os.nice(NICE)
-    away = ""
+    last_fault, targets = "", [*paths]
+    files = [path for path in paths if isinstance(path, Path)]
     while True:
-        seen = _stamps(paths)
+        stamps = _stamps(files, follow_links)
         try:
-            done, fault = library.add(paths, doc_type, progress=progress, stop=halt), ""
+            outcome, fault = library.add(targets, doc_type, follow_links=follow_links, progress=progress, stop=halt), ""
         except (EmbeddingFailed, LibraryBusy) as error:
             if not watch:
                 raise
-            done, fault = Added(failed=(("", error),)), str(error)
-        if not fault or fault != away:
-            yield done
-        away = fault
+            outcome, fault = Added(failed=(("", error),)), str(error)
+        if not fault or fault != last_fault:
+            yield outcome
+        last_fault = fault
         if not watch:
             return
+        targets = targets if fault else [*files]
         while not halt.wait(POLL_SECONDS):
-            if away or _stamps(paths) != seen:
+            if last_fault or _stamps(files, follow_links) != stamps:
                 break
         else:
             return
-        time.sleep(0.2)  # whoever writes a file may still be writing it
+        time.sleep(0.2)  # another program may still be writing the file
 
 
-def _stamps(paths: Sequence[Path]) -> dict[Path, tuple[float, int]]:
-    """Time and size of every file meant."""
-    found: dict[Path, tuple[float, int]] = {}
+def _stamps(paths: Sequence[Path], follow_links: bool) -> dict[Path, tuple[float, int]]:
+    """Returns time and size of every file to index. A link that leads out of its folder and is not followed counts with
+    its own time and size."""
+    stamps: dict[Path, tuple[float, int]] = {}
     for path in paths:
-        inside = [each for each in path.rglob("*") if each.suffix.lower() in SUFFIXES] if path.is_dir() else [path]
-        for each in inside:
+        files = [file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES] if path.is_dir() else [path]
+        for file in files:
             with contextlib.suppress(OSError):
-                found[each] = ((stat := each.stat()).st_mtime, stat.st_size)
-    return found
+                stat = file.stat() if follow_links or not leads_out(file, path) else file.lstat()
+                stamps[file] = (stat.st_mtime, stat.st_size)
+    return stamps

@@ -1,8 +1,8 @@
-"""Changing the library: files in, one by one, and a new revision published in one step.
+"""Changing the library: an intake reads files one by one and publishes a new revision in one step.
 
-Reading and embedding need no lock, and each vector is kept as soon as it is made: a run that is stopped or killed goes
-on there. Publishing holds the library's lock: index files of the next revision are written first, then one transaction
-changes the rows and raises the revision. Until then everybody searches the old one.
+Reading and embedding need no lock. Each vector is stored as soon as it is computed, so a run that was stopped or killed
+resumes there. Publishing holds the library's lock: it writes the index files of the next revision first, then one
+transaction changes the rows and raises the revision. Until then every search uses the old revision.
 """
 
 from __future__ import annotations
@@ -13,40 +13,45 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from errors import (
     DocumentBroken,
-    DocumentEmpty,
     DocumentError,
     DocumentMissing,
     DocumentNotEmbedded,
+    DocumentOutside,
     DocumentTooLarge,
     EmbeddingFailed,
     GieokError,
+    PageError,
 )
-from model.stream import Stopped
-from retrieval.document import DocType
-from retrieval.embed import Embedder, Vectors
-from retrieval.load import SUFFIXES, label, load
-from retrieval.row import Known, Rows, digest, embedded_text
-from retrieval.split import Piece, split
-from text.language import detect
+from model.call.stream import Stopped
+from retrieval.answer.heading import headings
+from retrieval.document import Collection, DocType
+from retrieval.index.embed import Embedder, Vectors
+from retrieval.index.row import KnownFile, Rows, digest, embedded_text
+from retrieval.read.content import Content, content
+from retrieval.read.load import SUFFIXES, label
+from retrieval.read.reader import Reader
+from retrieval.read.split import Piece
 
 PASSAGES, SECONDS = 2000, 60.0
-"""What is published at once, at most: passages, and the time since the last publishing."""
+"""After this many passages, or this many seconds since the last publication, an intake publishes what is ready."""
 _FAQ = ("faq", "faqs", "자주묻는질문")
 _PROBE = "Hello."
+_NEVER_THERE = (DocumentMissing, DocumentOutside, PageError)
+"""Errors that leave no failed document behind when the library does not have the source yet."""
 UPLOAD = "upload:"
-"""How the source of an upload begins; its file is not kept."""
+"""The prefix of an upload's source; the library does not keep the uploaded file."""
 Upload = tuple[str, bytes]
 Pause = Callable[[], None]
-"""Called before each embedding; may wait while an answer is being made."""
+"""A function called before each embedding; it may wait while an answer is being generated."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an addition is: files, and passages of the file ``name`` that are embedded."""
+class AddingProgress:
+    """The progress of an addition: file ``file`` of ``files``, and the embedded passages of the file ``name``."""
 
     name: str
     file: int
@@ -57,7 +62,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What an addition did, by document name. ``failed``: name and error; ``cancelled``: stopped before its end."""
+    """The outcome of an addition, by document name. ``failed``: name and error; ``cancelled``: stopped too early."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -71,23 +76,40 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file to take in. ``read`` gives its bytes or raises a ``DocumentError``; ``key`` tells it from all others."""
+class SourceFile:
+    """A file to add. ``read`` returns its bytes or raises a ``DocumentError``; ``key`` identifies the document.
+
+    ``outside``: the file is a link that leads out of the folder, and links are not followed; ``read`` raises the error
+    for it. ``file``: the file name that selects the reader where ``name`` is not a file name. ``same``: the content is
+    known to be unchanged since the last read.
+    """
 
     name: str
     source: str
     read: Callable[[], bytes]
+    outside: bool = False
+    file: str = ""
+    same: bool = False
+    collection: Collection = "mine"
 
     @property
     def key(self) -> str:
         return digest(self.source)
 
 
+class Pages(Protocol):
+    """Sources that are fetched one after another. ``waiting``: how many more are known to come."""
+
+    waiting: int
+
+    def __iter__(self) -> Iterator[SourceFile]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A document ready to be published; ``pieces`` empty and ``error`` set when it failed."""
+    """A document ready to be published; a failed one has ``error`` and no ``pieces``."""
 
-    source: Source
+    source: SourceFile
     asked_type: DocType | None
     doc_type: DocType
     title: str
@@ -100,20 +122,23 @@ class Staged:
     def texts(self) -> list[str]:
         return [embedded_text(self.title, piece.path, piece.text) for piece in self.pieces]
 
+    def headings(self) -> list[str]:
+        return [headings(self.title, piece.path, piece.text) for piece in self.pieces]
+
 
 class Cancelled(Exception):
     """The addition was stopped."""
 
 
 @dataclass
-class Intake:
-    """One addition. ``publish(staged)`` makes what is ready searchable."""
+class Addition:
+    """One addition to the library. ``publish(staged)`` makes the documents that are ready searchable."""
 
     rows: Rows
     embedder: Embedder
-    limit: int
+    reader: Reader
     publish: Callable[[Sequence[Staged]], None]
-    progress: Callable[[Progress], None]
+    progress: Callable[[AddingProgress], None]
     stop: threading.Event
     pause: Pause
     _names: dict[str, list[str]] = field(default_factory=lambda: {"added": [], "changed": [], "unchanged": []})
@@ -123,15 +148,18 @@ class Intake:
     _last: float = field(default_factory=time.monotonic)
     _embedded: int = 0
 
-    def run(self, sources: Sequence[Source], asked: DocType | None) -> Added:
-        """Takes all files in; a bad one fails alone. What is done when ``stop`` is set, or the model fails, stays."""
+    def run(self, sources: Sequence[SourceFile], asked: DocType | None, pages: Pages | None = None) -> Added:
+        """Adds all files, then the pages; a file with an error fails alone. When ``stop`` is set, or the model fails
+        with ``EmbeddingFailed``, documents that are ready are still published."""
         start, known, cancelled = time.monotonic(), self.rows.known([source.key for source in sources]), False
         try:
             for number, source in enumerate(sources, 1):
                 self._check()
-                self._one(source, asked, known, Progress(source.name, number, len(sources)))
+                self._one(source, asked, known, AddingProgress(source.name, number, len(sources)))
+            if pages is not None:
+                self._pages(pages, asked, len(sources))
             self._flush()
-        except Cancelled:
+        except (Cancelled, Stopped):
             self._flush()
             cancelled = True
         except EmbeddingFailed:
@@ -149,52 +177,71 @@ class Intake:
             cancelled=cancelled,
         )
 
-    def _one(self, source: Source, asked: DocType | None, known: dict[str, Known], at: Progress) -> None:
-        """A document that is there keeps its name and the type that somebody chose; when its file can no longer be
-        read it stays as it was. A path that never was there is not kept."""
-        before = known.get(source.key)
-        if before:
-            source, asked = replace(source, name=before.name), asked or before.asked_type
+    def _pages(self, pages: Pages, asked: DocType | None, before: int) -> None:
+        for number, source in enumerate(pages, before + 1):
+            self._check()
+            progress = AddingProgress(source.name, number, number + pages.waiting)
+            self._one(source, asked, self.rows.known([source.key]), progress)
+
+    def _one(self, source: SourceFile, asked: DocType | None, known: dict[str, KnownFile], at: AddingProgress) -> None:
+        """Adds one source. A known document keeps its name, its collection and the type that somebody chose; when its
+        file can no longer be read, the document stays as it was. A new source that cannot be reached (``_NEVER_THERE``)
+        is not stored as a failed document."""
+        stored = known.get(source.key)
+        if stored:
+            source = replace(source, name=stored.name, collection=stored.collection)
+            asked = asked or stored.asked_type
         at = replace(at, name=source.name)
         self.progress(at)
         try:
             data = source.read()
-            if before and (before.hash, before.asked_type, before.state) == (_hash(data), asked, "ready"):
+            unchanged = stored and (stored.hash, stored.asked_type, stored.state) == (_hash(data), asked, "ready")
+            if source.same or unchanged:
                 self._names["unchanged"].append(source.name)
                 return
-            staged = stage(source, data, asked, self.limit)
+            staged = self._read(source, data, asked)
             self._embed(staged, at)
         except DocumentError as error:
             self._failed.append((source.name, error))
-            if not (before.state == "ready" if before else isinstance(error, DocumentMissing)):
+            if not (stored.state == "ready" if stored else isinstance(error, _NEVER_THERE)):
                 self._ready.append(failure(source, asked, error))
             return
         self._ready.append(staged)
-        self._names["changed" if before else "added"].append(source.name)
+        self._names["changed" if stored else "added"].append(source.name)
         self._passages += len(staged.pieces)
-        if sum(len(each.pieces) for each in self._ready) >= PASSAGES or time.monotonic() - self._last > SECONDS:
+        if sum(len(document.pieces) for document in self._ready) >= PASSAGES or time.monotonic() - self._last > SECONDS:
             self._flush()
 
-    def _embed(self, staged: Staged, at: Progress) -> None:
-        """Makes and keeps the vectors that are missing; a stop keeps those that are made."""
+    def _read(self, source: SourceFile, data: bytes, asked: DocType | None) -> Staged:
+        """Reads and splits the file; errors name the source. Raises ``Cancelled`` when the addition is stopped."""
+        try:
+            return _staged(source, data, asked, self.reader.read(source.file or source.name, data))
+        except Stopped:
+            raise Cancelled from None
+        except DocumentError as error:
+            raise type(error)(**{**error.values, "name": source.name}) if source.file else error from error
+
+    def _embed(self, staged: Staged, at: AddingProgress) -> None:
+        """Computes and stores the missing vectors of a document; a stop keeps those already stored."""
         texts = {digest(text): text for text in staged.texts()}
         missing = self.rows.missing(list(texts), self.embedder.name)
-        total, todo = len(texts), [each for each in texts if each in missing]
+        total, todo = len(texts), [hash_ for hash_ in texts if hash_ in missing]
         for start in range(0, len(todo), self.embedder.batch):
             self.progress(replace(at, passage=total - len(todo) + start, passages=total))
             self.pause()
             self._check()
-            some = todo[start : start + self.embedder.batch]
+            batch = todo[start : start + self.embedder.batch]
             try:
-                made = self._vectors(staged.source.name, [texts[each] for each in some])
+                vectors = self._vectors(staged.source.name, [texts[hash_] for hash_ in batch])
             except Stopped:
                 raise Cancelled from None
-            self.rows.keep_vectors(some, made, self.embedder.name)
-            self._embedded += len(some)
+            self.rows.keep_vectors(batch, vectors, self.embedder.name)
+            self._embedded += len(batch)
         self.progress(replace(at, passage=total, passages=total))
 
     def _vectors(self, name: str, texts: Sequence[str]) -> Vectors:
-        """Where the model works and refuses just these texts, it is the document's fault and the rest go on."""
+        """Embeds texts of the document ``name``. When the model refuses them but embeds a probe, raises
+        ``DocumentNotEmbedded``: only this document fails and the addition goes on."""
         try:
             return self.embedder.passages(texts)
         except EmbeddingFailed as error:
@@ -212,60 +259,83 @@ class Intake:
             raise Cancelled
 
 
-def stage(source: Source, data: bytes, asked: DocType | None, limit: int) -> Staged:
-    """Loads and splits a file; its type is as asked, else by front matter, else by path. Raises ``DocumentError``."""
-    loaded = load(source.name, data, limit)
-    front = (loaded.front.get("doc_type") or loaded.front.get("type") or "").lower()
-    said: DocType | None = "faq" if front == "faq" else "guide" if front == "guide" else None
-    pieces = tuple(split(loaded.text, markdown=loaded.markdown, title=loaded.title))
-    if not pieces:
-        raise DocumentEmpty(name=source.name)
-    language = detect(f"{loaded.title}\n{loaded.text}")
-    doc_type = asked or said or by_path(source.source)
-    return Staged(source, asked, doc_type, loaded.title, language, _hash(data), len(data), pieces)
+def stage(source: SourceFile, data: bytes, asked: DocType | None, limit: int) -> Staged:
+    """Loads and splits a trusted file in this process, without limits on time and memory. Raises ``DocumentError``."""
+    return _staged(source, data, asked, content(source.name, data, limit))
+
+
+def _staged(source: SourceFile, data: bytes, asked: DocType | None, read: Content) -> Staged:
+    """Returns the document that was read. Its type is the requested one, else the one of its front matter, else the one
+    of its path."""
+    doc_type = asked or read.said or by_path(source.source)
+    return Staged(source, asked, doc_type, read.title, read.language, _hash(data), len(data), read.pieces)
 
 
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def failure(source: Source, asked: DocType | None, error: GieokError) -> Staged:
-    """A document that could not be read, for the list."""
+def failure(source: SourceFile, asked: DocType | None, error: GieokError) -> Staged:
+    """Returns a document that could not be read, for the list of documents."""
     plain = {"code": error.code, "values": error.values}
     return Staged(source, asked, asked or by_path(source.source), source.name, "en", "", 0, (), plain)
 
 
 def by_path(source: str) -> DocType:
-    """«faq» when a folder near the file, or a word of its name, is that; else «guide»."""
+    """Returns «faq» when one of the three nearest folders, or a word of the file's name, says FAQ; else «guide»."""
     *folders, name = source.lower().replace("\\", "/").split("/")
     words = "".join(letter if letter.isalnum() else " " for letter in name).split()
     return "faq" if any(part in _FAQ for part in (*folders[-3:], *words)) else "guide"
 
 
-def sources(given: Iterable[Path | Upload], limit: int) -> Iterator[Source]:
-    """The files meant: uploads, files, and every readable file below a folder, in order."""
-    for each in given:
-        if isinstance(each, tuple):
-            name, data = label(each[0]), each[1]
-            yield Source(name, f"{UPLOAD}{name}", lambda data=data: data)  # type: ignore[misc]
+def sources(
+    given: Iterable[Path | Upload], limit: int, *, follow_links: bool = False, collection: Collection = "mine"
+) -> Iterator[SourceFile]:
+    """Yields the files to add: uploads, files, and every readable file below a folder, in order. ``follow_links``: also
+    reads links that lead out of the folder."""
+    for item in given:
+        if isinstance(item, tuple):
+            yield upload(*item, collection)
         else:
-            yield from _files(each, limit)
+            yield from (replace(file, collection=collection) for file in _files(item, limit, follow_links))
 
 
-def _files(path: Path, limit: int) -> Iterator[Source]:
-    """A file by its name; those below a folder by the last folders above them, as far as the given one."""
-    whole = path.expanduser().absolute()
-    if not whole.is_dir():
-        yield _file(whole, label(whole.name), limit)
+def upload(name: str, data: bytes, collection: Collection = "mine") -> SourceFile:
+    """Returns the source of an upload. The source of a conversation's file includes the hash of its content: two
+    conversations may have files of one name, and the same file in both is one document."""
+    shown = label(name)
+    unique_name = f"{_hash(data)}/{shown}" if collection == "session" else shown
+    return SourceFile(shown, f"{UPLOAD}{unique_name}", lambda: data, collection=collection)
+
+
+def leads_out(file: Path, folder: Path) -> bool:
+    """Returns whether a file below a folder is a link to a file outside that folder."""
+    return file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
+
+
+def _files(path: Path, limit: int, follow_links: bool) -> Iterator[SourceFile]:
+    """Yields a file under its name, or the files below a folder under the name and at most two folders above, up to and
+    including the given one."""
+    root = path.expanduser().absolute()
+    if not root.is_dir():
+        yield _file(root, label(root.name), limit)
         return
-    for file in sorted(whole.rglob("*")):
-        inner = file.relative_to(whole).parts
+    for file in sorted(root.rglob("*")):
+        inner = file.relative_to(root).parts
         if file.suffix.lower() in SUFFIXES and file.is_file() and not any(part.startswith(".") for part in inner):
-            above = (whole.name, *inner[:-1])[-2:]
-            yield _file(file, "/".join((*map(label, above), label(file.name))), limit)
+            folders = (root.name, *inner[:-1])[-2:]
+            name = "/".join((*map(label, folders), label(file.name)))
+            yield _file(file, name, limit) if follow_links or not leads_out(file, root) else _outside(file, name)
 
 
-def _file(path: Path, name: str, limit: int) -> Source:
+def _outside(path: Path, name: str) -> SourceFile:
+    def read() -> bytes:
+        raise DocumentOutside(name=name, path=str(path.resolve()))
+
+    return SourceFile(name, str(path), read, outside=True)
+
+
+def _file(path: Path, name: str, limit: int) -> SourceFile:
     def read() -> bytes:
         try:
             size = path.stat().st_size
@@ -278,4 +348,4 @@ def _file(path: Path, name: str, limit: int) -> Source:
             reason = error.strerror or str(error)
             raise DocumentBroken(name=name, reason=reason, reason_code="unreadable", detail=reason) from error
 
-    return Source(name, str(path), read)
+    return SourceFile(name, str(path), read)

@@ -1,22 +1,26 @@
-"""What the library holds and what a search finds, as plain data."""
+"""Documents, passages, sections and hits of the library, as plain data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from text.language import Language
 
 DocType = Literal["faq", "guide"]
 State = Literal["ready", "failed"]
+Collection = Literal["session", "mine", "product"]
+"""The owner of a document: one conversation («session»), the user («mine»), or the product («product»)."""
+COLLECTIONS: tuple[Collection, ...] = get_args(Collection)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """One file of the library.
 
-    ``name``: what people see; ``source``: the path, or ``upload:`` and the name; ``hash``: SHA-256 of its bytes;
-    ``size`` in bytes; ``added``: Unix seconds. A failed one has ``error`` (``code`` and ``values``) and no passages.
+    ``name``: the name that people see; ``source``: the path or web address, or ``upload:`` and the name; ``hash``:
+    SHA-256 of its bytes; ``size`` in bytes; ``added``: Unix seconds; ``key``: identifies the document. A failed
+    document has ``error`` (``code`` and ``values``) and no passages.
     """
 
     id: int
@@ -32,13 +36,15 @@ class Document:
     sections: int
     passages: int
     added: float
+    collection: Collection = "mine"
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of one section: what is searched and cited. ``path``: the headings above it, outermost first.
+    """A piece of one section: the unit that is searched and cited. ``path``: the headings above it, outermost first.
 
-    ``section_id`` names its section for ``Library.section``.
+    ``section_id``: the id of its section for ``Library.section``.
     """
 
     id: int
@@ -51,6 +57,7 @@ class Passage:
     doc_type: DocType
     language: Language
     has_steps: bool
+    collection: Collection = "mine"
 
     @property
     def section_id(self) -> str:
@@ -58,13 +65,14 @@ class Passage:
 
     @property
     def label(self) -> str:
-        """Where it stands, for citations: «file › section»."""
+        """Returns the place of the passage for citations: «file › section»."""
         return " › ".join((self.name, *self.path[-1:]))
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A whole section: its text and the passages that it was split into. ``starts``: where each begins in the text."""
+    """A whole section: its text and the ids of the passages that it was split into. ``starts``: the offset in the text
+    where each passage begins."""
 
     id: str
     document_id: int
@@ -81,22 +89,39 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchScope:
+    """The documents that a question may be answered from. ``session``: the conversation whose files the collection
+    «session» stands for; '' stands for none, so that a caller without a conversation finds no conversation's files.
+    ``asked_with_files``: the user sent files with the question, so the question is about those files."""
+
+    collections: tuple[Collection, ...] = COLLECTIONS
+    session: str = ""
+    asked_with_files: bool = False
+
+
+EVERYBODYS = SearchScope()
+"""The scope without any conversation's files."""
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
-    """Which passages may be found; ``None`` allows all. ``documents``: ids."""
+    """The conditions that a passage must meet to be found; ``None`` allows all. ``documents``: ids."""
 
     doc_type: DocType | None = None
     has_steps: bool | None = None
     language: Language | None = None
     documents: tuple[int, ...] | None = None
+    scope: SearchScope = EVERYBODYS
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that a search found.
 
-    ``score``: fused, 0 to 1. ``cosine`` and ``bm25``: the raw scores; ``cover``: how much of the question's words the
-    passage has, 0 to 1. Ranks count from 1; None: not among the
-    candidates of that search. ``reranked``: the rank that the model gave it.
+    ``score``: the fused score, 0 to 1; for a section, the score of ``retrieval.answer.heading.ranked``. ``cosine`` and
+    ``bm25``: the raw scores; ``heading``: the cosine of question and headings; ``cover``: the share of the question's
+    words that the passage has, 0 to 1. Ranks count from 1; None: not among the candidates of that search. ``reranked``:
+    the rank that the judging model gave the passage.
     """
 
     passage: Passage
@@ -108,13 +133,14 @@ class Hit:
     lexical_rank: int | None
     fused_rank: int
     reranked: int | None = None
+    heading: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """The library at a glance. ``rebuild``: why the index must be made anew («corrupt», «model»), or None.
+class LibraryStatus:
+    """The library at a glance. ``rebuild``: why the index must be rebuilt («corrupt», «model»), or None.
 
-    ``model``: what embedded the passages; ``tokens``: how words are cut («kiwi», «ngram»).
+    ``model``: the embedding model of the passages; ``tokens``: how Korean words are cut («kiwi», «ngram»).
     """
 
     documents: int

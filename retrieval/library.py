@@ -1,48 +1,65 @@
-"""The library: documents in, passages out. The one door of this folder, for tools, pages and the command line."""
+"""The library: adds documents and finds passages. Tools, pages and the command line use this folder only through it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+import private
 from errors import DocumentUnknown, LibraryBusy, LibraryCorrupt, LibraryModelChanged, PassageUnknown
-from model.interrupt import stopped_by
+from model.call.interrupt import stopped_by
+from model.call.stream import Stopped
 from model.modelset import ModelSet
-from model.stream import Stopped
-from retrieval import search as searching
-from retrieval.change import UPLOAD, Added, Intake, Progress, Upload, sources
-from retrieval.document import DocType, Document, Filters, Hit, Passage, Section, Status
-from retrieval.embed import Embedder, Vectors, embedder
-from retrieval.lookup import LookUp
-from retrieval.loop import CALLS, look_up
-from retrieval.pgvector import index
-from retrieval.quote import quote
-from retrieval.row import digest
-from retrieval.search import View
-from retrieval.shelf import Shelf
-from retrieval.word import installed
+from retrieval.answer.lookup import LookUp
+from retrieval.answer.loop import CALLS, look_up
+from retrieval.answer.quote import quote
+from retrieval.change import UPLOAD, Added, AddingProgress, Addition, SourceFile, Upload, sources
+from retrieval.document import (
+    EVERYBODYS,
+    Collection,
+    DocType,
+    Document,
+    Filters,
+    Hit,
+    LibraryStatus,
+    Passage,
+    SearchScope,
+    Section,
+)
+from retrieval.index import search as searching
+from retrieval.index.embed import Embedder, Vectors, embedder
+from retrieval.index.pgvector import index
+from retrieval.index.published import Shelf
+from retrieval.index.row import digest
+from retrieval.index.search import RevisionView
+from retrieval.index.word import installed
+from retrieval.read.address import Guard, is_web, near, public
+from retrieval.read.reader import Reader, ReadLimits
+from retrieval.read.site import Page, Visit
+from retrieval.read.web import Web
+from retrieval.read.web_mark import Marks
 from settings import Settings
 from store import Store
 from text.language import detect
 
 CLOSE_SECONDS = 10.0
-"""How long closing waits for an addition: it is at most in the middle of one passage, or of writing the index."""
+"""How long closing waits for a running addition, which ends after its current passage or after writing the index."""
 WAIT_SECONDS = 0.2
 TRIES = 10
-"""How often a search starts again because a writer was faster."""
+"""How often a search starts again because a writer published a new revision meanwhile."""
 
 
 class Library:
     """All documents of one database. Thread-safe; processes may share it: one changes it while the others search.
 
-    Errors: ``LibraryCorrupt`` and ``LibraryModelChanged`` until ``rebuild`` is called; ``EmbeddingFailed``;
-    those of the store.
+    Methods raise ``LibraryCorrupt`` and ``LibraryModelChanged`` until ``rebuild`` is called, ``EmbeddingFailed``, and
+    the errors of the store.
     """
 
     def __init__(self, settings: Settings, store: Store, embed: Embedder | None = None) -> None:
@@ -50,6 +67,7 @@ class Library:
         self._embedder = embed or embedder(settings)
         self._shelf = Shelf(settings, store, self._embedder, index(settings, store))
         self._rows = self._shelf.rows
+        self._marks = Marks(store)
         self._mutex = threading.Lock()
         self._idle = threading.Condition(self._mutex)
         self._adding = 0
@@ -60,11 +78,14 @@ class Library:
 
     @classmethod
     def open(cls, settings: Settings, store: Store) -> Library:
-        """The library of this database. Opens nothing yet: a damaged index is told when it is used."""
-        return cls(settings, store)
+        """Returns the library of this database. Opens no index yet: a damaged index raises its error on first use."""
+        private.shut(settings.data_dir)
+        library = cls(settings, store)
+        private.shut_all(library.folder)
+        return library
 
     def close(self) -> None:
-        """Stops additions that run, at their next passage, and waits for that."""
+        """Stops running additions after their current passage and waits for them, ``CLOSE_SECONDS`` at most."""
         self._closed.set()
         self._quiet.set()
         with self._idle:
@@ -74,75 +95,104 @@ class Library:
 
     def add(
         self,
-        files: Iterable[Path | Upload],
+        files: Iterable[Path | Upload | Page],
         doc_type: DocType | None = None,
         *,
-        without: Collection[str] = (),
-        progress: Callable[[Progress], None] = lambda _: None,
+        collection: Collection = "mine",
+        without: Container[str] = (),
+        follow_links: bool = False,
+        progress: Callable[[AddingProgress], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> Added:
-        """Takes files in: paths, folders, or uploads as (name, bytes); an upload replaces one of the same name.
-        ``without``: paths in the folders that are left out.
+        """Adds files: paths, folders, or uploads as (name, bytes); an upload replaces one of the same name. Also adds
+        web pages; when a site is read again, documents of pages that are gone are removed. ``collection``: of new
+        documents; a conversation's file is found only where ``store.attachment`` names it. ``without``: paths inside
+        the folders to leave out. ``follow_links``: also reads links that lead out of a folder; otherwise they are
+        listed as failed.
 
-        Unchanged files are skipped by their hash. In a folder, documents whose file is gone are removed. A file with a
-        fault is listed with its error and the rest go on; what was read of it before stays. ``stop`` ends it after the
-        passage being embedded; what is done stays. Raises ``LibraryBusy``, and what the class says.
+        Skips unchanged files by their hash. Removes documents whose file is gone from a given folder. A file with an
+        error is listed with its error and the others go on; the library keeps the former content of that file. ``stop``
+        ends the addition after the current passage; finished documents stay. Raises ``LibraryBusy`` and the errors of
+        the class.
         """
         halt = _Either(stop, self._closed)
         with self._working(), stopped_by(halt):
-            return self._add(list(files), doc_type, without, progress, halt)
+            targets = list(files)
+            local_files = [item for item in targets if not isinstance(item, Page)]
+            self._shelf.check_model()
+            limit = self._settings.document_limit
+            candidates = sources(local_files, limit, follow_links=follow_links, collection=collection)
+            chosen = [item for item in candidates if item.source not in without]
+            visit = self._visit([item for item in targets if isinstance(item, Page)], again=doc_type is not None)
+            outcome = self._taken_in(chosen, visit, doc_type, progress, halt)
+            keys = {source.key for source in chosen if not source.outside}
+            gone = [] if outcome.cancelled else [*self._gone(local_files, keys), *self._left(visit)]
+            self.remove(*(document.id for document in gone))
+            self._marks.sweep()
+            failed = (*outcome.failed, *(visit.failed if visit else ()))
+            return replace(outcome, removed=tuple(document.name for document in gone), failed=failed)
 
-    def _add(
+    def _visit(self, pages: Sequence[Page], *, again: bool) -> Visit | None:
+        """Returns the visit that fetches the pages, or None. ``again``: also fetches pages that have not changed."""
+        if not pages:
+            return None
+        web = Web(self._settings.document_limit, Guard(near if self._settings.private_pages else public))
+        return Visit(web, self._marks, pages, [document.source for document in self.documents()], again=again)
+
+    def _left(self, visit: Visit | None) -> list[Document]:
+        """Returns the documents of pages that are no longer in their site."""
+        gone = set(visit.gone) if visit else set[str]()
+        return [document for document in (self.documents() if gone else ()) if document.source in gone]
+
+    def _taken_in(
         self,
-        given: list[Path | Upload],
+        wanted: Sequence[SourceFile],
+        visit: Visit | None,
         doc_type: DocType | None,
-        without: Collection[str],
-        progress: Callable[[Progress], None],
+        progress: Callable[[AddingProgress], None],
         halt: threading.Event,
     ) -> Added:
-        self._shelf.check_model()
-        wanted = [each for each in sources(given, self._settings.document_limit) if each.source not in without]
-        intake = Intake(
-            rows=self._rows,
-            embedder=self._embedder,
-            limit=self._settings.document_limit,
-            publish=self._shelf.publish,
-            progress=progress,
-            stop=halt,
-            pause=lambda: self._wait(halt),
-        )
-        done = intake.run(wanted, doc_type)
-        gone = [] if done.cancelled else self._gone(given, {source.key for source in wanted})
-        self.remove(*(document.id for document in gone))
-        return replace(done, removed=tuple(document.name for document in gone))
+        with Reader(ReadLimits.of(self._settings)) as reader:
+            intake = Addition(
+                rows=self._rows,
+                embedder=self._embedder,
+                reader=reader,
+                publish=self._shelf.publish,
+                progress=progress,
+                stop=halt,
+                pause=lambda: self._wait(halt),
+            )
+            return intake.run(wanted, doc_type, visit)
 
     def seed(self, model: str, vectors: Mapping[str, Vectors]) -> None:
-        """Keeps vectors that were made elsewhere, by the hash of the text, for passages to come; those of another
-        model than this library's are passed over."""
+        """Stores vectors that were computed elsewhere, by the hash of the text, for passages that are added later.
+        Ignores vectors of another model than this library's."""
         missing = sorted(self._rows.missing(list(vectors), model)) if model == self._embedder.name else []
         if missing:
-            self._rows.keep_vectors(missing, np.array([vectors[each] for each in missing]), model)
+            self._rows.keep_vectors(missing, np.array([vectors[hash_] for hash_ in missing]), model)
 
     def remove(self, *documents: int) -> None:
-        """Removes documents with their passages. Raises ``DocumentUnknown``, changing nothing."""
+        """Removes documents with their passages. Raises ``DocumentUnknown`` without removing any."""
         if documents:
-            self._shelf.publish(removed=[each.id for each in self._chosen(documents)])
+            self._shelf.publish(removed=[document.id for document in self._chosen(documents)])
 
     def reindex(
         self,
         *documents: int,
-        progress: Callable[[Progress], None] = lambda _: None,
+        progress: Callable[[AddingProgress], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> Added:
-        """Reads the files of these documents again; uploads, whose files are not kept, stay as they are.
+        """Reads the files and pages of these documents again. Uploads stay unchanged, because their files are not kept.
 
-        So does a document whose file is gone or broken; that is listed as failed.
+        A document whose file or page is gone or broken stays unchanged too and is listed as failed.
         """
-        files = [Path(each.source) for each in self._chosen(documents) if not each.source.startswith(UPLOAD)]
+        places = [item.source for item in self._chosen(documents) if not item.source.startswith(UPLOAD)]
+        files = [Page(item) if is_web(item) else Path(item) for item in places]
         return self.add(files, progress=progress, stop=stop)
 
     def relocate(self, paths: Mapping[int, str]) -> None:
-        """The files of these documents are elsewhere now; all else stays, so that what was chosen for them does."""
+        """Records that the files of these documents have moved to new paths. Everything else stays, also the type and
+        collection that somebody chose. Skips a path that the library already has."""
         with self._shelf.changing():
             known = self._rows.known([digest(path) for path in paths.values()])
             for document, path in paths.items():
@@ -150,45 +200,61 @@ class Library:
                     self._rows.set_source(document, path)
 
     def set_type(self, document: int, doc_type: DocType) -> None:
-        """Changes whether a document is FAQ or guide; nothing is embedded again."""
+        """Sets whether a document is FAQ or guide; nothing is embedded again."""
         self.document(document)
         self._shelf.publish(retyped={document: doc_type})
+
+    def move(self, collection: Collection, *documents: int) -> None:
+        """Moves documents into another collection; nothing is embedded again."""
+        self._chosen(documents)
+        if documents:
+            self._shelf.publish(moved=dict.fromkeys(documents, collection))
+
+    @property
+    def orphaned(self) -> bool:
+        """Returns whether the library has files that no conversation uses any more."""
+        return bool(self._rows.orphans())
+
+    def sweep(self) -> None:
+        """Removes the files that no conversation uses any more, with their vectors."""
+        if self.orphaned:
+            self._shelf.publish(orphans=True)
 
     def rebuild(
         self,
         *,
-        progress: Callable[[Progress], None] = lambda _: None,
+        progress: Callable[[AddingProgress], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> bool:
-        """Makes the index anew from the rows; passages are embedded only where their vector is missing.
+        """Rebuilds the index from the rows, without the files; embeds only passages whose vector is missing.
 
-        False when it was stopped: what was embedded is kept. Files need not be there.
+        Returns False when it was stopped; vectors computed by then are kept.
         """
         halt = _Either(stop, self._closed)
         with self._working(), stopped_by(halt):
             return self._rebuild(progress, halt)
 
-    def _rebuild(self, progress: Callable[[Progress], None], halt: threading.Event) -> bool:
+    def _rebuild(self, progress: Callable[[AddingProgress], None], halt: threading.Event) -> bool:
         texts = self._rows.texts()
         missing = sorted(self._rows.missing(list(texts), self._embedder.name))
         for start in range(0, len(missing), self._embedder.batch):
-            progress(Progress("", 1, 1, len(texts) - len(missing) + start, len(texts)))
+            progress(AddingProgress("", 1, 1, len(texts) - len(missing) + start, len(texts)))
             self._wait(halt)
             if halt.is_set():
                 return False
-            some = missing[start : start + self._embedder.batch]
+            batch = missing[start : start + self._embedder.batch]
             try:
-                vectors = self._embedder.passages([texts[each] for each in some])
+                vectors = self._embedder.passages([texts[hash_] for hash_ in batch])
             except Stopped:
                 return False
-            self._rows.keep_vectors(some, vectors, self._embedder.name)
+            self._rows.keep_vectors(batch, vectors, self._embedder.name)
         self._shelf.publish(whole=True)
-        progress(Progress("", 1, 1, len(texts), len(texts)))
+        progress(AddingProgress("", 1, 1, len(texts), len(texts)))
         return True
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """While an answer is being made, embedding waits (design §5 «Background work yields»)."""
+        """Makes embedding wait while an answer is being generated (design 5.4)."""
         with self._mutex:
             self._answers += 1
             self._quiet.clear()
@@ -203,33 +269,52 @@ class Library:
     # --- reading --------------------------------------------------------------------------------
 
     def documents(self) -> list[Document]:
-        """All documents by name, also those that failed."""
+        """Returns all documents by name, also failed ones, but not the files of conversations (see ``attached``)."""
         return self._rows.documents()
 
+    def attached(self, session: str) -> dict[str, Document]:
+        """Returns the files of a conversation by key; a file that the library has not read yet is left out."""
+        ids = self._rows.attached(SearchScope(session=session))
+        return {document.key: document for document in self._rows.documents(ids)}
+
+    def sections_of(self, document: int) -> dict[str, tuple[str, ...]]:
+        """Returns the headings above each section of a document by section id (see ``section``), in reading order."""
+        return self._rows.sections(document)
+
     def document(self, id_: int) -> Document:
-        """One document, or ``DocumentUnknown``."""
+        """Returns one document. Raises ``DocumentUnknown``."""
         return self._chosen([id_])[0]
 
     def passage(self, id_: int) -> Passage:
-        """One passage, or ``PassageUnknown`` when its document has changed since."""
-        found = self._rows.passages([id_]).get(id_)
-        if found is None:
+        """Returns one passage. Raises ``PassageUnknown`` when its document has changed since."""
+        passage = self._rows.passages([id_]).get(id_)
+        if passage is None:
             raise PassageUnknown(passage=id_)
-        return found
+        return passage
 
     def section(self, id_: str) -> Section:
-        """A whole section by ``Passage.section_id``, or ``PassageUnknown``."""
+        """Returns a whole section by ``Passage.section_id``. Raises ``PassageUnknown``."""
         return self._rows.section(id_)
 
     def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
-        """The ``k`` best passages for a query, best first: dense and lexical search, fused."""
-        asked = filters or Filters()
-        return self._searched(query, lambda view: searching.search(view, self._rows, self._embedder, query, asked, k))
+        """Returns the ``k`` best passages for a query, best first, by dense and lexical search with fused scores."""
+        conditions = filters or Filters()
+        return self._searched(
+            query, lambda view: searching.search(view, self._rows, self._embedder, query, conditions, k)
+        )
 
     def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
-        """Three of the FAQ and seven of the guides, in one order (copilot-rag.md §4.2)."""
+        """Returns three FAQ passages and seven guide passages in one order (specification 7.3)."""
         return self._searched(
             query, lambda view: searching.search_all(view, self._rows, self._embedder, query, filters)
+        )
+
+    def sections(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
+        """Returns the ``k`` sections that answer a question best, best first, each as its best passage. Headings count
+        as much as text."""
+        conditions = filters or Filters()
+        return self._searched(
+            query, lambda view: searching.sections(view, self._rows, self._embedder, query, conditions, k)
         )
 
     def look_up(
@@ -239,26 +324,28 @@ class Library:
         language: str | None = None,
         stop: threading.Event | None = None,
         *,
+        scope: SearchScope = EVERYBODYS,
         filters: Filters | None = None,
         kind: Filters | None = None,
         calls: int = CALLS,
         budget: int | None = None,
     ) -> LookUp:
-        """Finds passages to answer from, by the loop of copilot-rag.md §4, or for a model that is not trusted with
-        judging them the best section, by one search (``retrieval.quote``). ``language`` None: the question's.
-        ``filters``, ``kind``, ``calls``, ``budget`` (None: the setting): see ``retrieval.loop.look_up``.
+        """Finds passages to answer from. A model that is trusted to judge passages uses the loop of specification 7.2;
+        for other models one search finds the best section (``retrieval.answer.quote``). ``language`` None: the language
+        of the question. ``scope``: the documents to search. ``filters``, ``kind``, ``calls``, ``budget`` (None: the
+        setting): see ``retrieval.answer.loop.look_up``.
 
-        Raises ``Stopped`` when ``stop`` was set, and what the class says; a judge that fails is told in the trace.
+        Raises ``Stopped`` when ``stop`` was set, and the errors of the class; the trace records a judge that fails.
         """
-        spoken = language or detect(question)
+        answer_language, scoped = language or detect(question), _Within(self, scope)
         if models.profile.documents == "quoted":
             with stopped_by(stop):
-                return quote(self, question, spoken, filters=filters, kind=kind, menu=self._settings.menu)
+                return quote(scoped, question, answer_language, filters=filters, kind=kind, menu=self._settings.menu)
         return look_up(
-            self,
+            scoped,
             question,
             models,
-            spoken,
+            answer_language,
             filters=filters,
             kind=kind,
             stop=stop,
@@ -269,63 +356,63 @@ class Library:
 
     @property
     def folder(self) -> Path:
-        """Where this machine keeps the files of the index."""
+        """Returns the folder where this machine keeps the files of the index."""
         return self._settings.data_dir / "library"
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was ever added."""
+        """Returns whether nothing was ever added."""
         return not self._rows.state().revision
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no passage to find; never raises for a damaged or foreign index."""
-        return not self._rows.any()
+    def is_empty(self, scope: SearchScope = EVERYBODYS) -> bool:
+        """Returns whether the scope has no passage; never raises for a damaged index or an index of another model."""
+        return not self._rows.any(scope)
 
     @property
     def unrelated(self) -> float:
-        """A cosine below which question and passage have nothing to do with each other; 0: not known."""
+        """Returns the cosine below which question and passage are unrelated; 0: not known."""
         return self._embedder.unrelated
 
     @property
     def near(self) -> float:
-        """How near (``fuse.nearness``) documents come that have to do with a question; 0: not known."""
+        """Returns the ``heading.nearness`` from which documents concern a question; 0: not known."""
         return self._embedder.near
 
     @property
-    def status(self) -> Status:
-        """The library at a glance; never raises for a damaged or foreign index, but says so."""
+    def status(self) -> LibraryStatus:
+        """Returns the state of the library; reports a damaged index or an index of another model instead of raising."""
         documents, state = self._rows.documents(), self._rows.state()
         failed = sum(document.state == "failed" for document in documents)
         count = sum(document.passages for document in documents)
-        why: Literal["corrupt", "model"] | None = None
+        reason: Literal["corrupt", "model"] | None = None
         try:
             self._shelf.open()
         except LibraryModelChanged:
-            why = "model"
+            reason = "model"
         except LibraryCorrupt:
-            why = "corrupt"
-        return Status(
-            len(documents), failed, count, state.model or self._embedder.name, installed(), state.revision, why
+            reason = "corrupt"
+        return LibraryStatus(
+            len(documents), failed, count, state.model or self._embedder.name, installed(), state.revision, reason
         )
 
     def _chosen(self, ids: Sequence[int]) -> list[Document]:
-        """The documents of these ids, or ``DocumentUnknown``."""
-        found = {document.id: document for document in self._rows.documents(ids)}
+        """Returns the documents of these ids. Raises ``DocumentUnknown``."""
+        by_id = {document.id: document for document in self._rows.documents(ids)}
         for id_ in ids:
-            if id_ not in found:
+            if id_ not in by_id:
                 raise DocumentUnknown(document=id_)
-        return [found[id_] for id_ in dict.fromkeys(ids)]
+        return [by_id[id_] for id_ in dict.fromkeys(ids)]
 
-    def _searched(self, query: str, search: Callable[[View], list[Hit]]) -> list[Hit]:
-        """Searches the revision that counts, and the next one when a writer was faster than the reading of its rows."""
+    def _searched(self, query: str, search: Callable[[RevisionView], list[Hit]]) -> list[Hit]:
+        """Searches the current revision, and the next one when a writer changed the rows before the search read them.
+        Raises ``LibraryBusy`` after ``TRIES`` searches."""
         for _ in range(TRIES):
             view = self._shelf.open()
             if not view.slots or not query.strip():
                 return []
             try:
                 return search(view)
-            except searching.Stale:
+            except searching.StaleRevision:
                 continue
         raise LibraryBusy
 
@@ -341,13 +428,13 @@ class Library:
                 self._idle.notify_all()
 
     def _wait(self, halt: threading.Event) -> None:
-        """Until no answer is being made, or the work is stopped."""
+        """Blocks until no answer is being generated, or the work is stopped."""
         while not self._quiet.wait(WAIT_SECONDS) and not halt.is_set():
             pass
 
     def _gone(self, given: Sequence[Path | Upload], seen: set[str]) -> list[Document]:
-        """Documents of the given folders whose file is no longer there."""
-        folders = [each.expanduser().absolute() for each in given if isinstance(each, Path) and each.is_dir()]
+        """Returns the documents of the given folders whose file is no longer there."""
+        folders = [item.expanduser().absolute() for item in given if isinstance(item, Path) and item.is_dir()]
         return [
             document
             for document in (self.documents() if folders else ())
@@ -356,8 +443,39 @@ class Library:
         ]
 
 
+@dataclass(frozen=True)
+class _Within:
+    """A library limited to one scope."""
+
+    library: Library
+    scope: SearchScope
+
+    def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
+        return self.library.search_all(query, self._scoped(filters))
+
+    def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
+        return self.library.search(query, self._scoped(filters), k)
+
+    def sections(self, query: str, filters: Filters | None = None) -> list[Hit]:
+        return self.library.sections(query, self._scoped(filters))
+
+    def section(self, id_: str) -> Section:
+        return self.library.section(id_)
+
+    @property
+    def unrelated(self) -> float:
+        return self.library.unrelated
+
+    @property
+    def near(self) -> float:
+        return self.library.near
+
+    def _scoped(self, filters: Filters | None) -> Filters:
+        return replace(filters or Filters(), scope=self.scope)
+
+
 class _Either(threading.Event):
-    """Set as soon as one of two events is."""
+    """An event that is set as soon as one of its events is set."""
 
     def __init__(self, *events: threading.Event | None) -> None:
         super().__init__()

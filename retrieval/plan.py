@@ -1,4 +1,4 @@
-"""What a change does to the library's rows, worked out before anything is written."""
+"""The plan of a change: which rows of the library to write, worked out before anything is written."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from retrieval.change import Staged
-from retrieval.document import DocType
-from retrieval.row import Rows, Slot, embedded_text, passage_row
+from retrieval.document import Collection, DocType
+from retrieval.index.row import Rows, Slot, embedded_text, passage_row
 from store import Store
 
 
 class Plan:
-    """What a change does to the rows, worked out before it is done. A passage that did not change keeps its id."""
+    """The row changes of one publication, worked out before they are written. An unchanged passage keeps its id."""
 
     def __init__(
         self,
@@ -28,47 +28,60 @@ class Plan:
         staged: Sequence[Staged] = (),
         removed: Sequence[int] = (),
         retyped: Mapping[int, DocType] | None = None,
+        moved: Mapping[int, Collection] | None = None,
     ) -> None:
-        """``slots``, ``next_id``: as they are before; ``retyped``: the new type of documents."""
+        """``slots``, ``next_id``: of the revision before the change; ``retyped``, ``moved``: the new types and
+        collections by document id."""
         self.next_id = next_id
         self.texts: dict[str, str] = {}
         self._documents: list[dict[str, Any]] = []
         self._rows: list[dict[str, Any]] = []
-        self._retyped = dict(retyped or {})
-        latest = {each.source.key: each for each in staged}  # the same file twice: the later one
-        known = rows.known(list(latest))
-        old = [known[key].id for key in latest if key in known]
-        self._replaced = [*old, *removed]
+        self._collections: dict[int, str] = {}
+        self._retyped, self._moved = dict(retyped or {}), dict(moved or {})
+        newest = {file.source.key: file for file in staged}  # a file given twice counts once: the later one
+        known = rows.known(list(newest))
+        old_ids = [known[key].id for key in newest if key in known]
+        self._replaced = [*old_ids, *removed]
         with store.transaction() as connection:
-            before = rows.of_document(connection, self._replaced)
-        for each in latest.values():
-            mine = known[each.source.key].id if each.source.key in known else None
-            self._add(each, mine, [(id_, hash_) for id_, document, hash_ in before if document == mine])
-        kept = {row["id"] for row in self._rows}
-        self.gone = [id_ for id_, _, _ in before if id_ not in kept]
-        new_ids = kept - {id_ for id_, _, _ in before}
-        mine_now = [_slot(row) for row in self._rows]
-        self.new = sorted((slot for slot in mine_now if slot.id in new_ids), key=lambda slot: slot.id)
+            old_passages = rows.of_document(connection, self._replaced)
+        for file in newest.values():
+            document_id = known[file.source.key].id if file.source.key in known else None
+            self._add(
+                file, document_id, [(id_, hash_) for id_, document, hash_ in old_passages if document == document_id]
+            )
+        row_ids = {row["id"] for row in self._rows}
+        self.gone = [id_ for id_, _, _ in old_passages if id_ not in row_ids]
+        new_ids = row_ids - {id_ for id_, _, _ in old_passages}
+        new_slots = [self._slot(row) for row in self._rows]
+        self.new = sorted((slot for slot in new_slots if slot.id in new_ids), key=lambda slot: slot.id)
         replaced = frozenset(self._replaced)
-        others = [self._typed(slot) for slot in slots if slot.document_id not in replaced]
-        self.slots = sorted([*others, *mine_now], key=lambda slot: slot.id)
+        other_slots = [self._changed(slot) for slot in slots if slot.document_id not in replaced]
+        self.slots = sorted([*other_slots, *new_slots], key=lambda slot: slot.id)
 
     def _add(self, staged: Staged, document: int | None, before: list[tuple[int, str]]) -> None:
-        free: dict[str, list[int]] = {}
+        free_ids: dict[str, list[int]] = {}
         for id_, hash_ in before:
-            free.setdefault(hash_, []).append(id_)
+            free_ids.setdefault(hash_, []).append(id_)
         document = self._take() if document is None else document
+        self._collections[document] = staged.source.collection
         for piece in staged.pieces:
             row = passage_row(0, document, staged.title, staged.doc_type, piece)
-            same = free.get(row["hash"])
-            row["id"] = same.pop(0) if same else self._take()
+            same_ids = free_ids.get(row["hash"])
+            row["id"] = same_ids.pop(0) if same_ids else self._take()
             self.texts[row["hash"]] = embedded_text(staged.title, piece.path, piece.text)
             self._rows.append(row)
         self._documents.append(_document_row(document, staged))
 
-    def _typed(self, slot: Slot) -> Slot:
-        type_ = self._retyped.get(slot.document_id)
-        return slot if type_ is None else replace(slot, doc_type=type_)
+    def _changed(self, slot: Slot) -> Slot:
+        document = slot.document_id
+        if document not in self._retyped and document not in self._moved:
+            return slot
+        doc_type = self._retyped.get(document, slot.doc_type)
+        return replace(slot, doc_type=doc_type, collection=self._moved.get(document, slot.collection))
+
+    def _slot(self, row: dict[str, Any]) -> Slot:
+        row = {**row, "collection": self._collections[row["document_id"]]}
+        return Slot(*(row[name] for name in Slot.__dataclass_fields__))
 
     def _take(self) -> int:
         self.next_id += 1
@@ -81,11 +94,9 @@ class Plan:
             Rows.put_document(connection, document)
         for id_, doc_type in self._retyped.items():
             Rows.set_type(connection, id_, doc_type)
+        for id_, collection in self._moved.items():
+            Rows.set_collection(connection, id_, collection)
         Rows.put_passages(connection, self._rows)
-
-
-def _slot(row: dict[str, Any]) -> Slot:
-    return Slot(*(row[name] for name in Slot.__dataclass_fields__))
 
 
 def _document_row(id_: int, staged: Staged) -> dict[str, Any]:
@@ -105,4 +116,5 @@ def _document_row(id_: int, staged: Staged) -> dict[str, Any]:
         "sections": len({piece.section for piece in staged.pieces}),
         "passages": len(staged.pieces),
         "added": time.time(),
+        "collection": staged.source.collection,
     }

@@ -1,6 +1,6 @@
-"""The summary ledger: every chunk summary that was ever made, with what it kept and lost (design §3, last item).
+"""The summary ledger: every chunk summary that was ever made, with the facts it kept and lost (design 3.7).
 
-Rows are never removed; their ``status`` says whether they are in the context.
+Rows are never removed; their ``status`` says whether a summary is in the context.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from errors import SessionUnknown
-from store import schema
+from errors import SessionUnknown, bare
+from store.database import schema
 from store.path import TRUNK, Path, branch_at, on_path, plain
 from store.record import Summary, SummaryStatus
 
 _TABLE = schema.summary
 _PATH = select(schema.session.c.path).where(schema.session.c.id == bindparam("session"))
+_CLAIMED = (
+    update(schema.session)
+    .where(schema.session.c.id == bindparam("session"))
+    .values(path=schema.session.c.path)
+    .returning(schema.session.c.path)
+)
 _HERE = (
     _TABLE.c.session_id == bindparam("session"),
     _TABLE.c.branch == bindparam("in_branch"),
@@ -32,11 +38,19 @@ _STALE = update(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active", "f
 _READY = (
     select(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active"))).order_by(_TABLE.c.version.desc()).limit(1)
 )
-_TAKEN = update(_TABLE).where(_TABLE.c.id == bindparam("taken")).values(status="active")
+_TAKEN = (
+    update(_TABLE)
+    .where(_TABLE.c.id == bindparam("taken"), _TABLE.c.status.in_(("ready", "active")))
+    .values(status="active")
+)
 
 
 class Ledger:
-    """Summaries of all sessions; ``transaction`` opens a database transaction."""
+    """Summaries of all sessions; ``transaction`` opens a database transaction.
+
+    A chunk has at most one valid summary (ready, active or retired), even when several processes write: a process that
+    adds a summary holds the lock of the session's row until its transaction ends (``_claimed``).
+    """
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
@@ -50,35 +64,30 @@ class Ledger:
         branch: int | None = None,
         **fields: Any,
     ) -> int:
-        """Adds a version of the summary of these turns; returns its id. ``SessionUnknown`` when it was deleted.
+        """Adds a version of the summary of these turns; returns the version's id.
 
-        ``branch``: the one that the turns end on, by default on the present path. ``fields``: record, ahead, origin,
-        model, prompt_tokens, answer_tokens, seconds, kept, lost, error.
+        ``branch``: the branch of the last turn, by default the one on the session's path. ``fields``: record, ahead,
+        origin, model, prompt_tokens, answer_tokens, seconds, kept, lost, error. Raises ``SessionUnknown`` when the
+        session was deleted.
         """
-        row = {"origin": "auto", "ahead": False, **fields, "created": time.time()}
-        row |= {"session_id": session_id, "first_turn": turns[0], "last_turn": turns[-1], "turns": turns, "rate": rate}
         with self._transaction() as connection:
-            path = connection.execute(_PATH, {"session": session_id}).scalar_one_or_none()
-            if path is None:
-                raise SessionUnknown(session=session_id)
-            row["branch"] = branch_at(plain(path), turns[-1]) if branch is None else branch
-            place = _place(session_id, row["branch"], turns[0])
-            known = set(connection.execute(_KNOWN, place).scalars())
-            if status == "ready" and known & {"active", "retired"}:
-                status = "superseded"  # it came late: another version is in the context already
-            elif status in ("ready", "active") and known:
-                connection.execute(_STALE, place)
-            added = connection.execute(_NEWEST, {**place, "status": status, **row})
-        return int(added.inserted_primary_key[0])  # type: ignore[index]
+            path = _claimed(connection, session_id)
+            last_branch = branch_at(path, turns[-1]) if branch is None else branch
+            return _added(connection, session_id, last_branch, turns, rate, status, fields)
 
     def replace(self, session_id: str, turns: list[int], rate: float, status: SummaryStatus, **fields: Any) -> int:
-        """Adds a version in the place of the one that counts, with that one's ``status``; returns its id."""
+        """Adds a version in place of the valid one; returns the new version's id. ``status``: the status of the
+        replaced version, which the new version takes over.
+
+        Raises ``SessionUnknown``.
+        """
         with self._transaction() as connection:
-            branch = branch_at(path_of(connection, session_id), turns[-1])
+            path = _claimed(connection, session_id)
+            branch = branch_at(path, turns[-1])
             counts = _TABLE.c.status.in_(("ready", "active", "retired"))
             stale = update(_TABLE).where(*_chunk(session_id, branch, turns[0]), counts)
             connection.execute(stale.values(status="superseded"))
-        return self.add(session_id, turns, rate, status, **fields)
+            return _added(connection, session_id, branch, turns, rate, status, fields)
 
     def fail(
         self,
@@ -89,67 +98,77 @@ class Ledger:
         ahead: bool = False,
         branch: int | None = None,
     ) -> None:
-        """Notes a failed attempt; one row per chunk says the latest failure, so retries do not pile up."""
+        """Records a failed attempt. A chunk has one row for its latest failure, so retries do not pile up.
+
+        Raises ``SessionUnknown``.
+        """
         with self._transaction() as connection:
-            branch = branch_at(path_of(connection, session_id), turns[-1]) if branch is None else branch
-            chunk = _chunk(session_id, branch, turns[0])
-            again = (
+            path = _claimed(connection, session_id)
+            last_branch = branch_at(path, turns[-1]) if branch is None else branch
+            change = (
                 update(_TABLE)
-                .where(*chunk, _TABLE.c.status == "failed")
+                .where(*_chunk(session_id, last_branch, turns[0]), _TABLE.c.status == "failed")
                 .values(error=error, rate=rate, ahead=ahead, created=time.time())
             )
-            known = connection.execute(again).rowcount
-        if not known:
-            self.add(session_id, turns, rate, "failed", branch, error=error, ahead=ahead)
+            if not connection.execute(change).rowcount:
+                fields = {"error": error, "ahead": ahead}
+                _added(connection, session_id, last_branch, turns, rate, "failed", fields)
 
     def hopeless(self, session_id: str, turns: list[int], branch: int | None = None) -> bool:
-        """Whether an attempt at a summary of these turns has failed, none has succeeded since, and its error says
-        ``hopeless``: another attempt will most likely fail too."""
+        """Returns whether another attempt at a summary of these turns will most likely fail too: an attempt has failed
+        with an error marked ``hopeless``, and no attempt has succeeded since.
+        """
         with self._transaction() as connection:
             branch = branch_at(path_of(connection, session_id), turns[-1]) if branch is None else branch
-            wanted = select(_TABLE.c.error).where(*_chunk(session_id, branch, turns[0]), _TABLE.c.status == "failed")
-            error = connection.execute(wanted.limit(1)).scalar()
+            query = select(_TABLE.c.error).where(*_chunk(session_id, branch, turns[0]), _TABLE.c.status == "failed")
+            error = connection.execute(query.limit(1)).scalar()
         return bool(error and error.get("hopeless"))
 
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
-        """The summary made ahead for exactly these turns at this rate, or None."""
+        """Returns the summary made ahead for exactly these turns at this rate, or None."""
         with self._transaction() as connection:
             return _ready(connection, session_id, turns, rate)
 
     def take(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
-        """What is ``ready``, which from now on is in the context."""
+        """Marks the summary that ``ready`` returns as part of the context and returns the summary. Returns None when
+        there is none or another version has replaced it.
+        """
         with self._transaction() as connection:
-            found = _ready(connection, session_id, turns, rate)
-            if found is not None:
-                connection.execute(_TAKEN, {"taken": found.id})
-        return found
+            summary = _ready(connection, session_id, turns, rate)
+            if summary is None or not connection.execute(_TAKEN, {"taken": summary.id}).rowcount:
+                return None
+        return summary
 
     def on_path(self, session_id: str, last_turn: int) -> list[Summary]:
-        """The summaries that count, of turns up to ``last_turn``, oldest first: what a state is made from."""
+        """Returns the active and retired summaries of turns up to ``last_turn``, oldest first, to make a state from."""
         counts = _TABLE.c.status.in_(("active", "retired"))
         with self._transaction() as connection:
-            wanted = select(_TABLE).where(*_here(connection, session_id), counts, _TABLE.c.last_turn <= last_turn)
-            return [_summary(row) for row in connection.execute(wanted.order_by(_TABLE.c.first_turn))]
+            query = select(_TABLE).where(*_here(connection, session_id), counts, _TABLE.c.last_turn <= last_turn)
+            return [_summary(row) for row in connection.execute(query.order_by(_TABLE.c.first_turn))]
 
     def set_status(self, ids: Iterable[int], status: SummaryStatus) -> None:
         with self._transaction() as connection:
             connection.execute(update(_TABLE).where(_TABLE.c.id.in_(list(ids))).values(status=status))
 
     def retire(self, session_id: str, before_turn: int) -> None:
-        """The active summaries that start before this turn have left the context."""
+        """Marks the active summaries that start before turn ``before_turn`` as retired: they have left the context."""
         with self._transaction() as connection:
             old = (*_here(connection, session_id), _TABLE.c.first_turn < before_turn, _TABLE.c.status == "active")
             connection.execute(update(_TABLE).where(*old).values(status="retired"))
 
     def versions(self, session_id: str, first_turn: int) -> list[Summary]:
-        """All versions of one chunk's summary, oldest first."""
+        """Returns all versions of one chunk's summary, oldest first."""
         with self._transaction() as connection:
-            wanted = select(_TABLE).where(*_here(connection, session_id), _TABLE.c.first_turn == first_turn)
-            return [_summary(row) for row in connection.execute(wanted.order_by(_TABLE.c.version))]
+            query = select(_TABLE).where(*_here(connection, session_id), _TABLE.c.first_turn == first_turn)
+            return [_summary(row) for row in connection.execute(query.order_by(_TABLE.c.version))]
 
     def choose(self, session_id: str, first_turn: int, version: int) -> None:
-        """Puts an older version of a summary back into the place of the one that counts (undo)."""
+        """Makes an older version of a summary the valid one again (undo).
+
+        Raises ``SessionUnknown``.
+        """
         with self._transaction() as connection:
+            _claimed(connection, session_id)
             chunk = (*_here(connection, session_id), _TABLE.c.first_turn == first_turn)
             counts = _TABLE.c.status.in_(("ready", "active", "retired"))
             status = connection.execute(select(_TABLE.c.status).where(*chunk, counts)).scalars().first() or "active"
@@ -157,39 +176,74 @@ class Ledger:
             connection.execute(update(_TABLE).where(*chunk, _TABLE.c.version == version).values(status=status))
 
     def summaries(self, session_id: str, limit: int = 200, superseded: bool = False) -> list[Summary]:
-        """The newest ``limit`` rows, oldest turns first; superseded versions only when asked for."""
+        """Returns the newest ``limit`` rows, oldest turns first; superseded versions only with ``superseded``."""
         with self._transaction() as connection:
-            wanted = select(_TABLE).where(*_here(connection, session_id))
+            query = select(_TABLE).where(*_here(connection, session_id))
             if not superseded:
-                wanted = wanted.where(_TABLE.c.status != "superseded")
-            wanted = wanted.order_by(_TABLE.c.first_turn.desc(), _TABLE.c.version.desc()).limit(limit)
-            return [_summary(row) for row in connection.execute(wanted)][::-1]
+                query = query.where(_TABLE.c.status != "superseded")
+            query = query.order_by(_TABLE.c.first_turn.desc(), _TABLE.c.version.desc()).limit(limit)
+            return [_summary(row) for row in connection.execute(query)][::-1]
 
     def records(self, session_id: str) -> list[dict[str, Any] | None]:
-        """The record of every summary that counts, oldest turns first; None for a failed attempt.
+        """Returns the record of every summary that is not superseded, oldest turns first; None for a failed attempt.
 
-        Costs a tenth of ``summaries``: the panel adds up all of them in every run of the page.
+        Costs a tenth of ``summaries``: the panel adds up all records in every run of the page.
         """
         with self._transaction() as connection:
-            wanted = select(_TABLE.c.record).where(*_here(connection, session_id), _TABLE.c.status != "superseded")
-            return list(connection.execute(wanted.order_by(_TABLE.c.first_turn, _TABLE.c.version)).scalars())
+            query = select(_TABLE.c.record).where(*_here(connection, session_id), _TABLE.c.status != "superseded")
+            return list(connection.execute(query.order_by(_TABLE.c.first_turn, _TABLE.c.version)).scalars())
 
 
 def path_of(connection: Connection, session_id: str) -> Path:
-    """The session's path; the trunk for a session that is not known here."""
+    """Returns the session's path; the trunk for an unknown session."""
     stored = connection.execute(_PATH, {"session": session_id}).scalar_one_or_none()
     return plain(stored) if stored else TRUNK
+
+
+def _claimed(connection: Connection, session_id: str) -> Path:
+    """Returns the session's path. Until the transaction ends, no other process can add a summary to the session.
+
+    The first statement writes the stored path again unchanged: SQLite then holds its only write lock before any
+    statement reads, and PostgreSQL holds the lock of the row. A ``SELECT … FOR UPDATE`` would lock nothing on SQLite.
+    Raises ``SessionUnknown``.
+    """
+    stored = connection.execute(_CLAIMED, {"session": session_id}).scalar_one_or_none()
+    if stored is None:
+        raise SessionUnknown(session=session_id)
+    return plain(stored)
+
+
+def _added(
+    connection: Connection,
+    session_id: str,
+    branch: int,
+    turns: list[int],
+    rate: float,
+    status: SummaryStatus,
+    fields: dict[str, Any],
+) -> int:
+    """Adds a version of the summary of these turns; returns the version's id. The caller has claimed the session."""
+    row = {"origin": "auto", "ahead": False, **fields, "created": time.time(), "turns": turns, "rate": rate}
+    row |= {"session_id": session_id, "branch": branch, "first_turn": turns[0], "last_turn": turns[-1]}
+    place = _place(session_id, branch, turns[0])
+    known = set(connection.execute(_KNOWN, place).scalars())
+    if status == "ready" and known & {"active", "retired"}:
+        status = "superseded"  # too late: another version is in the context already
+    elif status in ("ready", "active") and known:
+        connection.execute(_STALE, place)
+    result = connection.execute(_NEWEST, {**place, **row, "status": status})
+    return int(result.inserted_primary_key[0])  # type: ignore[index]
 
 
 def _ready(connection: Connection, session_id: str, turns: list[int], rate: float) -> Summary | None:
     branch = branch_at(path_of(connection, session_id), turns[-1])
     row = connection.execute(_READY, _place(session_id, branch, turns[0])).one_or_none()
-    found = _summary(row) if row is not None else None
-    return found if found and found.turns == turns and abs(found.rate - rate) < 1e-9 else None
+    summary = _summary(row) if row is not None else None
+    return summary if summary and summary.turns == turns and abs(summary.rate - rate) < 1e-9 else None
 
 
 def _here(connection: Connection, session_id: str) -> tuple[Any, ...]:
-    """The summaries whose turns lie on the session's path."""
+    """Returns the condition for summaries whose turns lie on the session's path."""
     path = path_of(connection, session_id)
     return _TABLE.c.session_id == session_id, on_path(_TABLE.c.branch, _TABLE.c.last_turn, path)
 
@@ -199,10 +253,11 @@ def _chunk(session_id: str, branch: int, first_turn: int) -> tuple[Any, ...]:
 
 
 def _place(session_id: str, branch: int, first_turn: int) -> dict[str, Any]:
-    """Values of the prepared statements about one chunk."""
+    """Returns the values that name one chunk in the prepared statements."""
     return {"session": session_id, "in_branch": branch, "first": first_turn}
 
 
 def _summary(row: Any) -> Summary:
     values = {name: value for name, value in row._mapping.items() if name not in ("first_turn", "last_turn")}
-    return Summary(**{**values, "kept": values["kept"] or [], "lost": values["lost"] or []})
+    values |= {"kept": values["kept"] or [], "lost": values["lost"] or [], "error": bare(values["error"])}
+    return Summary(**values)

@@ -1,8 +1,7 @@
-"""One session, one turn at a time: LangGraph has no guard, and two runs at once silently lose a turn (design §3).
+"""One turn at a time per session: LangGraph has no guard, and two runs at once silently lose a turn (design 3.4).
 
-SQLite: a thread lock within the process and ``flock`` between processes; the kernel releases it on kill -9.
-PostgreSQL: an advisory lock, so that machines that share the database share the lock.
-(Linux and macOS; on Windows use WSL.)
+SQLite: ``flock``, between threads and between processes; the kernel releases the lock on kill -9. PostgreSQL: an
+advisory lock, so that machines that share the database share the lock. (Linux and macOS; on Windows use WSL.)
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,15 +19,36 @@ from sqlalchemy import URL, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+import private
 from errors import SessionBusy
-from store.database import translated
+from store.database.engine import translated
 
 
 class SessionLock(Protocol):
-    """Holds a session for one turn."""
+    """A lock that holds a session for one turn."""
 
     def hold(self, session_id: str) -> Any:
-        """A context manager; raises ``SessionBusy`` at once when somebody else holds the session."""
+        """Returns a context manager that raises ``SessionBusy`` at once when somebody else holds the session."""
+
+
+class ProcessLock:
+    """Locks within one process, for sessions that no other process can reach; writes nothing to disk."""
+
+    def __init__(self) -> None:
+        self._held: set[str] = set()
+        self._change = threading.Lock()
+
+    @contextmanager
+    def hold(self, session_id: str) -> Iterator[None]:
+        with self._change:
+            if session_id in self._held:
+                raise SessionBusy(session=session_id)
+            self._held.add(session_id)
+        try:
+            yield
+        finally:
+            with self._change:
+                self._held.discard(session_id)
 
 
 class FileLock:
@@ -40,7 +61,7 @@ class FileLock:
     def hold(self, session_id: str) -> Iterator[None]:
         path = self._folder / f"{_digest(session_id).hex()[:32]}.lock"
         with translated(str(path)):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            private.make_folder(self._folder)
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             self._lock(handle, session_id)
@@ -57,9 +78,9 @@ class FileLock:
 
 
 class AdvisoryLock:
-    """Advisory locks of a PostgreSQL database: a connection of its own for each held session, outside the store's pool.
+    """Advisory locks of a PostgreSQL database. Each held session has a connection of its own, outside the store's pool.
 
-    The server releases the lock when the connection ends, however it ends.
+    The server releases the lock when the connection ends, for whatever reason.
     """
 
     def __init__(self, url: URL) -> None:
@@ -77,7 +98,7 @@ class AdvisoryLock:
                 raise SessionBusy(session=session_id)
             try:
                 yield
-            finally:  # closing alone would do, but not before the server has noticed
+            finally:  # closing alone releases the lock only when the server notices
                 with suppress(DBAPIError):
                     connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
 
@@ -87,5 +108,8 @@ def _digest(session_id: str) -> bytes:
 
 
 def session_lock(engine: Any, data_dir: Path) -> SessionLock:
-    """The lock that fits the store: advisory on PostgreSQL, files otherwise."""
-    return AdvisoryLock(engine.url) if engine.dialect.name == "postgresql" else FileLock(data_dir / "lock")
+    """Returns the lock that fits the store: advisory on PostgreSQL, files otherwise."""
+    if engine.dialect.name == "postgresql":
+        return AdvisoryLock(engine.url)
+    private.shut_all(data_dir / "lock")
+    return FileLock(data_dir / "lock")

@@ -1,7 +1,7 @@
-"""Messages that are not turns yet: they wait for an answer, for the model or for files, or were not taken.
+"""Messages that are not turns yet: they wait for an answer, for the model or for files, or were not accepted as turns.
 
-A message is a row from the moment it is sent until its turn begins, which takes the row away in the same transaction:
-a process that ends in between loses none, and leaves none behind that was asked.
+A message is a row from the moment the user sends it until its turn begins. The transaction that begins the turn deletes
+the row. So a process that ends in between loses no message, and leaves no row of a message that became a turn.
 """
 
 from __future__ import annotations
@@ -13,24 +13,29 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
-from store import schema
+from store.attachment import loosened
+from store.database import schema
 
 _TABLE = schema.outbox
-_SENT = delete(_TABLE).where(
-    _TABLE.c.id
-    == select(func.min(_TABLE.c.id))
+_SENT = (
+    delete(_TABLE)
     .where(
-        _TABLE.c.session_id == bindparam("session"),
-        _TABLE.c.turn == bindparam("in_place_of"),
-        _TABLE.c.text == bindparam("said"),
+        _TABLE.c.id
+        == select(func.min(_TABLE.c.id))
+        .where(
+            _TABLE.c.session_id == bindparam("session"),
+            _TABLE.c.turn == bindparam("in_place_of"),
+            _TABLE.c.text == bindparam("said"),
+        )
+        .scalar_subquery()
     )
-    .scalar_subquery()
+    .returning(_TABLE.c.id)
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that waits. ``turn``: the one whose place an edited text takes, else 0; ``created``: Unix seconds."""
+    """A waiting message. ``turn``: the turn that an edited text replaces, else 0; ``created``: Unix seconds."""
 
     id: int
     session_id: str
@@ -40,30 +45,35 @@ class Message:
 
 
 class Outbox:
-    """The waiting messages of all sessions, first to go first; ``transaction`` opens a database transaction."""
+    """The waiting messages of all sessions, oldest first; ``transaction`` opens a database transaction."""
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
 
     def add(self, session_id: str, text: str, turn: int = 0) -> int:
-        """Keeps a message; returns its id, which no other message will have."""
+        """Stores a message; returns its id, which no other message will ever have."""
         row = {"session_id": session_id, "text": text, "turn": turn, "created": time.time()}
         with self._transaction() as connection:
-            added = connection.execute(insert(_TABLE), row)
-        return int(added.inserted_primary_key[0])  # type: ignore[index]
+            result = connection.execute(insert(_TABLE), row)
+        return int(result.inserted_primary_key[0])  # type: ignore[index]
 
     def remove(self, message_id: int) -> bool:
-        """Takes a message back; False when it was gone."""
+        """Withdraws a message; returns False when the row was gone already. The message's files go with the next
+        message.
+        """
         with self._transaction() as connection:
+            loosened(connection, message_id)
             return connection.execute(delete(_TABLE).where(_TABLE.c.id == message_id)).rowcount > 0
 
     def of(self, session_id: str) -> list[Message]:
-        """The messages of one session."""
-        wanted = select(_TABLE).where(_TABLE.c.session_id == session_id).order_by(_TABLE.c.id)
+        """Returns the messages of one session, oldest first."""
+        query = select(_TABLE).where(_TABLE.c.session_id == session_id).order_by(_TABLE.c.id)
         with self._transaction() as connection:
-            return [Message(**row._mapping) for row in connection.execute(wanted)]
+            return [Message(**row._mapping) for row in connection.execute(query)]
 
 
-def sent(connection: Connection, session_id: str, text: str, turn: int = 0) -> None:
-    """Takes the message away that becomes a turn now; ``turn``: one that it takes the place of."""
-    connection.execute(_SENT, {"session": session_id, "in_place_of": turn, "said": text})
+def sent(connection: Connection, session_id: str, text: str, turn: int = 0) -> int | None:
+    """Deletes the message that becomes a turn now; returns the message's id, or None without such a row. ``turn``: the
+    turn that the message replaces, else 0.
+    """
+    return connection.execute(_SENT, {"session": session_id, "in_place_of": turn, "said": text}).scalar()

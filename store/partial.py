@@ -1,4 +1,4 @@
-"""What has arrived of an answer that is still being given: kept while it runs, so that a crash does not lose it."""
+"""The text of a running answer that has arrived so far, stored at once so that a crash does not lose the text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
-from store import schema
+from store.database import schema
 from store.ledger import path_of
 from store.path import branch_at
 
@@ -24,7 +24,7 @@ class Partials:
         self._transaction = transaction
 
     def keep(self, session_id: str, number: int, text: str) -> None:
-        """What there is of the answer of turn ``number``, in place of what there was before."""
+        """Stores the text that has arrived of turn ``number``'s answer, in place of the earlier text."""
         with self._transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
             values = {"session": session_id, "b": branch, "n": number, "t": text}
@@ -33,13 +33,13 @@ class Partials:
                 connection.execute(insert(_TABLE), row)
 
     def text(self, session_id: str, number: int) -> str:
-        """What there is of the answer of turn ``number``."""
+        """Returns the stored text of turn ``number``'s answer; empty when there is none."""
         with self._transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
             return _text(connection, session_id, branch, number) or ""
 
     def settle(self, session_id: str, number: int) -> None:
-        """Puts it into the row of its turn, which was cut off: that is as far as the answer came."""
+        """Moves the stored text into the row of its turn as the answer, because the turn was cut off there."""
         turn = schema.turn
         with self._transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
@@ -56,5 +56,5 @@ def _text(connection: Connection, session_id: str, branch: int, number: int) -> 
 
 
 def dropped(connection: Connection, session_id: str) -> None:
-    """Nothing is being answered any more, or it begins anew."""
+    """Deletes the stored text, because the session's answer has ended or begins anew."""
     connection.execute(_DROPPED, {"session": session_id})

@@ -1,4 +1,4 @@
-"""Rows of the record as plain frozen values."""
+"""Rows of the record as frozen dataclasses of plain values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ SummaryStatus = Literal["ready", "active", "retired", "superseded", "failed"]
 class Session:
     """A conversation. Times are Unix seconds.
 
-    ``path``: the branches that its turns lie on now; ``turn_count`` and ``history_tokens`` (the raw messages of all
-    finished turns) are those of this path. ``deleted``: when it was put away; it can be brought back. ``revision``:
-    rises when the record is changed under the state (another branch, an edited summary). ``titled``: where the title
-    is from, the first question (auto), the model or the user.
+    ``path``: the branches that its turns lie on now. ``turn_count`` and ``history_tokens`` (the raw messages of all
+    finished turns) cover the turns of this path. ``deleted``: when the session was put away; it can be brought back.
+    ``revision``: rises when the record changes but the state does not (another branch, an edited summary). ``titled``:
+    the source of the title: the first question (auto), the model or the user. ``collections``: the collections of
+    documents that its questions are looked up in (``retrieval.document.Collection``); None for all. ``folder``: the id
+    of the folder that the session lies in, empty for none.
     """
 
     id: str
@@ -36,6 +38,16 @@ class Session:
     path: Path = field(default_factory=lambda: list(TRUNK))
     revision: int = 0
     titled: Titled = "auto"
+    collections: list[str] | None = None
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A named group of sessions; folders do not nest."""
+
+    id: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +56,9 @@ class Turn:
 
     ``messages``: the turn's messages as plain data (LangChain's ``messages_to_dict``); ``steps``: tool calls for
     display; ``report``: the last ``ContextReport`` as plain data; ``error``: code, message, values, retryable;
-    ``feedback``: what the user thinks of the answer (``thumb``: up or down, ``note``); ``tokens``: of its raw messages.
+    ``feedback``: the user's opinion of the answer (``thumb``: up or down, ``note``); ``tokens``: the tokens of its raw
+    messages; ``files``: the files that came with the question, by ``name`` and, unless the turn was imported, ``key``
+    (``store.attachment``).
     """
 
     session_id: str
@@ -64,6 +78,7 @@ class Turn:
     finished: float | None
     seconds: float | None
     first_token_seconds: float | None
+    files: list[dict[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +111,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a turn ended, to be written in one statement."""
+    """The end of a turn, written to the database in one statement."""
 
     status: TurnStatus
     answer: str | None = None

@@ -1,6 +1,7 @@
-"""Search over titles and everything that was said, in Korean and English: any part of a word finds it.
+"""Search in titles, questions and answers, in Korean and English: any part of a word matches.
 
-The database proposes texts, newest first, and each is looked at again here: a hit holds every word of the query.
+The database proposes texts, newest first. This module checks every proposed text again: a hit holds every word of the
+query.
 """
 
 from __future__ import annotations
@@ -13,25 +14,30 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, text
+from sqlalchemy import Connection, CursorResult, bindparam, text
 
-from store.index import PADDING, folded
+from store.database.schema import LISTED, ExactName, ExactText, PlainData
+from store.database.substring_index import PADDING, folded
 from store.path import branch_at, plain
-from store.schema import LISTED, ExactText, PlainData
 
 CANDIDATES = 3000
-"""Texts that one search looks at: of a word that nearly every text holds, the newest hits are found."""
+"""Maximum number of texts that one search checks. For a word that nearly every text holds, the search finds the newest
+hits.
+"""
 PER_SESSION = 5
 TERMS = 300
-"""A sign that starts more trigrams than this stands nearly everywhere, and is looked for in the newest texts."""
+"""A word of one or two characters that starts this many trigrams occurs nearly everywhere: search then reads the newest
+texts without the index.
+"""
 NOWHERE = PADDING[0] * 3
-"""A trigram that no text has."""
+"""A trigram that occurs in no text."""
 QUERY_CHARS, MOST_WORDS = 400, 8
 AROUND = (40, 120)
 """Characters of the snippet before and after the match."""
 
 _WORDS = re.compile(r'"([^"]+)"|(\S+)')
 _SPACES = re.compile(r"\s+")
+_CUT_NUMBER = re.compile(r"[\d.,:]{2}")
 _PATTERN = re.compile(r"[%_\\]")
 
 _COLUMNS = "turn.session_id, turn.branch, turn.number, turn.started AS moment, session.title, session.path"
@@ -51,11 +57,12 @@ _STARTING = "SELECT term FROM turn_search_term WHERE term >= :first AND term < :
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class TextHit:
     """A place where the query was found: in a turn, or in a title (``number`` and ``branch`` None).
 
-    ``current``: whether the turn lies on the session's path, else ``store.tree.switch`` leads there. ``before``,
-    ``match``, ``after``: the snippet, in one line. ``moment``: Unix seconds of the turn, or of the last activity.
+    ``current``: whether the turn lies on the session's path; ``store.tree.Tree.switch`` leads to any other turn.
+    ``before``, ``match``, ``after``: the parts of the snippet, in one line. ``moment``: Unix seconds of the turn, or of
+    the session's last activity.
     """
 
     session_id: str
@@ -69,8 +76,8 @@ class Hit:
     moment: float
 
 
-def search(connection: Connection, query: str, limit: int, within: str | None, indexed: bool) -> list[Hit]:
-    """The newest hits; at most ``PER_SESSION`` of a session, unless ``within`` names the only one to look at."""
+def search(connection: Connection, query: str, limit: int, within: str | None, indexed: bool) -> list[TextHit]:
+    """Returns the newest hits: at most ``PER_SESSION`` per session, or all within the only session ``within``."""
     words = _words(query)
     if not words:
         return []
@@ -81,81 +88,82 @@ def search(connection: Connection, query: str, limit: int, within: str | None, i
 
 
 def _words(query: str) -> list[str]:
-    """The words of the query, or its phrases in quotation marks."""
+    """Returns the words of the query, and its phrases in quotation marks."""
     plain_query = unicodedata.normalize("NFC", query[:QUERY_CHARS])
-    found = [phrase or word for phrase, word in _WORDS.findall(plain_query)]
-    return list(dict.fromkeys(folded(each) or "" for each in found if each.strip()))[:MOST_WORDS]
+    parts = [phrase or word for phrase, word in _WORDS.findall(plain_query)]
+    return list(dict.fromkeys(folded(part) or "" for part in parts if part.strip()))[:MOST_WORDS]
 
 
-def _titles(connection: Connection, words: Sequence[str], limit: int) -> Iterator[Hit]:
+def _titles(connection: Connection, words: Sequence[str], limit: int) -> Iterator[TextHit]:
     holds, values = _holding(connection, words, ("title",))
     statement = text(f"{_TITLES.format(holds=holds)} ORDER BY updated DESC LIMIT :most").columns(title=ExactText)
     for row in connection.execute(statement, {**values, "most": limit}):
-        yield Hit(row.session_id, row.title, None, None, True, *_snippet(row.title, words), row.moment)
+        yield TextHit(row.session_id, row.title, None, None, True, *_snippet(row.title, words), row.moment)
 
 
-def _turns(connection: Connection, words: Sequence[str], within: str, indexed: bool) -> Generator[Hit, None, None]:
+def _turns(connection: Connection, words: Sequence[str], within: str, indexed: bool) -> Generator[TextHit, None, None]:
     with closing(_rows(connection, words, within, indexed)) as rows:
         for row in rows:
-            for said in (row.said, row.also):
-                small = folded(said)
-                if small is not None and all(word in small for word in words):
-                    yield _hit(row, said, words)
+            for content in (row.said, row.also):
+                lowered = folded(content)
+                if lowered is not None and all(word in lowered for word in words):
+                    yield _hit(row, content, words)
                     break
 
 
-def _hit(row: Any, said: str, words: Sequence[str]) -> Hit:
+def _hit(row: Any, said: str, words: Sequence[str]) -> TextHit:
     current = branch_at(plain(row.path), row.number) == row.branch
     place = (row.session_id, row.title, row.number, row.branch, current)
-    return Hit(*place, *_snippet(said, words), row.moment)
+    return TextHit(*place, *_snippet(said, words), row.moment)
 
 
 def _rows(connection: Connection, words: Sequence[str], within: str, indexed: bool) -> CursorResult[Any]:
-    """Texts that may hold the words, newest first."""
+    """Returns texts that may hold the words, newest first."""
     values: dict[str, Any] = {"within": within, "most": CANDIDATES}
-    wanted = _match(connection, words) if indexed and connection.dialect.name == "sqlite" else None
-    if wanted is not None:
-        statement, values = _INDEXED, {**values, "wanted": wanted}
+    expression = _match(connection, words) if indexed and connection.dialect.name == "sqlite" else None
+    if expression is not None:
+        statement, values = _INDEXED, {**values, "wanted": expression}
     else:
-        holds, more = _holding(connection, words, ("question", "answer"))
-        statement, values = _SCANNED.format(holds=holds), {**values, **more}
-    typed = text(statement).columns(said=ExactText, also=ExactText, title=ExactText, path=PlainData)
+        holds, parameters = _holding(connection, words, ("question", "answer"))
+        statement, values = _SCANNED.format(holds=holds), {**values, **parameters}
+    bound = text(statement).bindparams(bindparam("within", type_=ExactName))
+    typed = bound.columns(said=ExactText, also=ExactText, title=ExactText, path=PlainData)
     return connection.execute(typed, values)
 
 
 def _match(connection: Connection, words: Sequence[str]) -> str | None:
-    """The query in FTS5's words: trigrams; None when the index is no help."""
-    telling = [word for word in words if len(word) > 1] or words
+    """Returns the query in FTS5's language, as trigrams; None when the index does not help."""
+    selective = [word for word in words if len(word) > 1] or words
     groups = []
-    for word in map(_stored, telling):
-        terms = [word[at : at + 3] for at in range(len(word) - 2)] or _starting(connection, word) or [NOWHERE]
-        if len(terms) >= TERMS:
+    for word in map(_stored, selective):
+        trigrams = [word[at : at + 3] for at in range(len(word) - 2)] or _starting(connection, word) or [NOWHERE]
+        if len(trigrams) >= TERMS:
             return None
-        groups.append(f"({(' AND ' if len(word) > 2 else ' OR ').join(map(_quoted, terms))})")
+        groups.append(f"({(' AND ' if len(word) > 2 else ' OR ').join(map(_quoted, trigrams))})")
     return " AND ".join(groups)
 
 
 def _starting(connection: Connection, word: str) -> list[str]:
-    """The trigrams that start with a word of one or two characters."""
+    """Returns the trigrams that start with a word of one or two characters, at most ``TERMS``."""
     values = {"first": word, "last": f"{word}\U0010ffff", "most": TERMS}
     return list(connection.execute(text(_STARTING), values).scalars())
 
 
 def _holding(connection: Connection, words: Sequence[str], columns: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """A condition that one of the columns holds all words, with its values."""
+    """Returns the condition that one of the columns holds all words, and the condition's values."""
     values = {f"word{number}": _stored(word) for number, word in enumerate(words)}
     if connection.dialect.name == "sqlite":
-        small = "lower" if all(sign.isascii() or sign.upper() == sign for word in words for sign in word) else "folded"
-        pattern = f"instr({small}({{column}}), :{{name}}) > 0"
+        lower = "lower" if all(char.isascii() or char.upper() == char for word in words for char in word) else "folded"
+        pattern = f"instr({lower}({{column}}), :{{name}}) > 0"
     else:
         pattern = "{column} ILIKE :{name}"
         values = {name: f"%{_PATTERN.sub(_escaped, word)}%" for name, word in values.items()}
-    each = (" AND ".join(pattern.format(column=column, name=name) for name in values) for column in columns)
-    return f"({' OR '.join(f'({part})' for part in each)})", values
+    conditions = (" AND ".join(pattern.format(column=column, name=name) for name in values) for column in columns)
+    return f"({' OR '.join(f'({condition})' for condition in conditions)})", values
 
 
-def _chosen(hits: Iterable[Hit], most: int | None) -> Iterator[Hit]:
-    """One hit for each turn, the newest version; at most ``most`` of a session."""
+def _chosen(hits: Iterable[TextHit], most: int | None) -> Iterator[TextHit]:
+    """Yields one hit per turn, the newest version; at most ``most`` hits per session."""
     seen: dict[str, set[int | None]] = {}
     for hit in hits:
         numbers = seen.setdefault(hit.session_id, set())
@@ -165,17 +173,32 @@ def _chosen(hits: Iterable[Hit], most: int | None) -> Iterator[Hit]:
 
 
 def _snippet(said: str, words: Sequence[str]) -> tuple[str, str, str]:
-    """What stands before the longest word's first place, the word as it is written there, and what follows."""
+    """Returns the text before the first match of the longest word, the match as written, and the text after it."""
     word = max(words, key=len)
     start = (folded(said) or "").find(word)
     end, (left, right) = start + len(word), AROUND
-    before, after = said[max(0, start - left) : start], said[end : end + right]
+    before, after = tail(said[max(0, start - left - 1) : start], left), head(said[end : end + right + 1], right)
     before = ("… " if start > left else "") + _SPACES.sub(" ", before).lstrip()
     return before, said[start:end], _SPACES.sub(" ", after).rstrip() + (" …" if end + right < len(said) else "")
 
 
+def head(text: str, most: int) -> str:
+    """Returns the beginning of a text, at most ``most`` characters: whole words, or a piece of a longer word that does
+    not cut a number.
+    """
+    ends = range(min(most, len(text)), 0, -1)
+    words = (end for end in ends if text[:end].strip() and not text[end : end + 1].strip())
+    pieces = (end for end in ends if not _CUT_NUMBER.fullmatch(text[end - 1 : end + 1]))
+    return text[: next(words, 0) or next(pieces, 0)]
+
+
+def tail(text: str, most: int) -> str:
+    """Returns the end of a text by the rules of ``head``."""
+    return head(text[::-1], most)[::-1]
+
+
 def _stored(word: str) -> str:
-    """The word as the database holds it."""
+    """Returns the word as the database stores words."""
     return str(ExactText().process_bind_param(word, None))  # type: ignore[arg-type]
 
 

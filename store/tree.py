@@ -14,7 +14,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, update
 
 from errors import SessionUnknown, TurnUnknown
-from store import schema
+from store import options
+from store.attachment import copied
+from store.database import schema
 from store.outbox import sent
 from store.partial import dropped
 from store.path import TRUNK, Path, before, branch_at, fork, on_path, plain
@@ -24,11 +26,22 @@ _NUMBER = re.compile(r" \(\d+\)$")
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """The versions of one turn: ``branches`` that hold them, oldest first, and the place of the one in use."""
+    """The versions of one turn. ``branches``: the branches that hold them, oldest first; ``current``: the index of the
+    version in use.
+    """
 
     number: int
     branches: tuple[int, ...]
     current: int
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """A version of a turn that is not in use, and the number of turns that follow this version."""
+
+    number: int
+    branch: int
+    later: int
 
 
 class Tree:
@@ -38,7 +51,8 @@ class Tree:
         self._transaction = transaction
 
     def begin(self, session_id: str, number: int, question: str) -> None:
-        """A new branch that leaves the session's path before turn ``number``, with that turn's question, running.
+        """Begins a new branch that leaves the session's path before turn ``number``, and writes that turn's question as
+        running.
 
         Raises ``TurnUnknown`` when the path has no such turn.
         """
@@ -46,66 +60,95 @@ class Tree:
         with self._transaction() as connection:
             path = _reaching(connection, session_id, number)
             newest = connection.execute(select(func.max(schema.branch.c.id)).where(_mine(session_id))).scalar() or 0
-            made = fork(path, number, newest + 1)
-            row = {"session_id": session_id, "id": newest + 1, "path": made, "used": now}
+            branch_path = fork(path, number, newest + 1)
+            row = {"session_id": session_id, "id": newest + 1, "path": branch_path, "used": now}
             connection.execute(insert(schema.branch), row)
             turn = {"session_id": session_id, "branch": newest + 1, "number": number, "question": question}
+            turn["files"] = _files(connection, session_id, branch_at(path, number), number)
             connection.execute(insert(schema.turn), {**turn, "status": "running", "started": now})
             sent(connection, session_id, question, number)
             dropped(connection, session_id)
-            _walk(connection, session_id, made)
+            _walk(connection, session_id, branch_path)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
-        """Follows the version of turn ``number`` that ``branch`` holds, on the path last used through it."""
+        """Puts the session on the last used path through the version of turn ``number`` that ``branch`` holds.
+
+        The version need not belong to a turn of the present path. Raises ``TurnUnknown`` when there is no such turn.
+        """
+        turn = schema.turn
+        conditions = (turn.c.session_id == session_id, turn.c.branch == branch, turn.c.number == number)
         with self._transaction() as connection:
-            shared = before(_reaching(connection, session_id, number), number)
-            through = [each for each in _paths(connection, session_id) if _holds(each, number, branch, shared)]
-            if not through:
+            _where(connection, session_id)
+            row = connection.execute(select(turn.c.id).where(*conditions)).first()
+            paths = [path for path in _paths(connection, session_id) if row and branch_at(path, number) == branch]
+            if not paths:
                 raise TurnUnknown(session=session_id, turn=number)
-            _walk(connection, session_id, through[0])
+            _walk(connection, session_id, paths[0])
 
     def copy(self, session_id: str, last_turn: int) -> str:
-        """A session of its own with the turns up to ``last_turn`` and their summaries; returns its id."""
-        made, now = uuid.uuid4().hex[:16], time.time()
+        """Creates a session with the turns up to ``last_turn`` and their summaries; returns the new session's id."""
+        copy_id, now = uuid.uuid4().hex[:16], time.time()
         with self._transaction() as connection:
             path = _reaching(connection, session_id, last_turn)
             table = schema.session
             row = dict(connection.execute(select(table).where(table.c.id == session_id)).one()._mapping)
-            row |= {"id": made, "path": TRUNK, "created": now, "pinned": False, "deleted": None}
+            row |= {"id": copy_id, "path": TRUNK, "created": now, "pinned": False, "deleted": None}
             row["title"] = _numbered(connection, row["title"])
             connection.execute(insert(table), row)
-            connection.execute(insert(schema.branch), {"session_id": made, "id": 0, "path": TRUNK, "used": now})
-            for rows, number in ((schema.turn, schema.turn.c.number), (schema.summary, schema.summary.c.last_turn)):
-                _copy_rows(connection, rows, number, last_turn, path, (session_id, made))
-            _walk(connection, made, TRUNK)
-        return made
+            connection.execute(insert(schema.branch), {"session_id": copy_id, "id": 0, "path": TRUNK, "used": now})
+            options.copy(connection, session_id, copy_id)
+            for rows, number in (
+                (schema.turn, schema.turn.c.number),
+                (schema.turn_index, schema.turn_index.c.number),
+                (schema.summary, schema.summary.c.last_turn),
+            ):
+                _copy_rows(connection, rows, number, last_turn, path, (session_id, copy_id))
+            query = select(schema.turn.c.files).where(schema.turn.c.session_id == copy_id)
+            files = [file for turn_files in connection.execute(query).scalars() for file in turn_files or ()]
+            copied(connection, session_id, copy_id, files)
+            _walk(connection, copy_id, TRUNK)
+        return copy_id
 
     def alternatives(self, session_id: str, numbers: Iterable[int]) -> dict[int, Alternatives]:
-        """For those of the given turns that have more than one version: which there are."""
+        """Returns the versions of those given turns that have more than one, by turn number."""
         with self._transaction() as connection:
             path, _ = _where(connection, session_id)
             paths = _paths(connection, session_id)
-        found = {}
+        versions = {}
         for number in numbers:
             shared = before(path, number)
-            branches = sorted({branch_at(each, number) for each in paths if before(each, number) == shared})
+            branches = sorted({branch_at(other, number) for other in paths if before(other, number) == shared})
             if len(branches) > 1:
-                found[number] = Alternatives(number, tuple(branches), branches.index(branch_at(path, number)))
-        return found
+                versions[number] = Alternatives(number, tuple(branches), branches.index(branch_at(path, number)))
+        return versions
+
+    def continued(self, session_id: str, number: int) -> Continued | None:
+        """Returns the last used version of turn ``number`` that is not in use and has later turns, else None."""
+        turn = schema.turn
+        with self._transaction() as connection:
+            path, _ = _where(connection, session_id)
+            shared, current = before(path, number), branch_at(path, number)
+            others = [candidate for candidate in _paths(connection, session_id) if before(candidate, number) == shared]
+            for other in (candidate for candidate in others if branch_at(candidate, number) != current):
+                after = (turn.c.session_id == session_id, turn.c.number > number)
+                counted = select(func.count()).where(*after, on_path(turn.c.branch, turn.c.number, other))
+                if later := int(connection.execute(counted).scalar_one()):
+                    return Continued(number, branch_at(other, number), later)
+        return None
 
 
 def _numbered(connection: Connection, title: str) -> str:
-    """The title of a copy: «… (2)», or the next number that no other session has."""
+    """Returns the title of a copy: «… (2)», or the next number that no other session has."""
     plain_title, table = _NUMBER.sub("", title), schema.session
     if not plain_title:
         return title
     like = select(table.c.title).where(table.c.title.startswith(f"{plain_title} (", autoescape=True))
-    taken = set(connection.execute(like).scalars())
-    return next(name for name in (f"{plain_title} ({number})" for number in itertools.count(2)) if name not in taken)
+    titles = set(connection.execute(like).scalars())
+    return next(name for name in (f"{plain_title} ({number})" for number in itertools.count(2)) if name not in titles)
 
 
 def _reaching(connection: Connection, session_id: str, number: int) -> Path:
-    """The session's path, when it has turn ``number``."""
+    """Returns the session's path. Raises ``TurnUnknown`` when the path has no turn ``number``."""
     path, count = _where(connection, session_id)
     if not 1 <= number <= count:
         raise TurnUnknown(session=session_id, turn=number)
@@ -120,38 +163,41 @@ def _where(connection: Connection, session_id: str) -> tuple[Path, int]:
     return plain(row.path), int(row.turn_count)
 
 
+def _files(connection: Connection, session_id: str, branch: int, number: int) -> Any:
+    """Returns the files of a turn as its row holds them."""
+    table = schema.turn
+    key = (table.c.session_id == session_id, table.c.branch == branch, table.c.number == number)
+    return connection.execute(select(table.c.files).where(*key)).scalar()
+
+
 def _mine(session_id: str) -> Any:
     return schema.branch.c.session_id == session_id
 
 
 def _paths(connection: Connection, session_id: str) -> list[Path]:
-    """The paths of all branches that hold a turn of their own, last used first."""
+    """Returns the paths of all branches that hold a turn of their own, last used first."""
     table, turn = schema.branch, schema.turn
-    held = select(turn.c.branch).where(turn.c.session_id == session_id).distinct()
-    wanted = select(table.c.path).where(_mine(session_id), table.c.id.in_(held)).order_by(table.c.used.desc())
-    return [plain(path) for path in connection.execute(wanted).scalars()]
-
-
-def _holds(path: Path, number: int, branch: int, shared: Path) -> bool:
-    return before(path, number) == shared and branch_at(path, number) == branch
+    used_branches = select(turn.c.branch).where(turn.c.session_id == session_id).distinct()
+    query = select(table.c.path).where(_mine(session_id), table.c.id.in_(used_branches)).order_by(table.c.used.desc())
+    return [plain(path) for path in connection.execute(query).scalars()]
 
 
 def _copy_rows(
     connection: Connection, table: Table, number: ColumnElement[int], last: int, path: Path, ids: tuple[str, str]
 ) -> None:
     """Copies the rows of the path up to turn ``last`` from the first session to the trunk of the second."""
-    source, made = ids
-    here = select(table).where(table.c.session_id == source, on_path(table.c.branch, number, path), number <= last)
-    rows = [{**row._mapping, "session_id": made, "branch": 0} for row in connection.execute(here)]
+    source, copy_id = ids
+    query = select(table).where(table.c.session_id == source, on_path(table.c.branch, number, path), number <= last)
+    rows = [{**row._mapping, "session_id": copy_id, "branch": 0} for row in connection.execute(query)]
     if rows:
-        connection.execute(insert(table), [{key: each[key] for key in each if key != "id"} for each in rows])
+        connection.execute(insert(table), [{key: values[key] for key in values if key != "id"} for values in rows])
 
 
 def _walk(connection: Connection, session_id: str, path: Path) -> None:
-    """Makes ``path`` the session's own and counts its turns."""
+    """Makes ``path`` the session's path and counts its turns."""
     table, session, now = schema.turn, schema.session, time.time()
-    here = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
-    counted = select(func.max(table.c.number), func.sum(table.c.tokens)).where(*here)
+    conditions = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
+    counted = select(func.max(table.c.number), func.sum(table.c.tokens)).where(*conditions)
     last, tokens = connection.execute(counted).one()
     values = {"path": path, "turn_count": last or 0, "history_tokens": tokens or 0, "updated": now}
     changed = update(session).where(session.c.id == session_id)

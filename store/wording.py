@@ -1,16 +1,24 @@
-"""System prompts as they were sent, each kept once under its mark. They hold nothing of anybody's."""
+"""System prompts as they were sent, each stored once under its mark. These texts hold no data of a user."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from store import schema
+from store.database import schema
 
 _TABLE = schema.wording
+
+
+def mark(text: str) -> str:
+    """Returns the mark of a text: a digest that stands for the text in reports and beside questions. The text itself is
+    stored elsewhere and can be erased there.
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class Wordings:
@@ -21,7 +29,7 @@ class Wordings:
         self._kept: frozenset[str] = frozenset()
 
     def keep(self, mark: str, text: str) -> None:
-        """Keeps the text; one that is kept already costs nothing."""
+        """Stores the text; a text that is already stored costs nothing."""
         if mark in self._kept:
             return
         with self._transaction() as connection:
@@ -30,7 +38,7 @@ class Wordings:
         self._kept |= {mark}
 
     def text(self, mark: str) -> str | None:
-        """The text, or None when it was never sent from here."""
+        """Returns the text, or None when this installation never sent such a text."""
         with self._transaction() as connection:
             return connection.execute(select(_TABLE.c.text).where(_TABLE.c.mark == mark)).scalar_one_or_none()
 

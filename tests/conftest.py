@@ -12,7 +12,7 @@ import pytest
 from platformdirs import user_cache_dir
 
 import settings
-from model import source
+from model.embedded import download
 from tests import browser as chromium
 from tests.guard import no_network
 
@@ -39,9 +39,10 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for field in settings.Settings.model_fields:
         monkeypatch.delenv(settings.variable(field), raising=False)
     monkeypatch.setitem(settings.Settings.model_config, "env_file", None)
-    monkeypatch.setattr(source, "HUB", CLOSED)
+    monkeypatch.setattr(download, "HUB", CLOSED)
     monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("GIEOK_LOCAL_SERVERS", ",")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     monkeypatch.setenv("GIEOK_MEMORY", "false")
     monkeypatch.setenv("GIEOK_RETRIEVAL", "false")
     settings.current.cache_clear()
@@ -62,7 +63,8 @@ def fresh() -> Iterator[None]:
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Puts scripted models behind the page: ``chat`` a list of answers or a function of the messages."""
-    from model import resolve, scripted
+    from model import scripted
+    from model.choice import resolve
 
     def put(
         chat: Any = lambda _: "네, 알겠습니다.", utility: Any = lambda _: "사용자와 AI가 인사를 나눔.", **fields: Any
@@ -78,7 +80,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
 @pytest.fixture(scope="session")
 def small_model() -> Path:
     """The GGUF file of a real model that is fast and says little of use; fetched once per machine."""
-    from model import weights
+    from model.embedded import weights
 
     folder = Path(user_cache_dir("gieok-test", appauthor=False))
     return weights.ensure(
@@ -92,16 +94,26 @@ def small_model() -> Path:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium. Without one the test is skipped, or fails when CI=true."""
+    """A headless Chromium, the same for all tests. Without one the test is skipped, or fails when CI=true."""
     path = chromium.executable()
     if path is None:
         refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         refuse("no Chromium: run make chromium, or set GIEOK_CHROMIUM to its path")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=20_000)  # what is expected comes late on a busy machine
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=chromium.flags())
         yield running
         running.close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Journeys come last, so that no event loop of Playwright runs under another test. With pytest-xdist one process
+    runs all tests of a file, which may share what they start, unless the file is marked ``spread``."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    for item in items if config.pluginmanager.hasplugin("xdist") else ():
+        if not item.get_closest_marker("spread"):
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))

@@ -15,14 +15,18 @@ from langchain_core.messages import AIMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import comparison, follow, resource, window
-from component.announce import NAMES
-from component.live import Live
+from component.answer.live import Live
+from component.page import follow, window
+from component.page.announce import NAMES
+from component.panel import comparison
+from component.work import resource
 from errors import GieokError, ModelUnreachable, WeightsMissing
-from model import resolve
+from graph.turn import run
+from model.choice import resolve
 from model.modelset import ModelSet
 from model.scripted import models as scripted
-from store import Store
+from store import Finished, Store
+from tests.component.listing import act, go, listed, look, titles
 from tests.conftest import Serve
 
 APP = str(Path(__file__).parent.parent / "app.py")
@@ -31,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("fresh")
 
 
 def page(language: str = "ko-KR", **query: str) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=20)
+    at = AppTest.from_file(APP, default_timeout=60)
     at.context = {"locale": language}
     for name, value in query.items():
         at.query_params[name] = value
@@ -94,12 +98,20 @@ def test_the_slider_is_the_specified_one(serve: Serve) -> None:
     ("url", "said"),
     [
         ("http://127.0.0.1:8080/v1", "대화는 이 컴퓨터를 떠나지 않습니다."),
-        ("https://api.openai.com/v1", r"메시지는 api\.openai\.com(으)로 보내지고, 기록은 이 컴퓨터에 저장됩니다."),
+        ("https://api.openai.com/v1", r"메시지는 api\.openai\.com(으)로 전송되고, 대화 기록은 이 컴퓨터에 저장됩니다."),
     ],
 )
 def test_it_says_where_the_conversation_goes(monkeypatch: pytest.MonkeyPatch, url: str, said: str) -> None:
     monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(), url=url))
     assert said in texts(page()).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"), [("http://127.0.0.1:8080/v1", "로컬 서버"), ("https://api.openai.com/v1", "외부 서비스")]
+)
+def test_a_server_on_this_machine_is_no_external_service(monkeypatch: pytest.MonkeyPatch, url: str, said: str) -> None:
+    monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(), kind="hosted", url=url))
+    assert [each for each in ("로컬 서버", "외부 서비스") if each in texts(page())] == [said]
 
 
 def test_the_language_is_the_browsers_until_it_is_chosen(serve: Serve) -> None:
@@ -145,7 +157,7 @@ def test_the_session_is_found_again_by_its_address(serve: Serve) -> None:
     session = session_of(say(page(), "나는 민수야, 반가워. 오늘 일정을 정리하자."))
     at = page(s=session)
     assert "안녕하세요, 민수님." in texts(at)
-    assert at.button(key=f"open-{session}").label.startswith("나는 민수야")
+    assert titles(at)[0].startswith("나는 민수야")
 
 
 def test_a_tool_step_is_shown_with_what_it_was_given_and_gave(serve: Serve) -> None:
@@ -195,8 +207,7 @@ def test_an_empty_message_is_refused_and_kept(serve: Serve) -> None:
 
 
 def test_a_message_that_is_too_long_can_be_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIEOK_MESSAGE_LIMIT", "10")
-    settings.current.cache_clear()
+    monkeypatch.setattr(run, "MESSAGE_LIMIT", 10)
     serve([])
     at = say(page(), "이 메시지는 열 글자보다 깁니다")
     assert "10자까지" in at.error[0].value
@@ -247,6 +258,26 @@ def test_an_edited_question_is_asked_again_from_there(serve: Serve) -> None:
     assert "더 싼 곳은 없어?" not in texts(at)
     at.button(key="earlier-1").click().run()
     assert "더 싼 곳은 없어?" in texts(at)
+
+
+def test_the_later_turns_that_a_new_answer_hides_are_told_before_and_after_and_come_back(serve: Serve) -> None:
+    serve(lambda messages: f"답: {messages[-1].text[-40:]}")
+    at = say(say(say(page(), "부산 맛집을 알려줘"), "더 싼 곳은 없어?"), "거기까지 얼마나 걸려?")
+    session = session_of(at)
+    assert "뒤의 2턴은" in at.button(key="again-1").help
+    assert "뒤의" not in at.button(key="again-3").help
+    at.menu_button(key="more-1").set_value("edit").run()
+    assert "뒤의 2턴은 지금 버전에 남습니다" in texts(at)
+    at.button(key="edit-leave").click().run()
+    at.button(key="again-1").click().run()
+    assert "뒤에 있던 2턴은 다른 버전에 그대로" in texts(at)
+    at.button(key="again-1").click().run()  # a third version: the turns are still two versions back
+    assert "뒤에 있던 2턴은 다른 버전에 그대로" in texts(page(s=session))
+    at.button(key="continued-back").click().run()
+    assert [turn.question for turn in store().turns(session)][1:] == ["더 싼 곳은 없어?", "거기까지 얼마나 걸려?"]
+    assert "뒤에 있던" not in texts(at)
+    at.button(key="again-3").click().run()
+    assert "뒤에 있던" not in texts(at), "nothing followed"
 
 
 def long_chat(monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, str, threading.Event, list[Live | None]]:
@@ -326,10 +357,10 @@ def test_a_draft_of_an_edit_outlives_a_look_elsewhere_and_goes_with_its_cancel(s
     at.text_area[0].set_value("반쯤 고친 질문")
     at.number_input(key=f"leap-earlier-{session}").set_value(4).run()
     assert not at.text_area
-    at.button(key=f"open-{other}").click().run()
+    go(at, other)
     at.menu_button(key="more-1").set_value("edit").run()
     assert at.text_area[0].value == "질문 1"
-    at.button(key=f"open-{session}").click().run()
+    go(at, session)
     at.button(key="newest").click().run()
     at.menu_button(key="more-60").set_value("edit").run()
     assert at.text_area[0].value == "반쯤 고친 질문"
@@ -398,7 +429,7 @@ def test_a_new_chat_leaves_the_old_one_in_the_list(serve: Serve) -> None:
     assert at.button(key="sample-1").label
     say(at, "두 번째 대화에서 물어봅니다")
     assert session_of(at) != first
-    at.button(key=f"open-{first}").click().run()
+    go(at, first)
     assert session_of(at) == first
     assert at.text[0].value == "첫 번째 대화에서 물어봅니다"
 
@@ -460,11 +491,10 @@ def test_a_turn_is_gone_to_by_its_number(serve: Serve) -> None:
     assert "질문 1" in [each.value for each in at.text]
     at.number_input(key=f"leap-earlier-{session}").set_value(144).run()
     assert "질문 144" in [each.value for each in at.text]
-    at.menu_button(key=f"session-menu-{session}").set_value("details").run()
-    at.number_input(key=f"leap-details-{session}").set_value(50).run()
+    act(at, "export", ids=[session])
+    at.number_input(key=f"leap-export-{session}").set_value(50).run()
     assert "질문 50" in [each.value for each in at.text]
-    assert not at.text_input(key="search").value
-    assert f"title-{session}" not in [each.key for each in at.text_input]
+    assert "이 대화의 링크" not in texts(at)
 
 
 def test_a_short_chat_needs_no_way_to_its_turns(serve: Serve) -> None:
@@ -478,10 +508,10 @@ def test_a_deleted_chat_leaves_the_list_and_comes_back(serve: Serve) -> None:
     serve(lambda messages: "네.")
     at = say(page(), "지웠다가 되돌릴 대화입니다")
     session = session_of(at)
-    at.menu_button(key=f"session-menu-{session}").set_value("delete").run()
+    act(at, "delete", ids=[session])
     assert "s" not in at.query_params
     assert store().sessions() == []
-    at.button(key="undo-delete").click().run()
+    at.button(key="undo-last").click().run()
     assert session_of(at) == session
     assert [each.id for each in store().sessions()] == [session]
 
@@ -490,10 +520,10 @@ def test_a_pinned_chat_stands_on_top(serve: Serve) -> None:
     serve(lambda messages: "네.")
     at = say(page(), "먼저 시작한 대화입니다")
     first = session_of(at)
-    at.menu_button(key=f"session-menu-{first}").set_value("pin").run()
+    act(at, "pin", ids=[first], on=True)
     second = session_of(say(page(), "나중에 시작한 대화입니다"))
     assert [each.id for each in store().sessions()] == [first, second]
-    assert "고정함" in texts(page())
+    assert [group["label"] for group in listed(page())["groups"]] == ["고정됨", "오늘"]
 
 
 def test_a_search_finds_the_turn_and_opens_it(serve: Serve) -> None:
@@ -501,8 +531,8 @@ def test_a_search_finds_the_turn_and_opens_it(serve: Serve) -> None:
     page()
     session = filled(44)
     at = page()
-    at.text_input(key="search").set_value('"질문 7"').run()
-    at.button(key="go-0").click().run()
+    (hit,) = listed(look(at, '"질문 7"'))["hits"]["rows"]
+    go(at, hit["id"], hit["number"], hit["branch"])
     assert session_of(at) == session
     assert "질문 7" in [each.value for each in at.text]
 
@@ -512,8 +542,6 @@ def test_a_search_finds_the_turn_and_opens_it(serve: Serve) -> None:
 
 def filled(turns: int) -> str:
     """A session with that many finished turns, without running them."""
-    from store import Finished
-
     session = store().create_session("ko", 0.3).id
     for number in range(1, turns + 1):
         store().accept_turn(session, f"질문 {number}")
@@ -545,8 +573,8 @@ def test_the_panel_draws_the_specifications_example(serve: Serve) -> None:
     said = texts(page(s=session))
     for line in (
         "## 📝 대화 요약 히스토리",
-        "현재 압축률: 0.3",
-        r"**\[1\-3턴 요약\]** :gray[압축률 0\.3]",
+        "현재 압축률: 0.3 (원문의 30% 길이)",
+        r"**\[1\-3턴 요약\]** :gray[목표 길이 30%]",
         "1500자 → 450자",
         "사용자가 인사하고 파이썬 3.13…",
         "100자 → 30자",
@@ -554,10 +582,26 @@ def test_the_panel_draws_the_specifications_example(serve: Serve) -> None:
         "## 📊 요약 통계",
         "총 요약: 3개 (9턴 압축)",
         "원본: 2400자 → 요약: 720자",
-        "전체 압축률: 70% 절감",
-        "10-12턴의 요약은 13턴부터 쓰입니다.",
+        "전체 70% 줄임",
+        "10-12턴의 요약은 13턴부터 사용합니다.",
     ):
         assert line in said.splitlines()
+
+
+def test_the_panel_says_how_much_text_of_documents_is_no_part_of_the_original(serve: Serve) -> None:
+    serve()
+    page()
+    session = filled(3)
+    found = {"passages": [{"number": 1, "label": "환불.md", "text": "가" * 1_400}, {"number": 2, "text": "나" * 52}]}
+    search = {"call": "c", "name": "search_documents", "artifact": found}
+    store().accept_turn(session, "환불은?")
+    store().finish_turn(session, 4, Finished("done", answer="7일입니다 [1].", steps=[search]))
+    add_summary(session, [1, 2, 3], 65, "인사함", 20)
+    add_summary(session, [4, 5, 6], 65, "환불 기간을 물음", 20)
+    assert [line for line in texts(page(s=session)).splitlines() if "65자" in line] == [
+        "65자 → 20자",
+        "65자 → 20자 · 문서에서 가져온 1,452자는 원문에서 제외",
+    ]
 
 
 def test_the_panel_says_what_was_lost_what_failed_and_what_was_made_ahead(serve: Serve) -> None:
@@ -615,7 +659,7 @@ def test_ten_turns_on_a_scripted_model_fill_the_panel(serve: Serve) -> None:
     said = texts(at)
     for first, last in ((1, 3), (4, 6), (7, 9)):
         assert rf"\[{first}\-{last}턴 요약\]" in said
-    assert "13턴부터 쓰입니다" in said
+    assert "13턴부터 사용합니다" in said
 
 
 # --- hostile text -------------------------------------------------------------------------------
@@ -641,7 +685,7 @@ def test_hostile_text_is_shown_as_text_and_kept_as_it_was(serve: Serve, text: st
     store().finish_turn(session, 1, Finished("done", answer=text, steps=[{"name": text, "result": text, "ok": True}]))
     add_summary(session, [1, 2, 3], 100, text, 10, lost=[text])
     at = page(s=session)
-    shown = text.replace("\x00", "␀").replace("\ud800", "�")
+    shown = text.replace("\x00", "␀").replace("\ud800", "�").replace("\u202e", "").replace("\u202c", "")
     assert at.text[0].value == shown
     assert all(not each.allow_html for each in at.markdown)
     assert all(text not in each.proto.body for each in at.get("html"))
@@ -695,7 +739,7 @@ def test_a_question_of_the_chat_is_compared_where_it_was_asked_and_a_new_one_at_
     assert at.number_input(key=f"compare-turn-{session}").value == 3
     at.number_input(key=f"compare-turn-{session}").set_value(2).run()
     assert at.text_area(key=f"compare-text-{session}-2").value == "2번째 질문"
-    assert "2턴에서 물었던 그대로" in texts(at)
+    assert "2턴의 질문을, 그 앞의 대화까지만" in texts(at)
     at.button(key="compare-go").click().run()
     assert [turn for _, _, _, turn, _ in at.session_state[comparison.RUNNING]] == [2, 2]
     at.text_area(key=f"compare-text-{session}-2").set_value("새 질문").run()

@@ -15,7 +15,7 @@ import cli
 import settings
 from door import memory
 from retrieval.change import sources
-from retrieval.own import OWN
+from retrieval.product_docs import OWN
 from store import Store
 
 
@@ -92,10 +92,12 @@ def test_index_without_a_path_says_what_it_wants() -> None:
     assert "Say which files" in result.output
 
 
-def test_index_tells_of_a_file_that_is_not_there(tmp_path: Path) -> None:
-    result = called("index", str(tmp_path / "gone.md"), "--lang", "en")
+def test_index_tells_of_a_file_that_is_not_there_and_of_a_page_that_is_not_read(tmp_path: Path) -> None:
+    result = called("index", str(tmp_path / "gone.md"), "http://127.0.0.1:1/guide/", "--site", "--lang", "en")
     assert result.exit_code == 1
     assert "gone.md" in result.output
+    assert "'http://127.0.0.1:1/guide/' leads to 127.0.0.1, which is not a public address" in result.output
+    assert "begins with https://" in called("index", "https://", "--lang", "en").output
 
 
 def remembering(folder: Path) -> str:

@@ -9,11 +9,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from component import resource
-from component.job import Refused
+from component.work import resource
+from component.work.job import RefusedMessage
 from errors import DiskFull, KeyRejected, SummaryRejected
-from graph.finish import plain_error
+from graph.turn.finish import plain_error
 from store import Finished, Session, Store
+from tests.component.listing import act, go, listed, look, titles
 from tests.store.test_zipped import packed
 from tests.test_app import filled, page, say, session_of, store, texts
 from tests.test_stress import fill_disk
@@ -37,9 +38,9 @@ def test_messages_that_waited_when_the_app_ended_are_found_in_the_list_and_sent(
         store().outbox.add(session, text)
     restart()
     at = page()
-    assert at.button(key=f"open-{session}").label == "모델을 기다리던 질문"
-    at.button(key=f"open-{session}").click().run()
-    assert "보낼 차례를 기다리는 중 · 모델을 기다리던 질문" in texts(at)
+    assert titles(at) == ["모델을 기다리던 질문"]
+    go(at, session)
+    assert "전송 대기 중 · 모델을 기다리던 질문" in texts(at)
     at.button(key="send-0").click().run()
     assert [turn.question for turn in store().turns(session)] == ["모델을 기다리던 질문"]
     at.button(key="withdraw-0").click().run()
@@ -72,7 +73,7 @@ def test_what_is_sent_again_from_far_back_leads_to_its_answer(serve: Any) -> Non
     page()
     session = filled(60)
     message = store().outbox.add(session, "거절된 질문")
-    resource.jobs()._refused[session] = Refused("거절된 질문", None, message=message)
+    resource.jobs()._refused[session] = RefusedMessage("거절된 질문", None, message=message)
     at = far_back(session)
     at.button(key="send-again").click().run()
     assert "질문 60" in texts(at).splitlines()
@@ -101,7 +102,7 @@ def test_an_answer_that_was_cut_off_shows_how_far_it_came(serve: Any) -> None:
     restart()
     at = page(s=session)
     assert "여기까지는 왔던 답" in texts(at)
-    assert "여기까지만 답변을 받았습니다" in texts(at)
+    assert "답변이 여기에서 끊겼습니다" in texts(at)
     assert "끊겼습니다" in at.error[0].value
     at.button(key="retry-1").click().run()
     assert "여기까지는 왔던 답" not in texts(at)
@@ -109,8 +110,10 @@ def test_an_answer_that_was_cut_off_shows_how_far_it_came(serve: Any) -> None:
 
 
 def test_a_wrong_key_that_was_put_right_is_tried_again_in_the_same_turn(serve: Any) -> None:
-    serve([KeyRejected(url="https://api.openai.com/v1", status=401), "이제 됩니다."])
+    serve([KeyRejected(url="https://api.openai.com/v1", status=401)])
     at = say(page(), "키가 틀렸을 때의 질문")
+    assert isinstance(resource.readiness().status.error, KeyRejected)
+    serve(["이제 됩니다."])  # a key that was rejected has the models looked for anew
     at.button(key="retry-1").click().run()
     assert "이제 됩니다." in texts(at)
     assert not [each for each in at.button if each.key == "earlier-1"]
@@ -122,7 +125,7 @@ def test_a_wrong_key_that_was_put_right_is_tried_again_in_the_same_turn(serve: A
 def deleted(at: AppTest) -> str:
     """Deletes the conversation that is open."""
     session = session_of(at)
-    at.menu_button(key=f"session-menu-{session}").set_value("delete").run()
+    act(at, "delete", ids=[session])
     return session
 
 
@@ -157,16 +160,16 @@ def test_deleted_chats_are_brought_back_or_erased_from_their_list(serve: Any) ->
     serve()
     kept, gone = (deleted(say(page(), text)) for text in ("되돌릴 대화입니다", "완전히 지울 대화입니다"))
     at = page()
-    at.button(key="trash").click().run()
-    assert "30일 뒤" in texts(at)
+    act(at, "trash")
+    assert "30일이 지나면" in texts(at)
     assert "되돌릴 대화입니다" in texts(at)
     at.button(key=f"erase-{gone}").click().run()
     at.button(key="erase-yes").click().run()
-    assert "완전히 지웠습니다." in at.success[0].value
+    assert "영구 삭제했습니다." in at.success[0].value
     assert [each.id for each in store().put_away_sessions()] == [kept]
     at.button(key=f"restore-{kept}").click().run()
     assert session_of(at) == kept
-    assert not [each for each in at.button if each.key == "trash"]
+    assert not listed(at)["trash"]
 
 
 def test_a_list_that_cannot_be_read_says_so_in_its_window(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +183,7 @@ def test_a_list_that_cannot_be_read_says_so_in_its_window(serve: Any, monkeypatc
         return known(self, limit)
 
     monkeypatch.setattr(Store, "put_away_sessions", full)
-    at.button(key="trash").click().run()
+    act(at, "trash")
     assert not at.exception
     assert "디스크에 남은 공간이 없습니다" in at.error[0].value
 
@@ -221,8 +224,8 @@ def chatgpt(*titles: str, text: str = "") -> bytes:
 
 def import_window() -> None:
     """The window's content, and what is told afterwards."""
-    from component.session import _draw_import, draw_imported
-    from component.view import current, words
+    from component.page.view import current, words
+    from component.sidebar.bring_in import _draw_import, draw_imported
 
     view = current(words())
     _draw_import(view)
@@ -231,7 +234,7 @@ def import_window() -> None:
 
 def importing(data: bytes, name: str = "conversations.json") -> AppTest:
     """A file is chosen and taken in."""
-    at = AppTest.from_function(import_window, default_timeout=20)
+    at = AppTest.from_function(import_window, default_timeout=60)
     at.context = {"locale": "ko-KR"}
     at.run().file_uploader(key="import-file").set_value((name, data, "application/octet-stream")).run()
     at.button(key="import-go").click().run()
@@ -243,7 +246,7 @@ def test_an_import_says_how_many_chats_there_are_and_which_were_empty(serve: Any
     serve()
     at = importing(chatgpt("빈 대화", "", text="챗GPT에서 한 질문"))
     assert store().turns(session_of(at))[0].question == "챗GPT에서 한 질문"
-    assert "대화 1개를 가져왔습니다. 글이 없어 가져오지 않은 대화 2개: 빈 대화, –" in texts(at).replace("\\", "")
+    assert "대화 1개를 가져왔습니다. 내용이 없어 가져오지 않은 대화 2개: 빈 대화, –" in texts(at).replace("\\", "")
     at.query_params.clear()
     assert "가져왔습니다" not in texts(at.run())
 
@@ -259,7 +262,7 @@ def test_an_archive_is_imported_and_one_without_conversations_is_named(serve: An
 def test_an_import_without_any_text_says_so(serve: Any) -> None:
     serve()
     at = importing(chatgpt("빈 대화"))
-    assert "글이 없어 가져오지 않은 대화 1개: 빈 대화" in at.warning[0].value.replace("\\", "")
+    assert "내용이 없어 가져오지 않은 대화 1개: 빈 대화" in at.warning[0].value.replace("\\", "")
     assert store().sessions() == []
 
 
@@ -269,28 +272,15 @@ def test_a_file_that_is_no_export_is_refused_in_the_language_of_the_page(serve: 
     assert "JSON이 아닙니다 (위치: 1행 4열)" in said
 
 
-def details_window() -> None:
-    from component.session import _draw_details
-    from component.view import current, words
-
-    view = current(words())
-    assert view.session
-    _draw_details(view, view.session)
-
-
 def test_a_name_that_cannot_be_written_is_told_in_words(serve: Any) -> None:
     serve()
-    session = session_of(say(page(), "이름을 바꿀 대화입니다"))
-    at = AppTest.from_function(details_window, default_timeout=20)
-    at.context = {"locale": "ko-KR", "url": "http://127.0.0.1:8501/"}
-    at.query_params["s"] = session
-    at.run()
-    assert at.code[0].value == f"http://127.0.0.1:8501?s={session}"
+    at = say(page(), "이름을 바꿀 대화입니다")
     fill_disk("UPDATE session SET title", [1])
-    at.text_input(key=f"title-{session}").set_value("새 이름")
-    at.button(key="title-save").click().run()
-    assert not at.exception
-    assert "디스크에 남은 공간이 없습니다" in at.error[0].value
+    act(at, "rename", ids=[session_of(at)], title="새 이름")
+    assert "디스크에 남은 공간이 없습니다" in texts(at)
+    assert titles(at) == ["이름을 바꿀 대화입니다"]
+    act(at, "rename", ids=[session_of(at)], title="새 이름")
+    assert titles(at) == ["새 이름"]
 
 
 def test_the_slider_shows_what_another_tab_has_set(serve: Any) -> None:
@@ -313,7 +303,7 @@ def test_a_search_says_when_it_found_more_than_it_shows(serve: Any) -> None:
             store().accept_turn(session, f"{number}번 대화의 {turn}번째 바다 이야기")
             store().finish_turn(session, turn, Finished("done", answer="네"))
     at = page()
-    at.text_input(key="search").set_value("바다").run()
-    assert "찾은 곳이 30개보다 많아 최근 것부터 보입니다." in texts(at)
-    at.text_input(key="search").set_value('"3번 대화의"').run()
-    assert "찾은 곳 6개" in texts(at)
+    hits = listed(look(at, "바다"))["hits"]
+    assert hits["about"] == "검색 결과가 30개보다 많아 최근 것부터 표시합니다."
+    assert len(hits["rows"]) == 30
+    assert listed(look(at, '"3번 대화의"'))["hits"]["about"] == "검색 결과 6개"

@@ -8,9 +8,10 @@ import pytest
 
 from errors import BadSetting
 from settings import Settings, load
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "value", "code"),
     [
         ("openai_api_key", "“sk-secret”", "key_signs"),

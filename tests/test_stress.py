@@ -13,9 +13,10 @@ from langchain_core.messages import BaseMessage
 from sqlalchemy import event
 from streamlit.testing.v1 import AppTest
 
-from component import resource
-from component.view import View
-from graph.event import Token
+from component.page.view import View
+from component.work import resource
+from graph.turn.event import Token
+from tests.component.listing import listed
 from tests.test_app import add_summary, filled, page, say, session_of, store, texts
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -271,4 +272,4 @@ def test_a_clock_in_the_future_or_the_past_still_lists_every_chat(serve: Any, mo
     monkeypatch.setattr(time, "time", right)
     at: AppTest = page()
     assert [each.id for each in store().sessions()] == sessions
-    assert {each.key for each in at.button} >= {f"open-{each}" for each in sessions}
+    assert {row["id"] for group in listed(at)["groups"] for row in group["rows"]} == set(sessions)

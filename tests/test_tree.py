@@ -1,4 +1,4 @@
-"""The shape of the repository: import directions and fences (design §1)."""
+"""The shape of the repository: import directions and fences (design 1.2)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path, PurePosixPath
 from string import Template
 from typing import get_args
 
-import pytest
-
 import prompt
 from model.modelset import Kind
+from tests.table import table
 
 ROOT = Path(__file__).parent.parent
 
 # Top to bottom. A module imports from its own folder and from the rows below it.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"app", "cli"}),
-    frozenset({"component", "door", "evaluation", "bench"}),
+    frozenset({"component", "door", "bench"}),
+    frozenset({"evaluation"}),
     frozenset({"graph"}),
     frozenset({"memory", "retrieval", "world"}),
     frozenset({"store", "model"}),
-    frozenset({"text", "prompt", "settings"}),
+    frozenset({"text", "prompt", "settings", "private"}),
     frozenset({"errors"}),
 )
 # Third-party package: the folders that may import it.
@@ -37,11 +37,11 @@ FENCES: dict[str, frozenset[str]] = {
 }
 KINDS = frozenset(get_args(Kind))
 SHOWING = (
-    "component/attempt.py",
-    "component/choice.py",
-    "component/invitation.py",
-    "component/picker.py",
-    "component/readiness.py",
+    "component/settings/attempt.py",
+    "component/work/in_use.py",
+    "component/chat/invitation.py",
+    "component/settings/picker.py",
+    "component/work/readiness.py",
     "door/doctor.py",
 )
 """Where the kind of a model is asked: what the user chose among, what is being made ready, who has a key to be
@@ -143,7 +143,7 @@ def _constants(node: ast.AST) -> Iterator[str]:
     return (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
 
 
-@pytest.mark.parametrize("path", modules(), ids=str)
+@table("path", modules(), ids=str)
 def test_module_keeps_its_place(path: Path) -> None:
     assert violations(PurePosixPath(path.as_posix()), (ROOT / path).read_text("utf-8")) == []
 
@@ -188,31 +188,39 @@ def test_no_folder_shadows_an_sdk() -> None:
     assert [name for name in SHADOWING if (ROOT / name).exists() or (ROOT / f"{name}.py").exists()] == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "source", "said"),
     [
         ("store/row.py", "from graph.state import ChatState", "store imports graph"),
         ("store/row.py", "import model.weights", "store imports model"),
-        ("graph/turn.py", "def run():\n    import component.panel", "graph imports component"),
+        ("graph/turn/run.py", "def run():\n    import component.panel", "graph imports component"),
         ("settings.py", "from graph import turn", "settings imports graph"),
         ("errors.py", "import settings", "errors imports settings"),
-        ("graph/turn.py", "import streamlit as st", "streamlit may be imported only in app, component"),
-        ("model/client.py", "from langgraph.graph import StateGraph", "langgraph may be imported only in"),
-        ("graph/turn.py", "from starlette.requests import Request", "starlette may be imported only in door"),
+        ("graph/turn/run.py", "import streamlit as st", "streamlit may be imported only in app, component"),
+        ("model/call/client.py", "from langgraph.graph import StateGraph", "langgraph may be imported only in"),
+        ("graph/turn/run.py", "from starlette.requests import Request", "starlette may be imported only in door"),
         ("door/tool.py", "import streamlit.web", "streamlit may be imported only in"),
-        ("retrieval/index.py", "import pickle", "pickle may be imported only in nothing"),
-        ("retrieval/index.py", "numpy.load(path, allow_pickle=True)", "allow_pickle reads pickles"),
-        ("model/client.py", "import os\nkey = os.environ['OPENAI_API_KEY']", "only settings.py reads the environment"),
-        ("model/client.py", "import os\nkey = os.getenv('OPENAI_API_KEY')", "only settings.py reads the environment"),
-        ("model/client.py", "from os import environ", "only settings.py reads the environment"),
-        ("graph/turn.py", "def run():\n    print('here')", "print belongs in"),
-        ("graph/turn.py", "if models.kind == 'embedded':\n    pass", "the kind of a model decides nothing"),
+        ("retrieval/index/vectors.py", "import pickle", "pickle may be imported only in nothing"),
+        ("retrieval/index/vectors.py", "numpy.load(path, allow_pickle=True)", "allow_pickle reads pickles"),
+        (
+            "model/call/client.py",
+            "import os\nkey = os.environ['OPENAI_API_KEY']",
+            "only settings.py reads the environment",
+        ),
+        (
+            "model/call/client.py",
+            "import os\nkey = os.getenv('OPENAI_API_KEY')",
+            "only settings.py reads the environment",
+        ),
+        ("model/call/client.py", "from os import environ", "only settings.py reads the environment"),
+        ("graph/turn/run.py", "def run():\n    print('here')", "print belongs in"),
+        ("graph/turn/run.py", "if models.kind == 'embedded':\n    pass", "the kind of a model decides nothing"),
         ("memory/fold.py", "if models.kind in ('local', 'embedded'):\n    pass", "the kind of a model decides nothing"),
-        ("component/panel.py", "x = 1 if models.kind != 'hosted' else 2", "the kind of a model decides nothing"),
-        ("retrieval/loop.py", "if models.constrained:\n    pass", ".constrained is no question"),
-        ("graph/turn.py", "native = models.decide is None", ".decide is no question"),
-        ("graph/turn.py", "if models.name == 'Qwen3-4B':\n    pass", "the name of a model decides nothing"),
-        ("graph/turn.py", "if 'gpt-5' in models.name:\n    pass", "the name of a model decides nothing"),
+        ("component/panel/panel.py", "x = 1 if models.kind != 'hosted' else 2", "the kind of a model decides nothing"),
+        ("retrieval/answer/loop.py", "if models.constrained:\n    pass", ".constrained is no question"),
+        ("graph/turn/run.py", "native = models.decide is None", ".decide is no question"),
+        ("graph/turn/run.py", "if models.name == 'Qwen3-4B':\n    pass", "the name of a model decides nothing"),
+        ("graph/turn/run.py", "if 'gpt-5' in models.name:\n    pass", "the name of a model decides nothing"),
         ("utils/thing.py", "", "utils has no place in the layers"),
     ],
 )
@@ -220,20 +228,20 @@ def test_a_planted_violation_is_found(path: str, source: str, said: str) -> None
     assert any(said in found for found in violations(PurePosixPath(path), source))
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "source"),
     [
         (
-            "graph/turn.py",
+            "graph/turn/run.py",
             "from graph.state import ChatState\nfrom store.session import Session\nimport langgraph.types",
         ),
-        ("model/weights.py", "import os\nos.replace(a, b)\nif __name__ == '__main__':\n    print('ready')"),
+        ("model/embedded/weights.py", "import os\nos.replace(a, b)\nif __name__ == '__main__':\n    print('ready')"),
         ("cli.py", "import graph.turn\nprint('hello')"),
-        ("component/panel.py", "import streamlit as st\nconsole.print('x')"),
-        ("retrieval/index.py", "numpy.load(path, allow_pickle=False)"),
-        ("component/picker.py", "if mine.choice.kind == 'embedded':\n    pass"),
-        ("graph/turn.py", "if models.profile.tools == 'native' and passage.kind == 'faq':\n    pass"),
-        ("model/resolve.py", "if found.kind == 'embedded':\n    pass"),
+        ("component/panel/panel.py", "import streamlit as st\nconsole.print('x')"),
+        ("retrieval/index/vectors.py", "numpy.load(path, allow_pickle=False)"),
+        ("component/settings/picker.py", "if mine.choice.kind == 'embedded':\n    pass"),
+        ("graph/turn/run.py", "if models.profile.tools == 'native' and passage.kind == 'faq':\n    pass"),
+        ("model/choice/resolve.py", "if found.kind == 'embedded':\n    pass"),
     ],
 )
 def test_what_is_allowed_passes(path: str, source: str) -> None:
@@ -250,6 +258,6 @@ def test_prompts_exist_in_every_language() -> None:
     assert all(names == prompt.names("en") for names in by_language.values()), by_language
 
 
-@pytest.mark.parametrize("name", prompt.names("en"))
+@table("name", prompt.names("en"))
 def test_a_prompt_takes_the_same_variables_in_every_language(name: str) -> None:
     assert _variables(name, "ko") == _variables(name, "en")

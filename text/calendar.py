@@ -1,4 +1,4 @@
-"""The days that a message names, as dates: written out, counted from today, or a weekday of this or the next week."""
+"""The days that a message names, as dates: written out, counted from today, or a weekday of this or a coming week."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _ENGLISH = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 
 
 def days(text: str, today: date) -> list[date]:
-    """The dates that a text names, in order, each once; a date without a year is the next one from today on."""
-    found = [*_written(text, today), *_near(text, today), *_counted(text, today), *_of_weeks(text, today)]
-    return list(dict.fromkeys(day for _, day in sorted(found)))
+    """Returns the dates that a text names, in order, each once; a date without a year is the next such date."""
+    matches = [*_written(text, today), *_near(text, today), *_counted(text, today), *_of_weeks(text, today)]
+    return list(dict.fromkeys(day for _, day in sorted(matches)))
 
 
 def _written(text: str, today: date) -> list[tuple[int, date]]:
-    found = []
-    for one in when.days(text):
-        if one.month is not None and one.day is not None:
-            day = _date(one.year or today.year, one.month, one.day)
-            if day is not None and one.year is None and day < today:
-                day = _date(today.year + 1, one.month, one.day)
-            found += [(one.start, day)] if day is not None else []
-    return found
+    dates = []
+    for named in when.days(text):
+        if named.month is not None and named.day is not None:
+            day = _date(named.year or today.year, named.month, named.day)
+            if day is not None and named.year is None and day < today:
+                day = _date(today.year + 1, named.month, named.day)
+            dates += [(named.start, day)] if day is not None else []
+    return dates
 
 
 def _near(text: str, today: date) -> list[tuple[int, date]]:
@@ -49,23 +49,23 @@ def _near(text: str, today: date) -> list[tuple[int, date]]:
 
 
 def _counted(text: str, today: date) -> list[tuple[int, date]]:
-    found = []
+    dates = []
     for match in _COUNTED.finditer(text):
-        number, unit, way = match[1] or match[4], match[2] or match[5], match[3] or match[6] or ""
-        if match[4] and not (way or match.group().casefold().startswith("in ")):
-            continue  # «3 days» alone is a length of time
-        days = int(number) * (7 if unit.casefold() in ("주", "주일", "week") else 1)
-        found.append((match.start(), today + timedelta(days=-days if way in ("전", " ago") else days)))
-    return found
+        number, unit, direction = match[1] or match[4], match[2] or match[5], match[3] or match[6] or ""
+        if match[4] and not (direction or match.group().casefold().startswith("in ")):
+            continue  # «3 days» alone is a duration
+        distance = int(number) * (7 if unit.casefold() in ("주", "주일", "week") else 1)
+        dates.append((match.start(), today + timedelta(days=-distance if direction in ("전", " ago") else distance)))
+    return dates
 
 
 def _of_weeks(text: str, today: date) -> list[tuple[int, date]]:
-    monday, found = today - timedelta(days=today.weekday()), []
+    monday, dates = today - timedelta(days=today.weekday()), []
     for match in _WEEK.finditer(text):
         week = _WEEKS[(match[1] or match[3]).casefold()]
         day = _KOREAN.index(match[2]) if match[2] else _ENGLISH.index(match[4].casefold())
-        found.append((match.start(), monday + timedelta(days=7 * week + day)))
-    return found
+        dates.append((match.start(), monday + timedelta(days=7 * week + day)))
+    return dates
 
 
 def _date(year: int, month: int, day: int) -> date | None:

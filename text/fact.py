@@ -1,6 +1,7 @@
-"""What a summary must not lose: numbers, amounts, dates, times, names, identifiers, addresses (design §5).
+"""Facts that a summary must not lose: numbers, amounts, dates, times, names, identifiers, addresses (design 5.3).
 
-Found by form, without a model. Precision comes before recall: a false fact costs a needless repair.
+This module finds facts by their form, without a model. Precision comes before recall: a false fact costs a needless
+repair.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _Value = when.Day | when.Clock | number.Number | str
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`)\]}」』》가-힣]+[^\s<>\"'`)\]}」』》가-힣.,;:!?]")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _PLATE = "가나다라마거너더러머버서어저고노로모보소오누두루무수우아바사자하허육해공국합"
-"""Letters of Korean licence plates that are no units."""
+"""Letters of Korean licence plates that are not units."""
 _IDENTIFIER = re.compile(
     r"(?<![\w.\x1f-])(?:"
     r"(?=[\w-]*\d{2})(?=[\w-]*[A-Z])[A-Z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)+"  # ORD-2024-17
@@ -42,13 +43,13 @@ _IDENTIFIER = re.compile(
 )
 _ENDS = re.compile(r"(\d{1,4})-(\d{1,4})")
 SHORT_FORM = 6
-"""Words of the longest short form of a name that is looked for in longer ones."""
+"""Maximum number of words in a short form of a name that is looked for in longer names."""
 _LETTERS = frozenset(string.ascii_lowercase + string.digits)
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One fact where it stands (character offsets into the text); ``value`` is what is compared."""
+    """One fact at its place in the text (character offsets); comparisons use ``value``."""
 
     kind: Kind
     text: str
@@ -59,19 +60,19 @@ class Fact:
 
 @lru_cache(maxsize=512)
 def facts(text: str) -> tuple[Fact, ...]:
-    """The facts of a text in reading order, each value once, where it first stands."""
-    found = sorted(_find(text, loose=False), key=lambda each: each.start)
-    words = [fact for fact in found if isinstance(fact.value, str)]
-    kept: dict[object, list[Fact]] = {"words": _longest(words)}
-    for fact in (each for each in found if not isinstance(each.value, str)):
-        known = kept.setdefault(_bucket(fact), [])
-        if not any(_covers(each, fact) for each in known):
-            known[:] = [each for each in known if not _covers(fact, each)] + [fact]
-    return tuple(sorted((fact for known in kept.values() for fact in known), key=lambda each: each.start))
+    """Returns the facts of a text in reading order, each value once, at its first place."""
+    finds = sorted(_find(text, loose=False), key=lambda item: item.start)
+    words = [fact for fact in finds if isinstance(fact.value, str)]
+    buckets: dict[object, list[Fact]] = {"words": _longest(words)}
+    for fact in (item for item in finds if not isinstance(item.value, str)):
+        known = buckets.setdefault(_bucket(fact), [])
+        if not any(_covers(item, fact) for item in known):
+            known[:] = [item for item in known if not _covers(fact, item)] + [fact]
+    return tuple(sorted((fact for known in buckets.values() for fact in known), key=lambda item: item.start))
 
 
 def lost(original: str, summary: str) -> tuple[str, ...]:
-    """Facts of the original, as written there, whose value is not in the summary.
+    """Returns the facts of the original, as written there, whose values the summary lacks.
 
     ``1,200,000``, ``1200000`` and ``120만`` are one value, as are ``3월 5일`` and ``03-05``, ``오후 7시`` and
     ``19:00``, half and full width, upper and lower case.
@@ -80,19 +81,19 @@ def lost(original: str, summary: str) -> tuple[str, ...]:
 
 
 def kept(original: str, summary: str) -> tuple[str, ...]:
-    """Facts of the original whose value is in the summary."""
+    """Returns the facts of the original, as written there, whose values the summary holds."""
     return tuple(fact.text for fact in facts(original) if holds(summary, fact))
 
 
 def holds(text: str, fact: Fact) -> bool:
-    """Whether a text holds a fact's value."""
+    """Returns whether a text holds a fact's value."""
     if isinstance(fact.value, str):
         return _folded_holds(fact.kind, fact.value, text) or _holds_ends(fact.value, text)
     return any(_same(fact.value, other) for other in _loose(text).get(_bucket(fact), ()))
 
 
 def _bucket(fact: Fact) -> object:
-    """What two facts must share to be one: numbers their value, others their kind."""
+    """Returns the key that two equal facts must share: a number's value, any other fact's kind."""
     return fact.value.value if isinstance(fact.value, number.Number) else fact.kind
 
 
@@ -105,21 +106,21 @@ def _same(value: _Value, other: _Value) -> bool:
 
 
 def _covers(known: Fact, fact: Fact) -> bool:
-    """Whether ``fact`` adds nothing to ``known``: the same value, or less of it."""
+    """Returns whether ``fact`` adds nothing to ``known``: ``fact`` has the same value, or less of it."""
     return known.kind == fact.kind and _same(fact.value, known.value)
 
 
 def _longest(found: list[Fact]) -> list[Fact]:
-    """The facts in words, each once, without those that are a shorter form of another («Sarah», «Sarah Kim»)."""
+    """Returns the facts in words, each once, without the shorter forms of others («Sarah» beside «Sarah Kim»)."""
     words = [(fact.kind, *str(fact.value).split()) for fact in found]
     parts = {
-        (kind, *name[at : at + size])
-        for kind, *name in dict.fromkeys(words)
-        for size in range(1, min(len(name), SHORT_FORM + 1))
-        for at in range(len(name) - size + 1)
+        (kind, *form[at : at + size])
+        for kind, *form in dict.fromkeys(words)
+        for size in range(1, min(len(form), SHORT_FORM + 1))
+        for at in range(len(form) - size + 1)
     }
     first = dict(zip(reversed(words), reversed(found), strict=True))
-    return [fact for name, fact in first.items() if name not in parts]
+    return [fact for form, fact in first.items() if form not in parts]
 
 
 def _folded_holds(kind: Kind, value: str, text: str) -> bool:
@@ -128,24 +129,24 @@ def _folded_holds(kind: Kind, value: str, text: str) -> bool:
         return value in folded
     if _word_in(value, folded):
         return True
-    parts = value.split()  # of a name in several words the better half will do: "Sarah" for "Sarah Kim"
+    parts = value.split()  # half the words of a longer name are enough: "Sarah" for "Sarah Kim"
     plain = unicodedata.normalize("NFKC", text)
-    found = sum(
+    count = sum(
         bool(re.search(rf"\b{re.escape(part)}", plain, re.IGNORECASE)) and part.title() in plain for part in parts
     )
-    return len(parts) > 1 and 2 * found >= len(parts)
+    return len(parts) > 1 and 2 * count >= len(parts)
 
 
 def _holds_ends(value: str, text: str) -> bool:
-    """Of what may be a range, or a month and a day: whether a text holds both numbers (20-30, «20 to 30»)."""
+    """Returns whether a text holds both numbers of a possible range or date: «20 to 30» holds 20-30."""
     ends = _ENDS.fullmatch(value)
-    return ends is not None and all(Decimal(each).normalize() in _loose(text) for each in ends.groups())
+    return ends is not None and all(Decimal(end).normalize() in _loose(text) for end in ends.groups())
 
 
 def _word_in(value: str, folded: str) -> bool:
     if not value.isascii():
         return value.replace(" ", "") in folded.replace(" ", "")
-    at = folded.find(value)  # a pattern of its own for every value would be compiled every time
+    at = folded.find(value)  # a pattern per value would be compiled at every call
     while at >= 0:
         before, after = folded[at - 1 : at], folded[at + len(value) : at + len(value) + 1]
         if not _LETTERS & {before, after}:
@@ -161,25 +162,25 @@ def _fold(text: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _loose(text: str) -> dict[object, list[_Value]]:
-    """Everything in a summary that may stand for a fact, generously, by bucket."""
-    found = [*_find(text, loose=True)]
-    for day in [fact.value for fact in found if isinstance(fact.value, when.Day)]:
+    """Returns all values of a summary that may stand for a fact, generously, by bucket."""
+    finds = [*_find(text, loose=True)]
+    for day in [fact.value for fact in finds if isinstance(fact.value, when.Day)]:
         for value, unit in ((day.year, ""), (day.month, "month"), (day.day, "day")):
             if value is not None:
-                found.append(Fact("number", "", 0, 0, number.Number(0, 0, Decimal(value), unit)))
-    found += [Fact("date", "", day.start, day.end, day) for day in when.short(_narrow(text))]
+                finds.append(Fact("number", "", 0, 0, number.Number(0, 0, Decimal(value), unit)))
+    finds += [Fact("date", "", day.start, day.end, day) for day in when.short(_narrow(text))]
     index: dict[object, list[_Value]] = {}
-    for fact in found:
+    for fact in finds:
         index.setdefault(_bucket(fact), []).append(fact.value)
     return index
 
 
 def _find(text: str, *, loose: bool) -> Iterator[Fact]:
-    """All finds; what an earlier kind took is blanked for the later ones."""
+    """Yields all facts; blanks the text of every find, so that later kinds do not find the same text."""
     left = _narrow(text)
     for kind, finder in _finders(loose):
         pieces, last = list[str](), 0
-        for start, end, value in sorted(finder(left), key=lambda each: (each[0], -each[1])):
+        for start, end, value in sorted(finder(left), key=lambda span: (span[0], -span[1])):
             if start >= last:
                 yield Fact(kind, text[start:end].strip(), start, end, value)
                 pieces += left[last:start], "\x1f" * (end - start)
@@ -188,12 +189,12 @@ def _find(text: str, *, loose: bool) -> Iterator[Fact]:
 
 
 def _narrow(text: str) -> str:
-    """Full-width characters as half-width ones, character by character, so that offsets stay."""
+    """Returns the text with half-width for full-width characters, one for one, so that offsets stay."""
     return text if text.isascii() else text.translate(_NARROWED)
 
 
 class _Narrowed(dict[int, int]):
-    """A table for ``str.translate`` that learns each character when it first meets it."""
+    """A table for ``str.translate`` that computes every character on its first use."""
 
     def __missing__(self, letter: int) -> int:
         wide = unicodedata.normalize("NFKC", chr(letter))
@@ -210,13 +211,13 @@ def _finders(loose: bool) -> Iterator[tuple[Kind, Callable[[str], _Found]]]:
     yield "date", lambda text: ((day.start, day.end, day) for day in when.days(text))
     yield "identifier", lambda text: _matches(_IDENTIFIER, text, _fold)
     yield "time", lambda text: ((time.start, time.end, time) for time in when.clocks(text, loose=loose))
-    yield "number", lambda text: ((each.start, each.end, each) for each in _numbers(text, loose))
+    yield "number", lambda text: ((item.start, item.end, item) for item in _numbers(text, loose))
     if not loose:
-        yield "name", lambda text: ((each.start, each.end, _fold(each.text)) for each in name.find(text))
+        yield "name", lambda text: ((item.start, item.end, _fold(item.text)) for item in name.find(text))
 
 
 def _numbers(text: str, loose: bool) -> Iterator[number.Number]:
-    yield from (each for each in number.find(text) if loose or each.telling)
+    yield from (candidate for candidate in number.find(text) if loose or candidate.telling)
     if loose:
         yield from number.spelled(text)
 

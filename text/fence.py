@@ -1,4 +1,4 @@
-"""Text as data in a frame of tags."""
+"""Text as data inside a frame of tags."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from text.clean import clean
 
 
 def fenced(text: str, *tags: str) -> str:
-    """The text as data: it can neither close nor open a frame of these tags."""
-    return re.sub(rf"<(?=/?\s*(?:{'|'.join(tags)}))", "‹", clean(text), flags=re.IGNORECASE)
+    """Returns the text as data that can neither close nor open a frame of these tags."""
+    return re.sub(rf"<(?=\s*/?\s*(?:{'|'.join(tags)}))", "‹", clean(text), flags=re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Which of the two languages a text is in, by its words."""
+"""Detection of a text's language, Korean or English, by its words."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
 
 
 def detect(text: str, default: Language = "en") -> Language:
-    """``ko`` or ``en``; ``default`` when the text has no words.
+    """Returns ``ko`` or ``en``; ``default`` when the text has no words.
 
-    Korean sentences hold many Latin words (brands, code) and English ones few Korean words, so a Korean word
-    counts twice. Code blocks, addresses and URLs do not count.
+    Korean sentences hold many Latin words (brands, code), and English sentences hold few Korean words, so a Korean word
+    counts twice. Code blocks, email addresses and URLs do not count.
     """
     prose = _CODE.sub(" ", text)
-    # word by word: a long run without spaces must not cost its square
+    # checks word by word, so that a long run without spaces does not take quadratic time
     words = [word for word in prose.split() if "@" not in word.strip("@")]
     foreign = [word for word in words if word.isascii() or not _KOREAN.search(word)]
     korean = len(words) - len(foreign)

@@ -1,4 +1,4 @@
-"""Names in Korean and English text, by their form alone. What is not surely a name is left out."""
+"""Names in Korean and English text, found by their form alone. Leaves out words that are not surely names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from text.language import detect
 
 
 def _words(file: str) -> frozenset[str]:
-    """A word list of ``text/word``: words that begin a sentence, name no one, and so on."""
+    """Returns a word list of ``text/word``: words that begin a sentence, words that name no one, and so on."""
     return frozenset((Path(__file__).parent / "word" / f"{file}.txt").read_text("utf-8").split())
 
 
@@ -30,7 +30,7 @@ TITLE = (
     "과장|대리|팀장|부장|사원|차장|이사|대표|교수|선생|박사|원장|매니저|기자|작가|감독|실장|주임|책임|선임|수석|본부장|간호사|변호사|"
     "변호인|코치|셰프|사장|회장|원장|센터장|점장|반장|선배|후배"
 )
-"""What a Korean name may be followed by."""
+"""Titles that may follow a Korean name."""
 _NO_NAME = (*TITLE.split("|"), *"팀에를을면의고로께던든런럼만까요다는엔들자")
 _PARTICLE = (
     "은|는|이|가|을|를|의|와|과|께|께서|에게|한테|하고|도|만|이랑|랑|로|으로|이라고|라고|이고|이며|께는|에|이신|입니다|이에요|예요|이야|야|"
@@ -46,7 +46,9 @@ _CALLED = re.compile(
     r"(?:입니다|이에요|예요|이야|야|이고|고요?|라고|이라고|인데|이며|이?랑\s|하고\s|[.!]|$)"
 )
 _OPEN = hangul.syllables(hangul.NONE).translate(dict.fromkeys(map(ord, "이가사버파")))
-"""Syllables without a final consonant, which «야» follows; none that «이야» begins with or an occupation ends in."""
+"""Syllables without a final consonant, which «야» can follow. Leaves out the syllables that «이야» begins with or
+that an occupation ends in.
+"""
 _SELF = re.compile(
     rf"(?:저는|나는|전|난)\s([{_SURNAME}][가-힣]{{2}})(?:입니다|이에요|예요|라고|이라고|이고|인데|이야)"
     rf"|(?:나는|난)\s([{_SURNAME}][가-힣][{_OPEN}])야(?![가-힣])"
@@ -66,7 +68,7 @@ _QUOTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name where it stands."""
+    """A name at its place in the text."""
 
     start: int
     end: int
@@ -74,9 +76,11 @@ class Name:
 
 
 def find(text: str) -> Iterator[Name]:
-    """Names of people, places, products and works. Korean text: by title, introduction, quotation, Latin letters."""
+    """Yields names of people, places, products and works. In Korean text, a title, an introduction, quotation marks or
+    Latin letters show a name; in English text, quotation marks or capitals do.
+    """
     korean = not text.isascii() and detect(text) == "ko"
-    if not text.isascii():  # what these look for has Korean letters
+    if not text.isascii():  # these patterns need Korean letters
         yield from _spans(text, _TITLED, _HONOURED, _CALLED, _SELF, _PLACE)
     yield from _quoted(text)
     yield from _latin(text, _BRAND) if korean else _english(text)
@@ -91,20 +95,24 @@ def _spans(text: str, *patterns: re.Pattern[str]) -> Iterator[Name]:
 
 
 def _someone(word: str) -> bool:
-    """Whether a Korean word before a title is a name: no office, no department, no word with a particle."""
+    """Returns whether a Korean word before a title is a name: not an office, not a department, not a word with a
+    particle.
+    """
     return word not in _NOBODY and not word.endswith(_NO_NAME)
 
 
 def _quoted(text: str) -> Iterator[Name]:
     for match in _QUOTED.finditer(text):
         group = next(index for index in (1, 2, 3) if match[index])
-        said = match[group].strip()
-        if _titular(said, sure=group == 1):
-            yield Name(match.start(group), match.end(group), said)
+        quote = match[group].strip()
+        if _titular(quote, sure=group == 1):
+            yield Name(match.start(group), match.end(group), quote)
 
 
 def _titular(said: str, *, sure: bool) -> bool:
-    """Whether quoted words are a title and no sentence: a title's brackets, or few words that begin like a name."""
+    """Returns whether quoted words are a title and not a sentence: they stand in a title's brackets, or are few and
+    begin like a name.
+    """
     words = said.split()
     if not words or said[-1] in ".!?…,~" or re.search(r"(?:다|요|죠|까|줘|해)$", said):
         return sure
@@ -119,7 +127,9 @@ def _latin(text: str, pattern: re.Pattern[str]) -> Iterator[Name]:
 
 
 def _english(text: str) -> Iterator[Name]:
-    """Capitalised words inside sentences; at a sentence's start only with a second one or when they recur inside."""
+    """Yields capitalised words inside sentences. At a sentence's start, yields them only with a second capitalised
+    word, or when they recur inside a sentence.
+    """
     inside: list[Name] = []
     starts: list[Name] = []
     for piece, offset in _sentences(text):
@@ -135,7 +145,9 @@ def _english(text: str) -> Iterator[Name]:
 
 
 def _trimmed(match: re.Match[str], offset: int) -> Iterator[Name]:
-    """The run without ordinary words at its ends, which a sentence's start or a title's case capitalised."""
+    """Yields the run without the ordinary words at its ends, which have capitals only because a sentence starts or a
+    title uses title case.
+    """
     words = [(word.start(), word.group()) for word in re.finditer(r"\S+", match.group())]
     while words and _plain(words[0][1]):
         words.pop(0)
@@ -154,7 +166,7 @@ def _plain(word: str) -> bool:
 
 
 def _headline(piece: str) -> bool:
-    """Title case throughout: capitals say nothing there."""
+    """Returns whether the text is in title case throughout, so that its capitals do not show names."""
     words = re.findall(r"[A-Za-z]{4,}", piece)
     return len(words) >= 4 and piece[-1:] not in ".!?" and sum(word[0].isupper() for word in words) >= 0.75 * len(words)
 

@@ -17,7 +17,7 @@ _END = re.compile(r"[.!?。？！…]$")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A piece of a summary: its text, where it belongs in the original (characters), and whose words it is.
+    """A piece of a summary: its text, its place in the original (characters), and its speaker.
 
     ``speaker``: '' for a report in the third person.
     """
@@ -28,25 +28,26 @@ class Note:
 
 
 def clauses(text: str) -> list[str]:
-    """The sentences of a text, and of each long one its clauses too, as candidates for notes."""
-    found: list[str] = []
+    """Returns the sentences of a text, and the clauses of every long sentence, as candidates for notes."""
+    parts: list[str] = []
     for piece in sentence.split(text):
-        found.append(piece)
+        parts.append(piece)
         if len(piece) > 40:
-            found += [part.strip(" ,;") for part in _CLAUSE.split(piece) if 12 <= len(part.strip(" ,;")) < len(piece)]
-    return list(dict.fromkeys(found))
+            parts += [part.strip(" ,;") for part in _CLAUSE.split(piece) if 12 <= len(part.strip(" ,;")) < len(piece)]
+    return list(dict.fromkeys(parts))
 
 
 def tidy(text: str) -> str:
-    """A clause that can stand alone: without what tied it to the one before; an English one begins with a capital."""
+    """Returns a clause that can stand alone: without its first conjunction; an English clause begins with a capital."""
     bare = _JOINT.sub("", text)
     return re.sub(r"^[a-z]+(?=[\s,])", lambda word: word.group().capitalize(), bare)
 
 
 def shorten(text: str, most: int, *, word: bool = True) -> str:
-    """The text cut back to the end of a sentence or clause within ``most`` characters, with ``word`` else of a word.
+    """Cuts the text back to the end of a sentence or clause within ``most`` characters; with ``word``, else to the end
+    of a word.
 
-    '' when there is no such end.
+    Returns '' when there is no such end.
     """
     if len(text) <= most:
         return text
@@ -59,7 +60,7 @@ def shorten(text: str, most: int, *, word: bool = True) -> str:
 
 
 def join(notes: Iterable[Note]) -> str:
-    """Notes as running text: each ends in a full stop, and a change of speaker is marked."""
+    """Joins notes into running text: every note ends in a full stop, and the text marks a change of speaker."""
     pieces, speaker = [], ""
     for note in notes:
         label = f"{note.speaker}: " if note.speaker and note.speaker != speaker else ""
@@ -69,13 +70,13 @@ def join(notes: Iterable[Note]) -> str:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether the shorter of two texts is mostly in the other."""
+    """Returns whether the longer text has more than three quarters of the shorter text's letter pairs."""
     short, long = sorted((one, other), key=len)
     return shared(short, long) > 0.75
 
 
 def shared(text: str, other: str) -> float:
-    """The share of a text's letter pairs that another has too; 1 for a text without any."""
+    """Returns the share of a text's letter pairs that the other text has too; 1 for a text without letter pairs."""
     pairs = _pairs(text)
     return len(pairs & _pairs(other)) / len(pairs) if pairs else 1.0
 

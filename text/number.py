@@ -1,4 +1,4 @@
-"""Numbers in Korean and English text, with their unit or currency, as values that can be compared."""
+"""Numbers in Korean and English text, with their unit or currency, as comparable values."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ _WORDS = re.sub(r"\|세\b", r"|(?<!\\s)세", _WORDS).replace("|인|", "|인(?![�
 
 _COUNTED = _WORDS.replace("|번|", "|").replace("|호|", "|")
 UNIT = rf"(?:[억만천백]|(?i:{_COUNTED}|thousand|million|k|시|월|년|[ap]m)(?![A-Za-z]))"
-"""What stands after a number that says how much or how many; 번 and 호 also stand after what is no number."""
+"""Pattern of a word after a number that says how much or how many. Leaves out 번 and 호, which also follow numbers in
+labels.
+"""
 
 _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _PATTERN = re.compile(
@@ -105,7 +107,7 @@ _SPELLED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number where it stands: its value with the scale applied (``120만`` is 1,200,000) and its unit, or ''."""
+    """A number at its place: its value with the scale applied (``120만`` is 1,200,000) and its unit, or ''."""
 
     start: int
     end: int
@@ -114,16 +116,16 @@ class Number:
 
     @property
     def telling(self) -> bool:
-        """Whether losing it would lose something: a bare single digit does not count."""
+        """Returns whether the number matters to a summary: a bare single digit does not."""
         return bool(self.unit) or self.value >= 10 or self.value != self.value.to_integral_value()
 
     def same(self, other: Number) -> bool:
-        """Equal in value, and in unit where both name one."""
+        """Returns whether both have equal values, and equal units where both name one."""
         return self.value == other.value and (not self.unit or not other.unit or self.unit == other.unit)
 
 
 def find(text: str) -> Iterator[Number]:
-    """The numbers of a text in half-width digits; markers of numbered lists are left out."""
+    """Yields the numbers of a text with half-width digits; leaves out markers of numbered lists."""
     markers = {place for mark in _LIST_MARKER.finditer(text) for place in range(*mark.span())}
     for match in _PATTERN.finditer(text):
         if match.start("body") not in markers and not _subtracted(match):
@@ -131,7 +133,7 @@ def find(text: str) -> Iterator[Number]:
 
 
 def spelled(text: str) -> Iterator[Number]:
-    """Small numbers written as words: ``세 명``, ``three people``."""
+    """Yields small numbers written as words: ``세 명``, ``three people``."""
     for match in _SPELLED.finditer(text):
         native, counter, english, unit = match.groups()
         value = _NATIVE.index(native) if native else _ENGLISH.index(english.lower())
@@ -139,7 +141,9 @@ def spelled(text: str) -> Iterator[Number]:
 
 
 def _subtracted(match: re.Match[str]) -> bool:
-    """Whether it stands behind a number and a minus; the end of a range has a unit, or is of years or money."""
+    """Returns whether the number is subtracted: it follows a number and a minus. The end of a range follows them too,
+    but has a unit, or is a year or an amount of money.
+    """
     before = match.string[max(0, match.start() - 12) : match.start()]
     counted = match["unit"] or match["scale"] or not match["body"].strip()[-1].isdigit()
     return before.endswith("-") and not counted and not _UP_TO.search(before)

@@ -1,4 +1,4 @@
-"""Splitting Korean and English text into sentences, with decimals, dates, abbreviations and URLs left whole."""
+"""Splitting of Korean and English text into sentences; decimals, dates, abbreviations and URLs stay whole."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ABBREVIATION = frozenset(
     ]
 )
 NEAR = 60
-"""How many characters before and after a full stop tell whether it ends a sentence."""
+"""How many characters before and after a full stop decide whether the full stop ends a sentence."""
 _CLOSING = "\"'”’)\\]」』》"
 _END = re.compile(
     rf"(?:(?<![.!?。！？…])[.!?。！？…]++|(?<![ㅋㅎㅠㅜ])[ㅋㅎㅠㅜ]{{2,}}+[.!?~]*+)[{_CLOSING}]*+(?=\s|$)"
@@ -57,7 +57,7 @@ _MARKER = re.compile(r"^\s*(?:\(?\d{1,3}|[A-Za-z가-힣])$")
 
 
 def split(text: str) -> list[str]:
-    """The sentences, stripped, in order; a line break always ends one. Nothing but white space is lost."""
+    """Returns the sentences in order, stripped; a line break always ends a sentence. Loses only white space."""
     return [sentence for line in text.splitlines() for sentence in _line(line)]
 
 
@@ -72,7 +72,9 @@ def _line(line: str) -> list[str]:
 
 
 def _ends(line: str, start: int, mark: re.Match[str]) -> bool:
-    """Whether this full stop ends a sentence: not after an abbreviation, an initial or a list marker, or in a date."""
+    """Returns whether this mark ends a sentence. A full stop after an abbreviation, an initial or a list marker, or
+    inside a date, does not end a sentence.
+    """
     if mark.group() != ".":
         return True
     before = line[max(start, mark.start() - NEAR) : mark.start()]

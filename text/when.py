@@ -1,4 +1,4 @@
-"""Dates, weekdays and times of day in Korean and English text, as values that can be compared."""
+"""Dates, weekdays and times of day in Korean and English text, as comparable values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AFTERNOON = frozenset(["오후", "저녁", "밤", "낮", "pm", "p.m", "p.m."])
 _MORNING = frozenset(["오전", "아침", "새벽", "am", "a.m", "a.m."])
 
 _DATE = re.compile(
-    r"(?=\d|\b[JFMASONDjfmasond])(?:"  # few characters can begin a date: the rest are passed over quickly
+    r"(?=\d|\b[JFMASONDjfmasond])(?:"  # skips other characters quickly: few can begin a date
     r"(?<![\d.])(?P<y1>(?:19|20)\d\d)\s?[-./]\s?(?P<m1>\d{1,2})\s?[-./]\s?(?P<d1>\d{1,2})(?![\d])\.?"
     r"|(?:(?P<y2>(?:19|20)\d\d)년\s?|(?<!\d)\d\d년\s?)?(?<!\d)(?P<m2>\d{1,2})월\s?(?P<d2>\d{1,2})일"
     r"|(?P<y3>(?:19|20)\d\d)년\s?(?P<m3>\d{1,2})월"
@@ -62,7 +62,7 @@ _SPELLED = re.compile(rf"(?<![가-힣])({'|'.join(sorted(_HOURS, key=len, revers
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date where it stands; what it does not name is None. ``weekday``: 0 is Monday, alone or beside nothing else."""
+    """A date at its place; missing parts are None. ``weekday``: 0 is Monday, and all other parts are None."""
 
     start: int
     end: int
@@ -72,7 +72,9 @@ class Day:
     weekday: int | None = None
 
     def same(self, other: Day) -> bool:
-        """Whether ``other`` says at least what this one says; a year counts only where both name it with a day."""
+        """Returns whether ``other`` says at least what this date says. Beside a month, years are compared only where
+        both dates name one.
+        """
         if self.weekday is not None:
             return self.weekday == other.weekday
         if self.month is None:
@@ -83,7 +85,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A time of day where it stands; ``certain`` when the half of the day is known."""
+    """A time of day at its place; ``certain`` when the half of the day is known."""
 
     start: int
     end: int
@@ -92,14 +94,14 @@ class Clock:
     certain: bool
 
     def same(self, other: Clock) -> bool:
-        """Equal; 7 and 19 o'clock are the same unless both say which half of the day they mean."""
+        """Returns whether both times are equal; 7 and 19 o'clock are equal unless both are ``certain``."""
         if self.certain and other.certain:
             return (self.hour, self.minute) == (other.hour, other.minute)
         return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
 
 
 def days(text: str) -> Iterator[Day]:
-    """Dates and weekdays."""
+    """Yields dates and weekdays."""
     for match in _DATE.finditer(text):
         if (day := _day(match)) is not None:
             yield day
@@ -108,18 +110,18 @@ def days(text: str) -> Iterator[Day]:
 
 
 def short(text: str) -> Iterator[Day]:
-    """What may be a date: ``03-05`` and ``3.5`` for the fifth of March."""
+    """Yields what may be dates: ``03-05`` and ``3.5`` for the fifth of March."""
     for match in _SHORT.finditer(text):
         yield Day(match.start(), match.end(), month=int(match["m"]), day=int(match["d"]))
 
 
 def clocks(text: str, *, loose: bool = False) -> Iterator[Clock]:
-    """Times of day; ``loose`` also takes spelled hours (``일곱 시 반``)."""
+    """Yields times of day; with ``loose`` also spelled hours (``일곱 시 반``)."""
     for match in _TIME.finditer(text):
-        got = match.groupdict()
-        hour = int(got["h1"] or got["h2"] or got["h3"])
-        minute = 30 if got["thirty"] else int(got["n1"] or got["n2"] or 0)
-        half = (got["half1"] or got["half2"] or got["pm2"] or got["pm3"] or "").lower()
+        groups = match.groupdict()
+        hour = int(groups["h1"] or groups["h2"] or groups["h3"])
+        minute = 30 if groups["thirty"] else int(groups["n1"] or groups["n2"] or 0)
+        half = (groups["half1"] or groups["half2"] or groups["pm2"] or groups["pm3"] or "").lower()
         if hour <= 24 and minute < 60:
             yield Clock(match.start(), match.end(), *_halved(hour, minute, half))
     for match in _SPELLED.finditer(text) if loose else ():
@@ -135,14 +137,14 @@ def _halved(hour: int, minute: int, half: str) -> tuple[int, int, bool]:
 
 
 def _day(match: re.Match[str]) -> Day | None:
-    got = {name[0]: value for name, value in match.groupdict().items() if value is not None}
-    if got.get("n", "").islower():  # "you may 5"
+    groups = {name[0]: value for name, value in match.groupdict().items() if value is not None}
+    if groups.get("n", "").islower():  # "you may 5"
         return None
-    month = _month(got["n"]) if "n" in got else int(got["m"]) if "m" in got else None
-    day = int(got["d"]) if "d" in got else None
+    month = _month(groups["n"]) if "n" in groups else int(groups["m"]) if "m" in groups else None
+    day = int(groups["d"]) if "d" in groups else None
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
-    return Day(match.start(), match.end(), int(got["y"]) if "y" in got else None, month, day)
+    return Day(match.start(), match.end(), int(groups["y"]) if "y" in groups else None, month, day)
 
 
 def _month(name: str) -> int:

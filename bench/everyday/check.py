@@ -1,4 +1,4 @@
-"""Whether an answer is right, by code: one function a check, and the list of them."""
+"""Checks by code whether an answer is right: one function per check, and ``CHECKS``, the table of all."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from functools import cache
 from pathlib import Path
 
 import prompt
-from bench.everyday.conversation import Turn
+from bench.everyday.conversation import EverydayTurn
 from bench.everyday.item import different, is_about, items
 from bench.everyday.spelling import Span, folded, holds, letters, values
 from text import loop
 
 ECHO, AGAIN = 0.85, 0.9
-"""From this likeness on, an answer is the question again, or an earlier answer."""
+"""Likeness from which an answer counts as a copy: ``ECHO`` of the question, ``AGAIN`` of an earlier answer."""
 KOREAN, LATIN, FOREIGN = 0.5, 0.9, 0.03
-"""Shares of letters: at least so many Korean ones, at least so many Latin ones, at most so many of other scripts."""
+"""Shares of an answer's letters: at least ``KOREAN`` in a Korean answer, at least ``LATIN`` in another one, at most
+``FOREIGN`` of other scripts in both."""
 SHORT, SHORT_VALUE = 20, 60
-"""Letters of an answer that may come again: where no value was asked for, and where one was."""
+"""An answer with fewer letters may come again: ``SHORT`` where the turn asks for no value, else ``SHORT_VALUE``."""
 COPIES = 3
 WINDOW = 8
-"""So many words of our prompts in a row are taken from them."""
+"""An answer leaks the prompts when it contains this many words of theirs in a row."""
 _VARIABLE = re.compile(r"\$\{?\w+\}?")
 _TAG = re.compile(r"</?[a-z_]+>")
 _REFUSAL = re.compile(
@@ -38,10 +39,10 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|https?://\S+|" + _NAME, re.DOTALL)
 
 @dataclass(frozen=True)
 class Given:
-    """What an answer is judged by. ``listed``: the answer to the nearest earlier turn that asked for a list;
-    ``typed``: everything that the user typed so far; ``before``: the earlier answers."""
+    """An answer with everything that the checks compare it with. ``listed``: the answer to the nearest earlier turn
+    that asked for a list; ``typed``: everything that the user typed so far; ``before``: the earlier answers."""
 
-    turn: Turn
+    turn: EverydayTurn
     question: str
     answer: str
     language: str
@@ -52,7 +53,7 @@ class Given:
 
 
 def failed(given: Given) -> list[str]:
-    """The names of the checks that the answer fails; none: it is right."""
+    """Returns the names of the checks that the answer fails; a right answer fails none."""
     if not given.answer.strip():
         return ["empty"]
     return [name for name, check in CHECKS.items() if not check(given)]
@@ -67,18 +68,18 @@ def _lacks(given: Given) -> bool:
 
 
 def _old(given: Given) -> bool:
-    """An old value may be named beside the new one, in the same sentence."""
+    """Returns whether every sentence with an old value has a new value, too."""
     new = [form for group in given.turn.has for form in group]
     return not any(
-        holds(sentence, form, given.span) and not any(holds(sentence, each, given.span) for each in new)
+        holds(sentence, form, given.span) and not any(holds(sentence, new_form, given.span) for new_form in new)
         for sentence in _sentences(given.answer)
         for form in given.turn.old
     )
 
 
 def _items(given: Given) -> bool:
-    found = items(given.answer)
-    return not given.turn.items or len(found) == different(found) == given.turn.items
+    entries = items(given.answer)
+    return not given.turn.items or len(entries) == different(entries) == given.turn.items
 
 
 def _item(given: Given) -> bool:
@@ -90,7 +91,7 @@ def _longest(given: Given) -> bool:
 
 
 def _language(given: Given) -> bool:
-    """By the share of each script in what is no code, name of a file or address."""
+    """Judges the language by the shares of the scripts in the answer without code, file names and addresses."""
     counts = Counter(_script(sign) for sign in _CODE.sub(" ", given.answer) if sign.isalpha())
     total = counts.total()
     if given.language == "any" or not total:
@@ -101,7 +102,7 @@ def _language(given: Given) -> bool:
 
 
 def _echo(given: Given) -> bool:
-    """The question said back, or said back first and hardly anything after it."""
+    """Returns False when the answer resembles the question, or contains it and is less than twice as long."""
     question, answer = letters(given.question), letters(given.answer)
     if question in answer and len(question) >= 12 and len(answer) < 2 * len(question):
         return False
@@ -114,23 +115,24 @@ def _leak(given: Given) -> bool:
 
 
 def _repeat(given: Given) -> bool:
-    """No sentence three times, and no loop."""
+    """Returns False when the answer has the same sentence three times, or a loop."""
     counts = Counter(letters(sentence) for sentence in _sentences(given.answer))
     again = any(number >= COPIES and len(sentence) >= 8 for sentence, number in counts.items())
     return not again and loop.begins(given.answer.rstrip()) is None
 
 
 def _again(given: Given) -> bool:
-    """No earlier answer once more with the same numbers, but for short ones: a courtesy, or a value asked twice."""
+    """Returns False when the answer resembles an earlier one and has the same numbers. Short answers pass: courtesies,
+    and a value that the user asks for twice."""
     answer = letters(given.answer)
     if len(answer) < (SHORT_VALUE if given.turn.has else SHORT):
         return True
-    same = [letters(each) for each in given.before if values(each) == values(given.answer)]
-    return not any(SequenceMatcher(None, answer, each, autojunk=False).ratio() >= AGAIN for each in same)
+    same = [letters(earlier) for earlier in given.before if values(earlier) == values(given.answer)]
+    return not any(SequenceMatcher(None, answer, earlier, autojunk=False).ratio() >= AGAIN for earlier in same)
 
 
 def _refusal(given: Given) -> bool:
-    """What asks for no value is not turned down."""
+    """Returns False when the answer refuses a turn that asks for no value."""
     return bool(given.turn.has) or _REFUSAL.match(given.answer) is None
 
 
@@ -150,10 +152,16 @@ CHECKS: dict[str, Callable[[Given], bool]] = {
 }
 
 
+WORDED = ("reply_", "wish_")
+"""Beginnings of the file names of texts that code gives as answers."""
+
+
 @cache
 def prompt_pieces(folder: Path = Path(prompt.__file__).parent) -> frozenset[str]:
-    """What only our prompts say: sentences of five words and twenty characters, eight words in a row, tags."""
-    texts = [path.read_text("utf-8") for path in sorted(folder.glob("*/*.md"))]
+    """Returns the texts that only Gieok's prompts contain: tags, sentences of at least five words and twenty
+    characters, and eight words in a row. Texts that are worded for the user are left out, because they are no leak."""
+    files = (path for path in sorted(folder.glob("*/*.md")) if not path.name.startswith(WORDED))
+    texts = [path.read_text("utf-8") for path in files]
     return frozenset(piece for text in texts for piece in _pieces(text))
 
 
@@ -168,12 +176,12 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _spaced(text: str) -> str:
-    """Folded, with one space between words and no sign at an end of the text."""
+    """Returns the folded text with one space between words and no punctuation at its ends."""
     return re.sub(r"\s+", " ", folded(text)).strip(" -.,:;!?\"'«»")
 
 
 def _sentences(text: str) -> Sequence[str]:
-    return [each for each in re.split(r"(?<=[.!?])\s+|\n+", text) if each.strip()]
+    return [sentence for sentence in re.split(r"(?<=[.!?])\s+|\n+", text) if sentence.strip()]
 
 
 def _script(sign: str) -> str:

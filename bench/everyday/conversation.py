@@ -1,7 +1,7 @@
 """The conversations: ``bench/data/plain_ko.jsonl`` and ``plain_en.jsonl``, one conversation a line.
 
-``{"name", "language", "held_out", "turns": [{"kind", "say", ...}]}``; the fields of a turn are those of ``Turn``. What
-is said and what is expected may hold the placeholders of ``bench.everyday.when``.
+``{"name", "language", "held_out", "turns": [{"kind", "say", ...}]}``; the fields of a turn are those of
+``EverydayTurn``. The user's messages and the expected forms may contain the placeholders of ``bench.everyday.when``.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ DATA = Path(__file__).parents[1] / "data"
 KINDS = (
     "tell", "ask", "follow", "list", "rewrite", "talk", "change", "current", "sum", "date", "place", "product", "recall"
 )  # fmt: skip
-"""``change``: a value is told anew; ``current``: such a value is asked; ``place``: the time in a place; ``product``:
-about Gieok itself."""
+"""Kinds of turns. The user tells a new value (``change``), asks for such a value (``current``), for the time in a place
+(``place``), or about Gieok itself (``product``)."""
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What the user types, and what a right answer has (forms: ``bench.everyday.spelling``).
+class EverydayTurn:
+    """The message that the user types, and the requirements of a right answer (forms: ``bench.everyday.spelling``).
 
-    ``has``: groups of forms, of each group one must be there. ``lacks``: forms that must not be there. ``old``: forms
-    that may be there only in a sentence that holds a form of ``has``, too («moved from the 2nd to the 9th»). ``items``:
-    so many list items, all different. ``item``: the answer is about this item (from 1; -1: the last) of the nearest
-    list that was asked for. ``longest``: characters at most. ``language``: the language asked for, ``any`` where
-    the answer may be in several; empty: that of the conversation.
+    ``has``: groups of forms; the answer contains at least one form of every group. ``lacks``: forms that the answer
+    must not contain. ``old``: forms that may stand only in a sentence with a form of ``has`` («moved from the 2nd to
+    the 9th»). ``items``: the number of list items, all different. ``item``: the number (from 1; -1: the last) of the
+    item that the answer is about, in the nearest list that an earlier turn asked for. ``longest``: the most characters.
+    ``language``: the language that the turn asks for; ``any`` where several are right; empty for the language of the
+    conversation.
     """
 
     kind: str
@@ -46,18 +47,18 @@ class Turn:
 
 @dataclass(frozen=True)
 class Conversation:
-    """One conversation. ``held_out``: kept apart while the product is tuned."""
+    """One conversation. ``held_out``: nobody reads the conversation while the product is tuned."""
 
     name: str
     language: Language
     held_out: bool
-    turns: tuple[Turn, ...]
+    turns: tuple[EverydayTurn, ...]
 
 
 def conversations(folder: Path = DATA) -> list[Conversation]:
-    """All conversations, Korean and English by turns."""
+    """Returns all conversations, Korean and English ones in alternation."""
     korean, english = (_read(folder / f"plain_{language}.jsonl") for language in ("ko", "en"))
-    return [each for pair in zip(korean, english, strict=True) for each in pair]
+    return [conversation for pair in zip(korean, english, strict=True) for conversation in pair]
 
 
 def _read(path: Path) -> list[Conversation]:
@@ -65,5 +66,5 @@ def _read(path: Path) -> list[Conversation]:
 
 
 def _conversation(data: dict[str, Any]) -> Conversation:
-    turns = tuple(Turn(**each) for each in data["turns"])
+    turns = tuple(EverydayTurn(**turn) for turn in data["turns"])
     return Conversation(data["name"], data["language"], data["held_out"], turns)

@@ -1,4 +1,4 @@
-"""What the answers of both sides come to."""
+"""The figures of both sides: shares of right answers, failed checks, seconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bench.everyday.check import Given, failed
-from bench.everyday.conversation import KINDS, Conversation, Turn
+from bench.everyday.conversation import KINDS, Conversation, EverydayTurn
 from bench.everyday.side import Played
 from bench.everyday.spelling import Span
 
@@ -19,31 +19,37 @@ COUNTED = ("echo", "leak", "repeat")
 
 @dataclass(frozen=True)
 class Judged:
-    """One turn of one side with the checks that it fails."""
+    """One turn of one side with the checks that its answer fails."""
 
     conversation: Conversation
-    turn: Turn
+    turn: EverydayTurn
     played: Played
     failed: tuple[str, ...]
 
 
 def judge(chosen: Iterable[Conversation], kept: Kept) -> list[Judged]:
-    """Every turn that was played."""
-    return [judged for each in chosen if each.name in kept for judged in _judged(each, kept[each.name])]
+    """Returns every played turn of the chosen conversations with the checks that it fails."""
+    return [
+        judged
+        for conversation in chosen
+        if conversation.name in kept
+        for judged in _judged(conversation, kept[conversation.name])
+    ]
 
 
 def figures(ours: Sequence[Judged], theirs: Sequence[Judged]) -> dict[str, object]:
-    """The figures that ``bench.plain.run`` explains; what needs a side that was left out is None."""
+    """Returns the figures that ``bench.plain.run`` explains. Shares, medians and ratios are None when a side that they
+    need was not played."""
     right, plain = share(ours), share(theirs)
-    held, plain_held = ([each for each in some if each.conversation.held_out] for some in (ours, theirs))
-    languages = sorted({each.conversation.language for each in ours})
+    held_out, plain_held_out = ([answer for answer in side if answer.conversation.held_out] for side in (ours, theirs))
+    languages = sorted({answer.conversation.language for answer in ours})
     return {
         "turns": len(ours),
         "right_share": right,
         "plain_right_share": plain,
         "gain": None if right is None or plain is None else round(right - plain, 3),
-        "held_out_right_share": share(held),
-        "held_out_plain_right_share": share(plain_held),
+        "held_out_right_share": share(held_out),
+        "held_out_plain_right_share": share(plain_held_out),
         **{name: _failing(ours, name) for name in COUNTED},
         **{f"plain_{name}": _failing(theirs, name) for name in COUNTED},
         **_times(ours, theirs),
@@ -60,35 +66,36 @@ def figures(ours: Sequence[Judged], theirs: Sequence[Judged]) -> dict[str, objec
 
 
 def rows(ours: Sequence[Judged], theirs: Sequence[Judged]) -> list[Mapping[str, object]]:
-    """Every question with both answers and the checks that they fail."""
-    plain = {_key(each): each for each in theirs}
-    return [_row(each, plain.get(_key(each))) for each in ours]
+    """Returns one row per question: both answers and the checks that they fail."""
+    plain = {_key(answer): answer for answer in theirs}
+    return [_row(answer, plain.get(_key(answer))) for answer in ours]
 
 
 def share(judged: Sequence[Judged]) -> float | None:
-    """How many of the turns are right; None where there are none."""
-    return round(sum(not each.failed for each in judged) / len(judged), 3) if judged else None
+    """Returns the share of right turns; None without turns."""
+    return round(sum(not answer.failed for answer in judged) / len(judged), 3) if judged else None
 
 
 def _judged(conversation: Conversation, played: Sequence[Played]) -> Iterator[Judged]:
     listed, typed, before = "", "", tuple[str, ...]()
-    for turn, each in zip(conversation.turns, played, strict=True):
-        typed += f"\n{each.question}"
-        span = Span(*(datetime.fromtimestamp(moment).astimezone() for moment in (each.began, each.ended)))
+    for turn, result in zip(conversation.turns, played, strict=True):
+        typed += f"\n{result.question}"
+        span = Span(*(datetime.fromtimestamp(moment).astimezone() for moment in (result.began, result.ended)))
         language = turn.language or conversation.language
-        given = Given(turn, each.question, each.answer, language, span, listed, typed, before)
-        yield Judged(conversation, turn, each, tuple(failed(given)))
-        listed, before = each.answer if turn.items else listed, (*before, each.answer)
+        given = Given(turn, result.question, result.answer, language, span, listed, typed, before)
+        yield Judged(conversation, turn, result, tuple(failed(given)))
+        listed, before = result.answer if turn.items else listed, (*before, result.answer)
 
 
 def _times(ours: Sequence[Judged], theirs: Sequence[Judged]) -> dict[str, object]:
-    """Ratios are of the conversations that both sides played."""
-    seconds, plain = ([each.played.seconds for each in some] for some in (ours, theirs))
-    first, plain_first = (_median(each.played.first for each in some) for some in (ours, theirs))
+    """Returns the seconds of both sides. The ratios mean something only when both sides played the same
+    conversations."""
+    seconds, plain = ([answer.played.seconds for answer in side] for side in (ours, theirs))
+    first, plain_first = (_median(answer.played.first for answer in side) for side in (ours, theirs))
     return {
         "first_token_ratio": _ratio(first, plain_first),
         "seconds_ratio": _ratio(sum(seconds), sum(plain)),
-        "calls_per_turn": _mean(each.played.calls for each in ours),
+        "calls_per_turn": _mean(answer.played.calls for answer in ours),
         "first_token_seconds": first,
         "plain_first_token_seconds": plain_first,
         "slowest_seconds": round(max(seconds, default=0.0), 1),
@@ -103,15 +110,15 @@ def _both(ours: Sequence[Judged], theirs: Sequence[Judged]) -> dict[str, object]
 
 
 def _speaking(judged: Sequence[Judged], language: str) -> list[Judged]:
-    return [each for each in judged if each.conversation.language == language]
+    return [answer for answer in judged if answer.conversation.language == language]
 
 
 def _of_kind(judged: Sequence[Judged], kind: str) -> list[Judged]:
-    return [each for each in judged if each.turn.kind == kind]
+    return [answer for answer in judged if answer.turn.kind == kind]
 
 
 def _failing(judged: Sequence[Judged], name: str) -> int:
-    return sum(name in each.failed for each in judged)
+    return sum(name in answer.failed for answer in judged)
 
 
 def _key(judged: Judged) -> tuple[str, int]:
@@ -121,11 +128,11 @@ def _key(judged: Judged) -> tuple[str, int]:
 def _row(ours: Judged, theirs: Judged | None) -> dict[str, object]:
     name, index = _key(ours)
     row: dict[str, object] = {"name": name, "turn": index + 1, "kind": ours.turn.kind, "question": ours.played.question}
-    for before, judged in (("", ours), ("plain_", theirs)):
+    for prefix, judged in (("", ours), ("plain_", theirs)):
         if judged is not None:
             failing = ", ".join(judged.failed) + (f" ({judged.played.fault})" if judged.played.fault else "")
-            row |= {f"{before}failed": failing, f"{before}answer": judged.played.answer}
-            row |= {f"{before}seconds": round(judged.played.seconds, 1)}
+            row |= {f"{prefix}failed": failing, f"{prefix}answer": judged.played.answer}
+            row |= {f"{prefix}seconds": round(judged.played.seconds, 1)}
     return row
 
 

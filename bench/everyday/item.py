@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from bench.everyday.spelling import folded, letters
 
 SAME = 0.9
-"""So alike, two items are one."""
+"""Likeness from which two items count as one."""
 _ENUMERATED = re.compile(
     r"^([ \t]*)(?:#+\s*)?(?:\*\*)?(?:\d{1,2}[.)](?!\d)|[①-⑩]|\d\ufe0f?\u20e3)\s*(.+)$", re.MULTILINE
 )
@@ -27,11 +27,12 @@ _SMALL = {"the", "and", "for", "with", "your", "that", "this", "from", "are", "y
 
 
 def items(answer: str) -> list[str]:
-    """The items, outermost ones only: numbered lines, bullets, headings, «first … second …», or words with commas."""
+    """Returns the outermost items of a list: numbered lines, else bullets, headings, «first … second …», or an
+    enumeration with commas."""
     for pattern in (_ENUMERATED, _BULLET, _HEADING):
-        found = _outermost(pattern, answer)
-        if len(found) > 1:
-            return found
+        entries = _outermost(pattern, answer)
+        if len(entries) > 1:
+            return entries
     for pattern in (_INLINE, _ORDINAL):
         parts = [part.strip() for part in pattern.split(answer)[1:]]
         if len(parts) > 1:
@@ -40,44 +41,47 @@ def items(answer: str) -> list[str]:
 
 
 def different(found: Sequence[str]) -> int:
-    """How many of the items are not another one again."""
+    """Returns how many items are no copy of an earlier item."""
     heads: list[str] = []
-    for each in found:
-        head = letters(named(each))
+    for item in found:
+        head = letters(named(item))
         if head and not any(SequenceMatcher(None, head, other).ratio() >= SAME for other in heads):
             heads.append(head)
     return len(heads)
 
 
 def named(item: str) -> str:
-    """What the item is called: the bold words, or those before a colon or dash, or all of it."""
+    """Returns the name of the item: the bold words, else the words before a colon or dash, else the whole item."""
     bold = re.match(r"\W{0,3}\*\*(.+?)\*\*", item)
     return re.sub(r"[*_`#]", "", bold[1] if bold else _HEAD.split(item)[0]).strip(" :.") or item
 
 
 def is_about(answer: str, found: Sequence[str], number: int) -> bool:
-    """Whether the answer speaks of item ``number`` (from 1, -1: the last): a third of the words that name it, and no
-    other item, are in the answer."""
+    """Returns whether the answer is about item ``number`` (from 1; -1: the last): whether it contains a third of the
+    words that are in the name of this item and in no other name."""
     index = number - 1 if number > 0 else number
     if not -len(found) <= index < len(found):
         return False
-    own = _words(named(found[index]))
-    others = set().union(*(_words(named(each)) for each in found if each is not found[index]))
-    wanted = (own - others) or own
+    own_words = _words(named(found[index]))
+    other_words = set().union(*(_words(named(item)) for item in found if item is not found[index]))
+    distinctive = (own_words - other_words) or own_words
     text = folded(answer)
-    return bool(wanted) and sum(word in text for word in wanted) * 3 >= len(wanted)
+    return bool(distinctive) and sum(word in text for word in distinctive) * 3 >= len(distinctive)
 
 
 def _outermost(pattern: re.Pattern[str], answer: str) -> list[str]:
     lines = pattern.findall(answer)
-    depth = min((len(before) for before, _ in lines), default=0)
-    return [text for before, text in lines if len(before) == depth]
+    depth = min((len(indent) for indent, _ in lines), default=0)
+    return [text for indent, text in lines if len(indent) == depth]
 
 
 def _with_commas(answer: str) -> list[str]:
-    """The longest enumeration in one sentence; of its ends only as many words as the items between them have."""
+    """Returns the longest enumeration in one sentence. The first and last item keep only as many words as the longest
+    item between them has."""
     sentences = re.split(r"(?<=[.!?:])\s|\n", answer)
-    parts = max(([part for part in _JOINED.split(each) if part.strip()] for each in sentences), key=len, default=[])
+    parts = max(
+        ([part for part in _JOINED.split(sentence) if part.strip()] for sentence in sentences), key=len, default=[]
+    )
     if len(parts) < 3:
         return parts
     size = max(len(part.split()) for part in parts[1:-1])
@@ -86,6 +90,7 @@ def _with_commas(answer: str) -> list[str]:
 
 
 def _words(text: str) -> set[str]:
-    """Words without their endings: of Korean ones the first two syllables, of Latin ones the first five letters."""
-    found = re.findall(r"[가-힣]+|[^\W\d_가-힣]{3,}|\d+", folded(text))
-    return {word[:2] if re.match("[가-힣]", word) else word[:5] for word in found if word not in _SMALL}
+    """Returns words without their endings: the first two syllables of Korean words, the first five letters of
+    others."""
+    words = re.findall(r"[가-힣]+|[^\W\d_가-힣]{3,}|\d+", folded(text))
+    return {word[:2] if re.match("[가-힣]", word) else word[:5] for word in words if word not in _SMALL}

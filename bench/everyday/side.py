@@ -1,4 +1,4 @@
-"""Who plays the conversations: the product, and the same weights as plain chat."""
+"""The two sides that play the conversations: the product, and plain chat on the same weights."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from langchain_openai import ChatOpenAI
 
 from bench.everyday.conversation import Conversation
 from bench.everyday.when import said
-from graph.agent import Agent, open_agent
-from graph.event import Done, Failed, Token
-from model import resolve
-from model.client import chat
+from graph.turn.agent import Agent, open_agent
+from graph.turn.event import Done, Failed, Token
+from model.call.client import chat
+from model.choice import resolve
 from model.modelset import ModelSet
-from retrieval.own import first_run
+from retrieval.product_docs import first_run
 from settings import Settings
 
 SEED = 7
 CARD: dict[str, Any] = {"top_p": 0.8, "top_k": 20, "repeat_penalty": 1.05}
 TEMPERATURE = 0.7
-"""The sampling of the model's card."""
+"""The sampling that the model's card recommends."""
 SYSTEM = {
     "ko": "당신은 친절한 AI 비서입니다.\n한국어로 간결하게 답해 주세요.",
     "en": "You are a helpful assistant.\nAnswer briefly, in English.",
@@ -38,9 +38,9 @@ PATIENCE = 600.0
 
 @dataclass(frozen=True)
 class Played:
-    """One turn. ``said``: the text of the data; ``question``: what was typed; ``began``, ``ended``: seconds since the
-    epoch; ``first``: seconds to the first token; ``calls``: of the model, within the turn; ``fault``: why there is no
-    answer."""
+    """One played turn. ``said``: the text in the data; ``question``: the text that was typed; ``began``, ``ended``:
+    seconds since the epoch; ``first``: seconds to the first token; ``calls``: model calls within the turn; ``fault``:
+    the error code of a turn that failed."""
 
     said: str
     question: str
@@ -61,9 +61,10 @@ Side = Callable[[Conversation], list[Played]]
 
 @contextmanager
 def product(settings: Settings, folder: Path) -> Iterator[tuple[Side, ModelSet]]:
-    """The agent of the app on a fresh data folder with its own documents; each conversation is a new session."""
-    own = fresh(settings, folder)
-    with closing(open_agent(own)) as agent:
+    """Opens the app's agent on a fresh data folder with the product's own documents. Yields the side, which plays each
+    conversation in a new session, and the models."""
+    chosen = fresh(settings, folder)
+    with closing(open_agent(chosen)) as agent:
         if agent.library is not None:
             first_run(agent.library)
         if agent.memory is not None:
@@ -73,19 +74,19 @@ def product(settings: Settings, folder: Path) -> Iterator[tuple[Side, ModelSet]]
 
 @contextmanager
 def plain(settings: Settings, folder: Path) -> Iterator[Side]:
-    """The same weights on a server of their own, started as the product's is, so that neither empties the other's
-    cache: a system prompt of two lines and the whole history."""
-    own = fresh(settings, folder)
-    found = resolve.find(own)
+    """Yields plain chat on the same weights: a system prompt of two lines and the whole history. Its server is started
+    like the product's, but is another one, so that neither side empties the other's cache."""
+    chosen = fresh(settings, folder)
+    server = resolve.find(chosen)
     model = chat(
-        found.url, found.key, found.chat_model, settings=own, extra_body=CARD, max_tokens=own.answer_tokens,
+        server.url, server.key, server.chat_model, settings=chosen, extra_body=CARD, max_tokens=chosen.answer_tokens,
         temperature=TEMPERATURE,
     )  # fmt: skip
     yield lambda conversation: _by_chat(model, conversation)
 
 
 def fresh(settings: Settings, folder: Path) -> Settings:
-    """The settings with this folder for data, to which the weights that are there already are linked."""
+    """Creates the data folder, links the existing weights into it and returns the settings for it."""
     folder.mkdir(parents=True)
     weights = settings.data_dir / "weights"
     if weights.exists():
@@ -94,8 +95,8 @@ def fresh(settings: Settings, folder: Path) -> Settings:
 
 
 def seed(models: ModelSet, number: int) -> None:
-    """Fixes the seed of every role. Each turn has another: with one for all, a turn that begins as an earlier one did
-    goes on like it, too."""
+    """Sets the seed of every role for turn ``number``. Every turn has a different seed: with the same seed, an answer
+    that begins like an earlier one also continues like that one."""
     for name in ("chat", "utility", "decide"):
         role = getattr(models, name, None)
         if isinstance(role, ChatOpenAI):

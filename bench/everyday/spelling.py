@@ -1,6 +1,6 @@
-"""Whether a text holds a form, however it is spelled.
+"""Whether a text contains a form, however the form is spelled.
 
-A form is a spelling (signs of Markdown, case and spaces do not count), a number as ``=695``, or a placeholder of
+A form is a spelling (Markdown signs, case and spaces do not count), a number such as ``=695``, or a placeholder of
 ``bench.everyday.when``.
 """
 
@@ -21,14 +21,14 @@ _NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:\s?(억|천만|백만|
 
 @dataclass(frozen=True)
 class Span:
-    """When a turn began and ended: placeholders mean this time."""
+    """The begin and the end of a turn. Placeholders stand for a day or time of this span."""
 
     began: datetime
     ended: datetime
 
 
 def holds(text: str, form: str, span: Span) -> bool:
-    """Whether the text holds the form."""
+    """Returns whether the text contains the form."""
     if form.startswith("="):
         return any(abs(value - float(form[1:])) < 1e-6 for value in values(text))
     placeholder = when.PLACEHOLDER.fullmatch(form)
@@ -37,24 +37,24 @@ def holds(text: str, form: str, span: Span) -> bool:
     kind, argument = placeholder.groups()
     if kind == "time":
         return when.tells_time(folded(text), argument, span.began, span.ended)
-    wanted = when.day(argument, span.began.date())
-    forms = when.day_forms(wanted) if kind == "date" else when.weekday_forms(wanted)
-    return any(_pattern(each).search(folded(text)) for each in forms)
+    day = when.day(argument, span.began.date())
+    forms = when.day_forms(day) if kind == "date" else when.weekday_forms(day)
+    return any(_pattern(day_form).search(folded(text)) for day_form in forms)
 
 
 def folded(text: str) -> str:
-    """One spelling of letters and quotes, without the signs of Markdown."""
+    """Returns the text with one spelling of letters and quotes and without Markdown signs."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("{,}", ",")
     return re.sub(r"[*`“”\"\\]", "", plain)
 
 
 def letters(text: str) -> str:
-    """Only letters and digits: for comparing sentences."""
+    """Returns only the letters and digits of the text, for comparing sentences."""
     return "".join(sign for sign in folded(text) if sign.isalnum())
 
 
 def values(text: str) -> set[float]:
-    """Every number in the text; of «125만 3,500» the parts and the whole."""
+    """Returns every number in the text; of «125만 3,500» both parts and their sum."""
     return set(_values(folded(text)))
 
 
@@ -71,7 +71,8 @@ def _values(text: str) -> Iterator[float]:
 
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
-    """Not inside a longer number or a longer Latin word, but for a plural."""
+    """Returns a pattern that does not match inside a longer number or a longer Latin word, except in a plural or
+    possessive."""
     parts = folded(form).split()
     first, last = parts[0][0], parts[-1][-1]
     before = r"(?<!\d)(?<!\d[.,:])" if first.isdigit() else r"(?<![a-z])" if _is_latin(first) else ""

@@ -1,8 +1,8 @@
-"""Days and times in the data that depend on the machine's clock.
+"""Placeholders in the data for days and times that depend on the machine's clock.
 
-``{date:03-09}`` a day of this year, ``{date:+9}`` the day nine days from today, ``{weekday:…}`` its day of the week,
-``{time:Asia/Tokyo}`` the time there (in expectations only). In what the user says a placeholder becomes one spelling in
-the conversation's language; in an expectation it stands for every usual one.
+``{date:03-09}`` is a day of this year, ``{date:+9}`` the day nine days from today, ``{weekday:…}`` the weekday of such
+a day, ``{time:Asia/Tokyo}`` the time there (in expectations only). In a message of the user a placeholder becomes one
+spelling in the conversation's language; in an expectation a placeholder stands for every usual spelling.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WEEKDAYS = {
     "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
 }
 SLACK = 2
-"""Minutes that a told time may be off."""
+"""Minutes by which a time in an answer may be off."""
 _DAY_PART = r"(?P<part>오전|오후|새벽|아침|낮|저녁|밤|정오)?\s*"
 _HALF = r"\s*(?P<half>[ap]\.?\s?m\b)?"
 _TIMES = (
@@ -32,12 +32,12 @@ _TIMES = (
 
 
 def said(text: str, language: str, now: datetime) -> str:
-    """What the user types today."""
+    """Returns the user's message with the placeholders filled in for today."""
     return PLACEHOLDER.sub(lambda match: _said(match[1], match[2], language, now.date()), text)
 
 
 def day(argument: str, today: date) -> date:
-    """The day of a placeholder: ``+9`` or ``03-09``."""
+    """Returns the day that a placeholder's argument means: ``+9`` or ``03-09``."""
     if argument.startswith("+"):
         return today + timedelta(days=int(argument))
     month, number = map(int, argument.split("-"))
@@ -45,23 +45,23 @@ def day(argument: str, today: date) -> date:
 
 
 def day_forms(wanted: date) -> list[str]:
-    """The usual spellings of a day, without its year."""
+    """Returns the usual spellings of a day, without its year."""
     month, number, name = wanted.month, wanted.day, MONTHS[wanted.month - 1]
     english = [f"{month_name} {number}" for month_name in (name, name[:3], f"{name[:3]}.")]
-    english += [f"{name} {the}{_ordinal(number)}" for the in ("", "the ")]
+    english += [f"{name} {article}{_ordinal(number)}" for article in ("", "the ")]
     english += [f"{first} {month_name}" for first in _firsts(number) for month_name in (name, name[:3])]
     digits = [f"{month}{sign}{number}" for sign in "/.-"] + [f"{month:02}{sign}{number:02}" for sign in "/.-"]
     return [f"{month}월 {number}일", *english, *digits]
 
 
 def weekday_forms(wanted: date) -> list[str]:
-    """The usual spellings of its day of the week, in both languages."""
+    """Returns the usual spellings of the day's weekday, in both languages."""
     korean, english = (WEEKDAYS[language][wanted.weekday()] for language in ("ko", "en"))
     return [korean, f"({korean[0]})", english, english[:3]]
 
 
 def tells_time(answer: str, zone: str, began: datetime, ended: datetime) -> bool:
-    """Whether the answer names the time of that zone between two moments, with or without a.m. and p.m."""
+    """Returns whether the answer names the time of the zone between two moments, with or without a.m. and p.m."""
     first = began.astimezone(ZoneInfo(zone)) - timedelta(minutes=SLACK)
     minutes = int((ended - began).total_seconds() // 60) + 2 * SLACK + 1
     right = {(moment.hour * 60 + moment.minute) for moment in (first + timedelta(minutes=n) for n in range(minutes))}
@@ -69,7 +69,7 @@ def tells_time(answer: str, zone: str, began: datetime, ended: datetime) -> bool
 
 
 def times(answer: str) -> set[int]:
-    """Every time of day in the answer, in minutes; one without a.m. or p.m. stands for both."""
+    """Returns every time of day in the answer in minutes since midnight; a time without a.m. or p.m. gives both."""
     return {time for pattern in _TIMES for match in pattern.finditer(answer) for time in _minutes(match)}
 
 
@@ -81,14 +81,14 @@ def _minutes(match: re.Match[str]) -> set[int]:
     half = "a" if part in ("오전", "새벽", "아침") else "p" if part else (match["half"] or "").lower()[:1]
     early, late = hour % 12, hour % 12 + 12
     hours = {hour % 24} if hour > 12 else {"a": {early}, "p": {late}}.get(half, {early, late})
-    return {each * 60 + minute for each in hours}
+    return {clock_hour * 60 + minute for clock_hour in hours}
 
 
 def _said(kind: str, argument: str, language: str, today: date) -> str:
-    wanted = day(argument, today)
+    target = day(argument, today)
     if kind == "weekday":
-        return WEEKDAYS[language][wanted.weekday()]
-    return day_forms(wanted)[0 if language == "ko" else 1]
+        return WEEKDAYS[language][target.weekday()]
+    return day_forms(target)[0 if language == "ko" else 1]
 
 
 def _firsts(number: int) -> list[str]:

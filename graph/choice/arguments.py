@@ -1,4 +1,4 @@
-"""The calls that follow from what a message is for, their arguments read by code."""
+"""The tool calls that follow from the label of a message; code reads their arguments from the message."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from graph.choice.feature import Label, core
 from graph.tool import zone
 from graph.tool.recall_memory import QUERY_CHARS as RECALL_CHARS
 from graph.tool.time import LOCAL
-from retrieval.tool import NAME as SEARCH
-from retrieval.tool import QUERY_CHARS
+from retrieval.answer.tool import NAME as SEARCH
+from retrieval.answer.tool import QUERY_CHARS
 
 _THERE = re.compile(r"\bthere\b|거기|거긴|그쪽|그곳", re.IGNORECASE)
 
 
 def calls(label: Label, question: str, previous: str | None) -> list[tuple[str, dict[str, Any]]]:
-    """Names of tools and their arguments; none where a sum cannot be read exactly."""
+    """Returns the names of the tools to call, with their arguments; no call when a sum cannot be read exactly."""
     if label == "time":
         return [("current_time", {"zone": place}) for place in zones(question, previous)]
     if label == "calculate":
-        found = expression(question, previous)
-        return [("calculate", {"expression": found})] if found else []
+        formula = expression(question, previous)
+        return [("calculate", {"expression": formula})] if formula else []
     if label == "documents":
         return [(SEARCH, {"query": question[:QUERY_CHARS]})]
     if label == "recall":
@@ -31,8 +31,9 @@ def calls(label: Label, question: str, previous: str | None) -> list[tuple[str, 
 
 
 def zones(question: str, previous: str | None) -> list[str]:
-    """The zones that a question of the time asks about; those of the question before where it says «there»."""
-    named = zone.named(core(question))
-    if not named and previous and _THERE.search(question):
-        named = zone.named(core(previous))
-    return named or [LOCAL]
+    """Returns the zones that a question about the time names; when the question says «there», the zones of the question
+    before. Falls back to the local zone."""
+    place_zones = zone.named(core(question))
+    if not place_zones and previous and _THERE.search(question):
+        place_zones = zone.named(core(previous))
+    return place_zones or [LOCAL]

@@ -1,4 +1,4 @@
-"""What a message shows the router: its meaning, its letters, and what code can read in it."""
+"""The features of a message that the router sees: its meaning, its letters, and the facts that code reads in it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Places = NDArray[np.intp]
 
 BUCKETS = 1 << 14
 SHORTEST, LONGEST = 3, 6
-"""Letters of a run; Korean syllables are taken apart, so that endings and slips of the pen share runs."""
+"""Letters of a run. Korean syllables are taken apart, so that endings and typing errors share runs."""
 FACTS = 6 + len(LABELS) - 1
 LEANING_CHARS = 40
-"""A longer message stands for itself and does not lean on the one before."""
+"""A longer message stands for itself and does not refer to the message before."""
 HEAD, TAIL = 100, 140
-"""Characters that are read of a long message: what it begins and ends with, where a request stands."""
+"""Characters that are read of the beginning and of the end of a long message, where a request stands."""
 
 
 def core(text: str) -> str:
-    """The message, or the first and the last sentences of a long one: reading all of it would take a second."""
+    """Returns the message, or the first and the last sentences of a long one: reading all of it would take a second."""
     text = " ".join(text.split())
     if len(text) <= HEAD + TAIL:
         return text
-    sentences = [each for each in sentence.split(text) if each.strip()]
+    sentences = [part for part in sentence.split(text) if part.strip()]
     last = sentences[-1].strip()
     for before in reversed(sentences[1:-1]):
         if len(before) + len(last) > TAIL:
@@ -43,7 +43,7 @@ def core(text: str) -> str:
 
 
 def runs(text: str) -> tuple[Places, Values]:
-    """Buckets of the runs of letters in a text, each once and in order, and how much each counts; of length 1."""
+    """Returns the buckets of the letter runs in a text, each bucket once and in order, and their weights, of norm 1."""
     plain = re.sub(r"\d", "0", unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold()))
     letters = np.frombuffer(f" {' '.join(plain.split())} ".encode("utf-32-le", "replace"), np.uint32)
     mixed, hashes = letters, []
@@ -59,20 +59,21 @@ def runs(text: str) -> tuple[Places, Values]:
 
 
 def facts(question: str, previous: str | None, before: Label) -> Values:
-    """What code reads: a sum, a place, a digit; what the question before it was for (``before``), if it may lean on it.
+    """Returns the facts that code reads: whether the message has a sum, a place or a digit, and the label of the
+    question before (``before``) when the message may refer to that question.
 
     Shape ``(FACTS,)``.
     """
     leaning = previous is not None and len(question) <= LEANING_CHARS
     digit = bool(re.search(r"\d", question))
     reads = (digit or leaning) and expression(question, previous) is not None
-    named = bool(zone.named(core(question)))
-    own = [
+    names_place = bool(zone.named(core(question)))
+    flags = [
         reads,
-        named,
+        names_place,
         digit,
         leaning,
-        leaning and named and before == "time",
+        leaning and names_place and before == "time",
         leaning and reads and before == "calculate",
     ]
-    return np.array([*own, *(leaning and before == label for label in LABELS[:-1])], np.float32)
+    return np.array([*flags, *(leaning and before == label for label in LABELS[:-1])], np.float32)

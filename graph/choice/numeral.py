@@ -1,6 +1,6 @@
-"""Numbers of a message as plain digits, however they are written: «3만 5천원» → 35000, «two hundred» → 200.
+"""Rewrites the numbers of a message as plain digits: «3만 5천원» → 35000, «two hundred» → 200.
 
-Only what can be read in one way is rewritten; all else stays as it is.
+Rewrites only numbers that can be read in one way; everything else stays as it is.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ _COUNT = re.compile(
 
 
 def plain(text: str) -> str:
-    """The message in lower case, its numbers in digits, without separators and currencies."""
+    """Returns the message in lower case, with its numbers in digits, without separators and currencies."""
     text = re.sub(r"[⁺⁻]?[⁰¹²³⁴-⁹]+", r"**\g<0>", text)
     text = unicodedata.normalize("NFKC", re.sub(r"(\d+)?\s*([¼-¾⅐-⅞])", _fraction, text)).casefold()
     text = re.sub(r"\b(?:a |one )dozen\b", "12", re.sub(r"(\d) dozen\b", r"\1*12", text))
     text = re.sub(r"1\s?인당", "인당", re.sub(r"(?<![가-힣])일주일", "7일", text))
     text = re.sub(r"(?<![가-힣])일 ?년(?=[에이은간]|\s)", "1년", text)
-    text = _SEPARATED.sub(lambda found: found[0].replace(",", ""), text)
+    text = _SEPARATED.sub(lambda match: match[0].replace(",", ""), text)
     text = _ENGLISH.sub(_english, _COUNT.sub(_native, _SINO.sub(_sino, text)))
-    text = _KOREAN.sub(lambda found: arithmetic.korean(found[0]) if re.search(r"\D", found[0]) else found[0], text)
+    text = _KOREAN.sub(lambda match: arithmetic.korean(match[0]) if re.search(r"\D", match[0]) else match[0], text)
     text = _SCALED.sub(arithmetic.english, text)
     return re.sub(r"퍼센트|프로(?![가-힣]{2})|\bpercent\b|\bpct\b", "%", _MONEY.sub("", text))
 
@@ -73,7 +73,7 @@ def _fraction(found: re.Match[str]) -> str:
 
 
 def _english(found: re.Match[str]) -> str:
-    """«three hundred and fifty» → 350; words that make no one number («two three») stay."""
+    """Converts «three hundred and fifty» to 350; keeps words that do not make one number («two three»)."""
     total = section = 0
     for word in re.findall(r"[a-z]+", found[0].replace(" and ", " ")):
         size = _SMALL.get(word, 0)
@@ -89,7 +89,7 @@ def _english(found: re.Match[str]) -> str:
 
 
 def _sino(found: re.Match[str]) -> str:
-    """«이백오십» → 250, «만이천» → 12000."""
+    """Converts «이백오십» to 250 and «만이천» to 12000."""
     total = section = digit = 0
     for letter in found[0].replace(" ", ""):
         if letter in _DIGIT:
@@ -102,6 +102,6 @@ def _sino(found: re.Match[str]) -> str:
 
 
 def _native(found: re.Match[str]) -> str:
-    """«스물다섯» → 25."""
+    """Converts «스물다섯» to 25."""
     ten = next((word for word in _NATIVE if found[0].startswith(word)), "")
     return str(_NATIVE.get(ten, 0) + _NATIVE_ONE.get(found[0][len(ten) :], 0))

@@ -1,4 +1,4 @@
-"""Tools for a model that does not call them: a router chooses them from the user's message alone (design §9)."""
+"""Tools for a model that does not call them: a router chooses them from the user's message alone (design 9.4)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from graph.choice.router import router
 
 
 def choose(question: str, previous: str | None, tools: Sequence[BaseTool]) -> list[ToolCall]:
-    """The calls that a message needs, of the tools that are there; ``previous``: the user's message before it."""
+    """Returns the calls that a message needs, only of the tools given. ``previous``: the user's message before
+    ``question``."""
     offered = {tool.name for tool in tools}
-    label = router().route(question, previous).label
+    route = router().route(question, previous)
     return [
         ToolCall(name=name, args=arguments, id=uuid4().hex, type="tool_call")
-        for name, arguments in calls(label, question, previous)
+        for name, arguments in calls(route.label, question, previous)
         if name in offered
     ]

@@ -1,7 +1,7 @@
-"""Which tool a message needs, without a model: linear over its embedding and its letters (design §9).
+"""Routes a message to a tool without a language model: linear over its embedding, letters and facts (design 9.4).
 
-A tool that is not needed costs more than one that is missed, so a doubtful message gets none. The examples are in
-``examples.jsonl``; ``python -m graph.choice.train`` makes ``router.npz`` of them.
+A needless tool call costs more than a missed one, so a doubtful message gets no tool. The examples are in
+``examples.jsonl``; ``python -m graph.choice.train`` learns ``router.npz`` from them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 
 from errors import EmbeddingFailed
 from graph.choice.feature import LABELS, Label, Values, core, facts, runs
-from retrieval.embed import built_in
+from retrieval.index.embed import built_in
 
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.5
-"""How much likelier than anything else a tool must be; chosen on the development set (decision 20)."""
+"""Least lead in probability of a tool over any other label; chosen on the development set (decision 20)."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a message is for, and by how much that is likelier than the next (0–1)."""
+    """The label of a message, and its lead in probability over the next label (0–1)."""
 
     label: Label
     margin: float
@@ -37,8 +37,8 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What was learned: ``meaning`` (embedding, label), ``letters`` (bucket, label), ``facts`` (fact, label), ``bias``
-    (label); ``digest`` of the examples."""
+    """The learned weights: ``meaning`` (embedding, label), ``letters`` (bucket, label), ``facts`` (fact, label),
+    ``bias`` (label); ``digest`` of the examples."""
 
     meaning: NDArray[Any]
     letters: NDArray[Any]
@@ -48,20 +48,22 @@ class Weights:
 
     @classmethod
     def load(cls, file: Path = FILE) -> Self:
-        with np.load(file, allow_pickle=False) as kept:
-            arrays = {name: kept[name].astype(np.float32) for name in ("meaning", "letters", "facts", "bias")}
-            return cls(**arrays, digest=str(kept["digest"]))
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name].astype(np.float32) for name in ("meaning", "letters", "facts", "bias")}
+            return cls(**arrays, digest=str(archive["digest"]))
 
 
 class Router:
-    """Routes messages. ``embed``: the vector of a question, of ``retrieval.embed.built_in``."""
+    """The classifier of messages. ``embed``: returns the vector of a question, as ``retrieval.index.embed.built_in``
+    does."""
 
     def __init__(self, weights: Weights, embed: Callable[[str], Values]) -> None:
         self._weights = weights
         self._embed = embed
 
     def route(self, question: str, previous: str | None = None) -> Route:
-        """What ``question`` is for. ``previous``: the user's message before it, which a short one may lean on."""
+        """Returns the route of ``question``; no tool when the embedding fails. ``previous``: the user's message before,
+        which a short question may refer to."""
         try:
             before = self._route(previous, None, "none").label if previous else "none"
             return self._route(question, previous, before)
@@ -73,19 +75,20 @@ class Router:
         likely = self._likely(question, previous, before)
         second, first = np.argsort(likely)[-2:]
         margin = float(likely[first] - likely[second])
-        return Route(LABELS[first] if margin >= MARGIN else "none", margin)
+        label: Label = LABELS[first] if margin >= MARGIN else "none"
+        return Route(label, margin)
 
     def _likely(self, question: str, previous: str | None, before: Label) -> Values:
-        """How likely each label is: shape ``(len(LABELS),)``, sum 1."""
-        text, own = core(question), self._weights
+        """Returns the probability of each label: shape ``(len(LABELS),)``, sum 1."""
+        text, weights = core(question), self._weights
         places, values = runs(text)
-        scores = self._embed(text) @ own.meaning + values @ own.letters[places] + own.bias
-        powers = np.exp((scores := scores + facts(question, previous, before) @ own.facts) - scores.max())
+        scores = self._embed(text) @ weights.meaning + values @ weights.letters[places] + weights.bias
+        powers = np.exp((scores := scores + facts(question, previous, before) @ weights.facts) - scores.max())
         likely: Values = powers / powers.sum()
         return likely
 
 
 @cache
 def router() -> Router:
-    """The one of this process, on the built-in embedding."""
+    """Returns the router that this process shares, on the built-in embedding."""
     return Router(Weights.load(), built_in().query)

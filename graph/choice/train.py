@@ -1,7 +1,8 @@
 """Learns ``router.npz`` from ``examples.jsonl``: ``python -m graph.choice.train``.
 
 Multinomial logistic regression with a quadratic penalty, by accelerated gradient descent over all examples at once
-(Nesterov 1983); no chance is in it. What the question before an example was for is told by a first pass without that.
+(Nesterov 1983); nothing is random. A first pass learns only from examples without a message before. Its router labels
+the messages before the other examples, for the second pass.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from numpy.typing import NDArray
 
 from graph.choice.feature import BUCKETS, FACTS, LABELS, Label, Values, core, facts, runs
 from graph.choice.router import FILE, Router, Weights
-from retrieval.embed import BuiltIn
+from retrieval.index.embed import BuiltIn
 
 EXAMPLES = Path(__file__).with_name("examples.jsonl")
 MEANING, LETTERS = 6.0, 5.0
-"""How much the embedding and the letters weigh beside the facts, before anything is learned."""
+"""Factors of the embedding and the letters beside the facts, before anything is learned."""
 PENALTY = 1e-4
 STEPS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A message, what it is for, and the message before it, if that matters."""
+    """A message, its label, and the message before it, if that message matters."""
 
     label: Label
     question: str
@@ -35,18 +36,18 @@ class Example:
 
 
 def examples(file: Path = EXAMPLES) -> list[Example]:
-    """The examples of a file of JSON lines."""
+    """Returns the examples of a file of JSON lines."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     return [Example(row["label"], row["question"], row.get("previous")) for row in rows]
 
 
 def digest(file: Path = EXAMPLES) -> str:
-    """What tells these examples from any others."""
+    """Returns the hash that tells these examples from any others."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def learn(rows: list[Example]) -> Weights:
-    """The weights, by two passes."""
+    """Learns the weights in two passes."""
     embedder = BuiltIn()
     vectors = {text: embedder.query(core(text)) for text in {row.question for row in rows} | _previous(rows)}
     first = _fit([row for row in rows if row.previous is None], vectors, {})
@@ -59,24 +60,24 @@ def _previous(rows: list[Example]) -> set[str]:
 
 
 class _Letters:
-    """The runs of letters of all rows as a sparse matrix, for products from both sides."""
+    """The letter runs of all rows as a sparse matrix, for products from both sides."""
 
     def __init__(self, texts: list[str]) -> None:
-        found = [runs(core(text)) for text in texts]
-        self._places = np.concatenate([places for places, _ in found])
-        self._values = LETTERS * np.concatenate([values for _, values in found])[:, None]
-        sizes = [len(places) for places, _ in found]
+        row_runs = [runs(core(text)) for text in texts]
+        self._places = np.concatenate([places for places, _ in row_runs])
+        self._values = LETTERS * np.concatenate([values for _, values in row_runs])[:, None]
+        sizes = [len(places) for places, _ in row_runs]
         self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self._order = np.argsort(self._places, kind="stable")
         self._rows = np.repeat(np.arange(len(texts)), sizes)[self._order]
         self._used, self._firsts = np.unique(self._places[self._order], return_index=True)
 
     def times(self, weights: Values) -> Values:
-        """Shape (rows, labels) from (buckets, labels)."""
+        """Multiplies the matrix by ``weights``: shape (rows, labels) from (buckets, labels)."""
         return np.add.reduceat(self._values * weights[self._places], self._starts, axis=0)
 
     def turned(self, errors: Values) -> Values:
-        """Shape (buckets, labels) from (rows, labels)."""
+        """Multiplies the transposed matrix by ``errors``: shape (buckets, labels) from (rows, labels)."""
         sums = np.zeros((BUCKETS, errors.shape[1]), np.float32)
         sums[self._used] = np.add.reduceat(self._values[self._order] * errors[self._rows], self._firsts, axis=0)
         return sums
@@ -85,10 +86,10 @@ class _Letters:
 def _fit(rows: list[Example], vectors: dict[str, Values], before: dict[str, Label]) -> Weights:
     meanings = np.stack([vectors[row.question] for row in rows])
     middle = meanings.mean(axis=0)
-    known = [facts(row.question, row.previous, before.get(row.previous or "", "none")) for row in rows]
-    dense = np.hstack([MEANING * (meanings - middle), np.stack(known), np.ones((len(rows), 1))]).astype(np.float32)
-    wanted = np.eye(len(LABELS), dtype=np.float32)[[LABELS.index(row.label) for row in rows]]
-    learned, letters = _descended(dense, _Letters([row.question for row in rows]), wanted)
+    fact_rows = [facts(row.question, row.previous, before.get(row.previous or "", "none")) for row in rows]
+    dense = np.hstack([MEANING * (meanings - middle), np.stack(fact_rows), np.ones((len(rows), 1))]).astype(np.float32)
+    targets = np.eye(len(LABELS), dtype=np.float32)[[LABELS.index(row.label) for row in rows]]
+    learned, letters = _descended(dense, _Letters([row.question for row in rows]), targets)
     meaning, facts_, bias = (
         np.split(MEANING * learned[:-1], [meanings.shape[1]])[0],
         learned[-1 - FACTS : -1],
@@ -98,7 +99,7 @@ def _fit(rows: list[Example], vectors: dict[str, Values], before: dict[str, Labe
 
 
 def _descended(dense: Values, letters: _Letters, wanted: Values) -> tuple[Values, Values]:
-    """The weights of both parts at the least loss."""
+    """Returns the weights of the dense part and of the letters at the least loss."""
     count, labels = wanted.shape
     step = np.float32(1 / (0.5 * np.linalg.eigvalsh(dense.T @ dense / count)[-1] + 0.25 * LETTERS**2 + PENALTY))
     now = ahead = (np.zeros((dense.shape[1], labels), np.float32), np.zeros((BUCKETS, labels), np.float32))
@@ -121,14 +122,14 @@ def _softmax(scores: NDArray[np.float32]) -> Values:
 
 
 def main() -> None:
-    """Writes the file that the router reads; letters in half precision, to keep it small."""
-    made = learn(examples())
+    """Writes the file that the router reads, with the letters in half precision to keep the file small."""
+    weights = learn(examples())
     np.savez_compressed(
         FILE,
-        meaning=made.meaning,
-        letters=made.letters.astype(np.float16),
-        facts=made.facts,
-        bias=made.bias,
+        meaning=weights.meaning,
+        letters=weights.letters.astype(np.float16),
+        facts=weights.facts,
+        bias=weights.bias,
         digest=digest(),
     )
 

@@ -1,4 +1,4 @@
-"""casual_node: a greeting or thanks gets one short call without tools, summaries or tool descriptions."""
+"""casual_node: answers a greeting or thanks with one short call, without tools, summaries or tool descriptions."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from errors import EmptyMessage
-from graph.casual import is_casual
-from graph.context import digest, mark, message_tokens
-from graph.event import ContextBuilt
+from errors import Empty
+from graph.answer.casual import is_casual
+from graph.context.prompt import digest, message_tokens
+from graph.context.report import ContextReport, LeftOut, Part
+from graph.context.turns import current, turn_number
 from graph.node.llm import respond, stopped
-from graph.report import ContextReport, LeftOut, Part
-from graph.runtime import TurnContext, context, emit
 from graph.state import ChatState
-from graph.turns import current, turn_number
+from graph.turn.event import ContextBuilt
+from graph.turn.runtime import TurnContext, context, emit
 from model.profile import Profile
 from prompt import render
+from store.wording import mark
 from text.language import detect
 
 ASKED = 200
-"""Characters at the end of an answer in which a question mark asks the user."""
+"""Characters at the end of an answer in which a question mark means that the answer asks the user something."""
 
 
 def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
-    """The short answer; still a turn."""
+    """Returns the short answer. The exchange still counts as a turn."""
     turn = context(runtime)
-    if turn.stop.is_set():
+    if turn.channel.stopped:
         return {"messages": [stopped("")]}
     question = _question(state)
-    language = detect(question, state.get("language", "ko"))  # the conversation's own may not be known yet
+    language = detect(question, state.get("language", "ko"))  # the conversation's language may not be known yet
     prompt = casual_prompt(render("casual", language), question)
     turn.notes.report, turn.notes.system = _report(prompt, state, turn), str(prompt[0].text)
     emit(runtime, ContextBuilt(turn.notes.report))
@@ -39,40 +40,39 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
 
 
 def casual_prompt(system: str, question: str) -> list[AnyMessage]:
-    """The whole prompt of a casual turn."""
+    """Returns the whole prompt of a casual turn."""
     return [SystemMessage(system), HumanMessage(question)]
 
 
 def wants_casual(state: ChatState, profile: Profile) -> bool:
-    """Whether the turn is only a greeting, thanks or the like, and answers no question of the message before it.
+    """Returns whether the message is only a greeting, thanks or the like, and does not answer a question of the model.
 
-    A bare prompt has no shorter form, so there is no fast path for it. Raises ``EmptyMessage`` without a user's
-    message.
+    False for a bare prompt, which has no shorter form. Raises ``Empty`` without a user's message.
     """
     question = _question(state)
     return profile.prompt == "full" and is_casual(question) and not _asked(state["messages"])
 
 
 def _asked(messages: Sequence[AnyMessage]) -> bool:
-    """Whether the message before the turn's own asked the user something."""
-    own = current(messages)
-    before = str(messages[-len(own) - 1].text) if len(messages) > len(own) else ""
-    return any(mark in before[-ASKED:] for mark in ("?", "？"))
+    """Returns whether the message before this turn asked the user something."""
+    turn = current(messages)
+    before = str(messages[-len(turn) - 1].text) if len(messages) > len(turn) else ""
+    return any(sign in before[-ASKED:] for sign in ("?", "？"))
 
 
 def _question(state: ChatState) -> str:
-    asked = current(state["messages"])
-    if not asked or not isinstance(asked[0], HumanMessage):
-        raise EmptyMessage
-    return str(asked[0].text)
+    messages = current(state["messages"])
+    if not messages or not isinstance(messages[0], HumanMessage):
+        raise Empty(what="message")
+    return str(messages[0].text)
 
 
 def _report(prompt: list[AnyMessage], state: ChatState, turn: TurnContext) -> ContextReport:
     number, count, limits = turn_number(state), turn.models.count, turn.limits()
-    system, asked = (message_tokens(message, count) for message in prompt)
-    said = Part("system", system, limits.system, mark=mark(str(prompt[0].text)))
-    parts = (said, Part("question", asked, limits.question, (str(number),)))
+    system, question = (message_tokens(message, count) for message in prompt)
+    system_part = Part("system", system, limits.system, mark=mark(str(prompt[0].text)))
+    parts = (system_part, Part("question", question, limits.question, (str(number),)))
     earlier = (LeftOut(f"1-{number - 1}" if number > 2 else "1", "casual"),) if number > 1 else ()
-    total = system + asked
-    full = total + turn.history_tokens
+    total = system + question
+    full = total + turn.inputs.history_tokens
     return ContextReport(number, parts, earlier, total, full, turn.models.exact, digest(prompt))

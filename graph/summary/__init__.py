@@ -1,6 +1,6 @@
-"""Making one chunk summary: who writes it, and the checks that hold for every writer (design §5).
+"""Makes one chunk summary: chooses the writer, and runs the checks that hold for every writer (design 5.3).
 
-Knows neither LangGraph nor the store. The profile of the utility model says who writes: the model (``by_model``) or
+Knows neither LangGraph nor the store. The profile of the utility model names the writer: the model (``by_model``) or
 code (``extracted``).
 """
 
@@ -17,12 +17,12 @@ from typing import Literal
 from langchain_core.messages import AnyMessage
 
 from errors import ContextTooLong, GieokError, ModelOutputError, RequestRejected, SummaryRejected, trace
-from graph.context import past
+from graph.context.prompt import past
 from graph.state import SummaryRecord
 from graph.summary import by_model, extracted
-from graph.summary.source import SLACK, SMALL, Draft, Source
+from graph.summary.original import SLACK, SMALL, Draft, Original
+from model.call.stream import Stopped
 from model.modelset import ModelSet
-from model.stream import Stopped
 from text import fact
 from text.clean import clean
 
@@ -31,20 +31,21 @@ __all__ = ["SLACK", "SMALL", "Made", "Writer", "is_hopeless", "make", "written"]
 log = logging.getLogger(__name__)
 
 Writer = Literal["model", "extracted"]
-_WRITERS: dict[Writer, Callable[[Source, ModelSet, threading.Event | None], Draft]] = {
+_WRITERS: dict[Writer, Callable[[Original, ModelSet, threading.Event | None], Draft]] = {
     "model": by_model.write,
     "extracted": extracted.write,
 }
 _REFUSED = (400, 422)
-"""HTTP statuses that speak of what was sent; others of the account, the address or the server."""
+"""HTTP statuses that reject the content of a request; others concern the account, the address or the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A summary that may replace its turns, and what it cost.
+    """A checked summary that may replace its turns, and its cost.
 
     ``lost``, ``kept``: facts as the original writes them. ``exact``: the server counted the tokens. ``model``: '' when
-    no model wrote it. ``origin``: ``extracted`` for sentences of the original in place of a model's words.
+    no model wrote the summary. ``origin``: ``extracted`` when sentences of the original stand in place of a model's
+    words.
     """
 
     record: SummaryRecord
@@ -71,13 +72,13 @@ def make(
     again: Callable[[], bool] = lambda: False,
     writer: Writer | None = None,
 ) -> Made:
-    """Summarise all messages of the given turns to ``int(original_chars * rate)`` characters.
+    """Summarises all messages of the given turns in ``int(original_chars * rate)`` characters.
 
-    The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when it shows none.
-    ``writer``: None takes the profile's. ``again``: whether an attempt at these turns has failed hopelessly before;
-    when this one does too, words of the original take the place of the model's, and the turns do not stay raw for ever
-    (decision 0011). Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed,
-    ``Stopped`` when ``stop`` was set, and the model's own errors.
+    The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when the conversation shows
+    none. ``writer``: None takes the profile's. ``again``: whether an earlier attempt at these turns failed hopelessly.
+    When this attempt fails hopelessly too, sentences of the original take the place of the model's words, so that the
+    turns do not stay raw for ever (decision 11). Raises ``SummaryRejected`` when the result is empty or too long or
+    something unexpected failed, ``Stopped`` when ``stop`` was set, and the model's own errors.
     """
     begun = time.monotonic()
     with _rejecting(turns):
@@ -97,16 +98,16 @@ def make(
 
 
 def is_hopeless(error: GieokError) -> bool:
-    """Whether the same text will most likely meet this failure again, unlike that of a server that is away."""
+    """Returns whether the same text will most likely fail again; False for a server that is away."""
     if isinstance(error, RequestRejected):
         return error.values.get("status") in _REFUSED
     return isinstance(error, ModelOutputError | ContextTooLong)
 
 
 def _draft(
-    source: Source, models: ModelSet, writer: Writer, stop: threading.Event | None, again: Callable[[], bool]
+    source: Original, models: ModelSet, writer: Writer, stop: threading.Event | None, again: Callable[[], bool]
 ) -> tuple[Draft, str]:
-    """The summary and its origin."""
+    """Returns the summary and its origin."""
     try:
         with _rejecting(source.turns):
             draft = _WRITERS[writer](source, models, stop)
@@ -121,9 +122,9 @@ def _draft(
 def written(
     messages: list[AnyMessage], turns: list[int], *, thread_id: str, rate: float, language: str, text: str
 ) -> Made:
-    """A summary in the user's own words, of any length, with the facts that it holds and lacks."""
-    source, own = _source(messages, turns, rate, language), clean(text)
-    record, facts = source.record(thread_id, own), _facts(source, own)
+    """Returns a summary in the user's own words, of any length, with the facts that it holds and lacks."""
+    source, words = _source(messages, turns, rate, language), clean(text)
+    record, facts = source.record(thread_id, words), _facts(source, words)
     return Made(
         record, **facts, seconds=0.0, prompt_tokens=0, answer_tokens=0, exact=True, calls=0, model="", origin="edited"
     )
@@ -131,7 +132,7 @@ def written(
 
 @contextmanager
 def _rejecting(turns: Sequence[int]) -> Iterator[None]:
-    """What nobody foresaw rejects the summary: it must not fail the turn, and this and every later one with it."""
+    """Turns an unforeseen error into ``SummaryRejected``: the error must not fail this turn and every later one."""
     try:
         yield
     except (GieokError, Stopped):
@@ -145,19 +146,19 @@ def _rejecting(turns: Sequence[int]) -> Iterator[None]:
         ) from error
 
 
-def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Source:
-    return Source(tuple(map(past, messages)), tuple(turns), rate, "ko" if language == "ko" else "en")
+def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Original:
+    return Original(tuple(map(past, messages)), tuple(turns), rate, "ko" if language == "ko" else "en")
 
 
-def _facts(source: Source, text: str) -> dict[Literal["lost", "kept"], tuple[str, ...]]:
-    """The facts of the original that a text lacks and holds."""
-    lost = tuple(one.text for one in source.facts if not fact.holds(text, one))
-    kept = tuple(one.text for one in source.facts if fact.holds(text, one))
+def _facts(source: Original, text: str) -> dict[Literal["lost", "kept"], tuple[str, ...]]:
+    """Returns the facts that the original tells, as two lists: those that a text lacks and those that it holds."""
+    lost = tuple(told_fact.text for told_fact in source.told if not fact.holds(text, told_fact))
+    kept = tuple(told_fact.text for told_fact in source.told if fact.holds(text, told_fact))
     return {"lost": lost, "kept": kept}
 
 
-def _check(text: str, source: Source) -> None:
-    """Raise ``SummaryRejected`` for what must not replace its turns."""
+def _check(text: str, source: Original) -> None:
+    """Raises ``SummaryRejected`` for a text that must not replace its turns: an empty one, or one that is too long."""
     if not text:
         raise source.rejected("it is empty", "empty")
     if len(text) > source.limit:

@@ -1,29 +1,29 @@
-"""A summary of sentences of the original, chosen by code in milliseconds (design §5)."""
+"""A summary of sentences of the original, which code chooses in milliseconds (design 5.2)."""
 
 from __future__ import annotations
 
 import threading
 
-from graph.summary.source import SMALL, Draft, Source
+from graph.summary.original import SMALL, Draft, Original
 from model.modelset import ModelSet
 from text import pack
 from text.clean import clean
 
 
-def write(source: Source, models: ModelSet, stop: threading.Event | None) -> Draft:
-    """The sentences that hold the most facts and the most that is new; the beginning of the original where it is tiny
-    or no sentence fits. Calls no model. '' only for an original without a sign."""
+def write(source: Original, models: ModelSet, stop: threading.Event | None) -> Draft:
+    """Returns the sentences that hold the most facts and the most new text. Returns the beginning of the original when
+    the original is tiny or no sentence fits. Calls no model. The text is '' only for an original without any sign."""
     return Draft(_packed(source) or _beginning(source))
 
 
-def _packed(source: Source) -> str:
+def _packed(source: Original) -> str:
     if len(source.original) <= SMALL:
         return ""
     return pack.pack(source.sentences, source.wanted, source.room)
 
 
-def _beginning(source: Source) -> str:
-    """The original up to the end of a word within the room; a tiny original whole."""
+def _beginning(source: Original) -> str:
+    """Returns the original up to the end of a word within the room; all of a tiny original."""
     text = " ".join(clean(" ".join(message.text for message in source.messages)).split())
     most = len(source.original) if len(source.original) <= SMALL else source.room.most
     if len(text) <= most:

@@ -1,7 +1,7 @@
-"""A session's title: the first words of its question, or the model's from a short side call (design §3, §9).
+"""A session's title: the first words of its question, or a model's title from a short side call (design 3.9).
 
-The user's own title always wins. A model writes one after the first answered turn, and once more after turn 4, when
-it is clearer what the conversation is about; where no good one comes of it, the first words stay.
+The user's own title always wins. A model writes a title after the first answered turn, and once more after turn 4, when
+the subject of the conversation is clearer. Without a good title from the model, the first words stay.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable
 
 from errors import GieokError, SessionUnknown
-from graph.engine import Engine
 from graph.title import by_model
 from graph.title.by_model import LAST_TURN
+from graph.turn.engine import Engine
 from store import Session
 
 log = logging.getLogger(__name__)
@@ -22,16 +22,17 @@ log = logging.getLogger(__name__)
 def plan(engine: Engine, session_id: str, number: int) -> None:
     """Puts a model's title on the list of side work, when one is due after turn ``number``.
 
-    The first words are there already: the store takes them with the first question (``Store.accept_turn``).
+    The first words are the title already: the store takes them from the first question (``Store.accept_turn``).
     """
     setting = engine.settings.titles
-    wanted = engine.models().side.titles == "model" if setting is None else setting
-    if wanted and _due(engine.store.session(session_id), number):
+    enabled = engine.models().side.titles == "model" if setting is None else setting
+    if enabled and _due(engine.store.session(session_id), number):
         engine.background.submit(("title", session_id), _work(engine, session_id, number))
 
 
 def _due(session: Session, number: int) -> bool:
-    """A title of the first question is replaced early; a model's own only once, after turn ``LAST_TURN``."""
+    """Returns whether to replace the title: the first words early, a model's own title only once, after turn
+    ``LAST_TURN``."""
     return session.titled != "user" and (number == LAST_TURN or (session.titled == "auto" and number < LAST_TURN))
 
 

@@ -1,4 +1,4 @@
-"""A title in the model's own words, from the conversation as data."""
+"""A title in the model's own words; the model gets the conversation as data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage, SystemMessage
 
 import prompt
+from model.call.stream import complete
 from model.modelset import ModelSet
-from model.stream import complete
 from store import Turn
 from text.clean import clean
 from text.fence import fenced
@@ -31,20 +31,20 @@ _WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": 
 
 
 def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threading.Event | None = None) -> str | None:
-    """A title of at most ``CHARS`` characters in the conversation's language, or None when the model gave none.
+    """Returns a title of at most ``CHARS`` characters in the conversation's language, or None when the model gave none.
 
     Raises ``Stopped`` when ``stop`` was set, and the model's own errors.
     """
-    said = [(clean(turn.question), clean(turn.answer or "")) for turn in turns]
-    whole = "\n".join(text for pair in said for text in pair)
+    exchanges = [(clean(turn.question), clean(turn.answer or "")) for turn in turns]
+    whole = "\n".join(text for pair in exchanges for text in pair)
     language = detect(whole, default)
-    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(said, language))]
+    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(exchanges, language))]
     answer = complete(models.utility, messages, stop=stop)
     return _tidy(answer.text, language, whole)
 
 
 def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
-    """The conversation as data, which cannot close the frame it stands in, and what is asked for."""
+    """Returns the request to the model: the conversation as data, which cannot close its frame, and the instruction."""
     most = SAID_CHARS[1 if len(said) == 1 else LAST_TURN]
     lines = [
         f"[{label}] {fenced(_cut(text, limit), 'conversation')}"
@@ -61,7 +61,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _tidy(answer: str, language: Language, source: str) -> str | None:
-    """The title without what models like to put around it; None when it is none or in another language."""
+    """Returns the title without the signs that models put around it; None for no title or one in another language."""
     lines = [line for line in _unwrapped(answer).splitlines() if line.strip()]
     if not lines:
         return None
@@ -72,16 +72,16 @@ def _tidy(answer: str, language: Language, source: str) -> str | None:
 
 
 def _unwrapped(answer: str) -> str:
-    """The title from JSON, or the text as it is."""
+    """Returns the title from JSON, or the text as it is; '' for broken JSON."""
     try:
-        made = json.loads(answer)
+        answered = json.loads(answer)
     except (ValueError, RecursionError):
         return answer if not answer.lstrip().startswith("{") else ""
-    return str(made.get("title", "")) if isinstance(made, dict) else str(made)
+    return str(answered.get("title", "")) if isinstance(answered, dict) else str(answered)
 
 
 def _shortened(line: str) -> str:
-    """At most ``CHARS`` characters, cut between words where there are any."""
+    """Returns the line in at most ``CHARS`` characters, cut between words where there are spaces."""
     if len(line) <= CHARS:
         return line
     start = line[:CHARS]  # one character is left for the mark of the cut

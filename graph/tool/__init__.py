@@ -1,11 +1,11 @@
-"""The tools of the agent. A new tool is one file and one line in ``TOOLS``, or in ``MEMORY_TOOLS`` when it reaches the
-long-term memory of the session that calls it.
+"""The tools of the agent. A new tool is one file and one line in ``TOOLS``, or in ``MEMORY_TOOLS`` when the tool
+reaches the long-term memory of the session that calls it.
 
-A tool may bring its own words and marks in ``metadata``: ``about`` (one line per language, for prompts); ``foreign``
-(its results are text that neither the user nor the model wrote); ``writes`` with ``question`` (it changes memory, and
-what the user is asked first once foreign text was read): see ``graph/tool/guard.py``.
-It raises ``ToolException`` with a text that the model can act on. Called with a ``ToolCall``, every tool here answers
-with a ``ToolMessage``; refused arguments and ``ToolException`` make its ``status`` «error».
+A tool may describe itself in ``metadata``: ``about`` (one line per language, for prompts); ``foreign`` (the results are
+text that neither the user nor the model wrote); ``writes`` with ``question`` (the tool changes memory, and ``question``
+returns what the user is asked first once foreign text was read): see ``graph/tool/guard.py``. A tool raises
+``ToolException`` with a text that the model can act on. Called with a ``ToolCall``, every tool here answers with a
+``ToolMessage``; refused arguments and ``ToolException`` set its ``status`` to «error».
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from graph.tool.calculate import calculate
 from graph.tool.forget import forget
 from graph.tool.reach import Reach
 from graph.tool.recall_memory import recall_memory
+from graph.tool.recall_turns import recall_turns
 from graph.tool.remember import remember
 from graph.tool.time import current_time
 
 
 def _as_text(tool: BaseTool) -> BaseTool:
-    """The tool with its errors turned into results, so that the model can correct itself."""
+    """Returns the tool with its errors turned into results, so that the model can correct itself."""
 
     def refused(error: ValidationError | OldValidationError) -> str:
         first = error.errors()[0]
@@ -43,21 +44,23 @@ TOOLS: tuple[BaseTool, ...] = (
     _as_text(calculate),
 )
 
-RECALLED = 4
-"""Lines of memory that a small model is shown: it reads slowly."""
+RECALLED, RECALLED_CHARS = 4, 160
+"""Most lines of memory that a small model is shown, and characters of a line: a small model reads slowly."""
 
 MEMORY_TOOLS: tuple[Callable[[Reach], BaseTool], ...] = (
     recall_memory,
+    recall_turns,
     remember,
     forget,
 )
 
 
 def memory_tools(reach: Reach) -> list[BaseTool]:
-    """The tools of one turn that reach its long-term memory, for a model that calls tools itself."""
+    """Returns the long-term memory tools of one turn, for a model that calls tools itself."""
     return [_as_text(make(reach)) for make in MEMORY_TOOLS]
 
 
 def wish_tools(reach: Reach, near: wish.Near) -> list[BaseTool]:
-    """The same where a router chooses: what to keep or to forget is the user's message."""
-    return [_as_text(tool) for tool in (recall_memory(reach, RECALLED), *wish.tools(reach, near))]
+    """Returns the memory tools for a profile whose tools a router chooses: ``remember`` and ``forget`` take the user's
+    message, and ``recall_turns`` is left out."""
+    return [_as_text(tool) for tool in (recall_memory(reach, RECALLED, RECALLED_CHARS), *wish.tools(reach, near))]

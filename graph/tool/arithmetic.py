@@ -1,7 +1,7 @@
-"""Arithmetic as people write it, in Korean and English, calculated in exact decimals on ``simpleeval``.
+"""Calculates arithmetic as people write it, in Korean and English, in exact decimals on ``simpleeval``.
 
 ``understand`` turns the written form into a plain expression («8만의 15%» → ``80000*(15/100)``); ``solve`` also
-calculates it and says both. Everything is bounded: characters, digits, exponents, factorials.
+calculates the expression and returns both. Characters, digits, exponents and factorials are limited.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _WORDS = (
     (r"퍼센트|프로|\bpercent\b", "%"),
     (r"[₩$€£¥]|(?<=[\d만억천백십 ])(?:원|달러|유로|엔|개|명|won\b|dollars?\b)", ""),
 )
-# A percentage that is added or taken away, and is not a factor itself
+# A percentage that is added or subtracted, and is not a factor itself
 _RELATIVE = re.compile(r"([+-])\s*(\d+(?:\.\d+)?)\s*%(?=\s*(?:[-+),]|$))")
 
 
 class CannotCalculate(ValueError):
-    """The expression cannot be calculated; the text says why, for the model to act on."""
+    """The error of an expression that cannot be calculated; the text tells the model why."""
 
 
 def solve(expression: str) -> str:
-    """``understood = value``; ``≈`` where the value was rounded. Raises ``CannotCalculate``."""
+    """Returns ``understood = value``, with ``≈`` when the value was rounded. Raises ``CannotCalculate``."""
     if len(expression) > MAX_LENGTH:
         raise CannotCalculate(f"The expression has {len(expression)} characters; the limit is {MAX_LENGTH}.")
     understood = understand(expression)
@@ -61,26 +61,26 @@ def solve(expression: str) -> str:
 
 
 def understand(expression: str) -> str:
-    """The expression in plain signs: operators, units, percentages and separators made explicit."""
+    """Returns the expression in plain signs: operators, units, percentages and separators become explicit."""
     text = re.sub(r"[⁺⁻]?[⁰¹²³⁴-⁹]+", r"**\g<0>", expression)
     text = unicodedata.normalize("NFKC", re.sub(r"(\d+)?\s*([¼-¾⅐-⅞])", _fraction, text))
     text = re.sub(r"[=?\s]+$", "", text.strip()).casefold()
     for pattern, sign in _WORDS:
         text = re.sub(pattern, sign, text)
     if not re.search(r"\b(?:min|max|round|log)\s*\(", text):
-        text = re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])", lambda found: found[0].replace(",", ""), text)
-    text = re.sub(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)", lambda found: found[0].replace(" ", ""), text)
+        text = re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])", lambda match: match[0].replace(",", ""), text)
+    text = re.sub(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)", lambda match: match[0].replace(" ", ""), text)
     text = re.sub(r"(?<![\d.])(\d+) +((\d+)/(\d+))(?![\d.])", _fraction, text)
     text = re.sub(r"(?:\d+(?:\.\d+)?\s*[십백천만억조]+\s*)+(?:\d+(?![\d.]*\s*%))?", _korean_number, text)
     text = re.sub(r"(\d+(?:\.\d+)?)\s*(thousand|million|billion|trillion|k)\b", english, text)
     text = re.sub(r"sqrt (\d+(?:\.\d+)?)", r"sqrt(\1)", text)
     text = re.sub(r"(?<=\d)\s*x\s*(?=[\d(])", "*", text)
     text = re.sub(r"(\d+)\s*!", r"factorial(\1)", re.sub(r"(?<=\d)_(?=\d)", "", text))
-    return re.sub(r"(?<![\d.])\s+|\s+(?![\d.])", "", _percent(text))  # numbers that only a space parts stay apart
+    return re.sub(r"(?<![\d.])\s+|\s+(?![\d.])", "", _percent(text))  # a space between two numbers stays
 
 
 def evaluate(expression: str) -> tuple[Decimal, bool]:
-    """The value of a plain expression, and whether it is exact. Raises ``CannotCalculate``."""
+    """Returns the value of a plain expression, and whether the value is exact. Raises ``CannotCalculate``."""
     with decimal.localcontext(_CONTEXT) as context:
         context.clear_flags()
         try:
@@ -97,7 +97,7 @@ def evaluate(expression: str) -> tuple[Decimal, bool]:
 
 
 class _Exact(SimpleEval):  # type: ignore[misc]
-    """``simpleeval`` with decimals only: numbers, + - * / // % **, a few functions, pi and e. Nothing else."""
+    """A ``simpleeval`` with decimals only: numbers, + - * / // % **, a few functions, pi and e. Nothing else."""
 
     def __init__(self) -> None:
         self.nodes: dict[type[ast.AST], Callable[[Any], Any]]
@@ -127,7 +127,7 @@ def _floor(value: Decimal) -> Decimal:
 
 
 def _modulo(value: Decimal, divisor: Decimal) -> Decimal:
-    """The remainder with the sign of the divisor, as Python has it for whole numbers."""
+    """Returns the remainder with the sign of the divisor, as Python does for whole numbers."""
     rest = value % divisor
     return rest + divisor if rest and (rest < 0) != (divisor < 0) else rest
 
@@ -188,7 +188,7 @@ def _korean_number(found: re.Match[str]) -> str:
 
 
 def korean(number: str) -> str:
-    """«3만 5천» → 35000, «1억 2천만» → 120000000."""
+    """Converts «3만 5천» to 35000 and «1억 2천만» to 120000000."""
     total = section = Decimal(0)
     current: Decimal | None = None
     for part in re.findall(r"\d+(?:\.\d+)?|[십백천만억조]", number):
@@ -204,12 +204,12 @@ def korean(number: str) -> str:
 
 
 def english(found: re.Match[str]) -> str:
-    """«350k», «1.5 million»: a match of the number and its scale → plain digits."""
+    """Converts a match of a number and its scale («350k», «1.5 million») to plain digits."""
     return f"{(Decimal(found[1]) * _ENGLISH[found[2]]).normalize():f}"
 
 
 def _fraction(found: re.Match[str]) -> str:
-    """«½» → (1/2), «2½» and «2 1/2» → (2+1/2)."""
+    """Converts «½» to (1/2), «2½» and «2 1/2» to (2+1/2)."""
     whole, part, *parts = found.groups()
     if parts and int(parts[0]) >= int(parts[1]):
         return found[0]
@@ -217,15 +217,15 @@ def _fraction(found: re.Match[str]) -> str:
 
 
 def _percent(text: str) -> str:
-    """Percentages: the B% of «A ± B%» is of all that stands before it in its brackets, from left to right; elsewhere it
-    is B/100; «of» and «의» multiply."""
+    """Makes percentages explicit. The B% of «A ± B%» is taken of everything before it in its brackets, from left to
+    right; elsewhere B% is B/100; «of» and «의» multiply."""
     at = 0
-    while found := _RELATIVE.search(text, at):
-        start, at = _opened(text, found.start()), found.end()
-        base = text[start : found.start()].strip()
+    while match := _RELATIVE.search(text, at):
+        start, at = _opened(text, match.start()), match.end()
+        base = text[start : match.start()].strip()
         if base[-1:].isdigit() or base.endswith(")"):
             base = base if re.fullmatch(r"[\d.]+|\([^()]*\)", base) else f"({base})"
-            changed = f"{base}*(1{found[1]}{found[2]}/100)"
+            changed = f"{base}*(1{match[1]}{match[2]}/100)"
             text, at = f"{text[:start]}{changed}{text[at:]}", start + len(changed)
     text = re.sub(r"^\s*(\d\d?)\s*%\s*(?=\d{3,}(?:\.\d+)?\s*$)", r"(\1/100)*", text)
     text = re.sub(r"(\d+(?:\.\d+)?)\s*%(?!\s*[\d(])", r"(\1/100)", text)
@@ -233,7 +233,7 @@ def _percent(text: str) -> str:
 
 
 def _opened(text: str, at: int) -> int:
-    """Where the brackets, or the argument of a function, begin that ``at`` stands in."""
+    """Returns where the innermost brackets, or the function argument, around position ``at`` begin."""
     depth = 0
     for place in range(at - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(text[place], 0)
@@ -243,7 +243,7 @@ def _opened(text: str, at: int) -> int:
 
 
 def _show(value: Decimal) -> tuple[str, bool]:
-    """The value with separators, and whether nothing was cut."""
+    """Returns the value with separators, and whether no digit was cut."""
     whole = value.to_integral_value()
     if value == whole and abs(value) < Decimal(10) ** 40:
         return f"{whole or Decimal(0):,f}", True

@@ -20,7 +20,7 @@ class CalculateArguments(BaseModel, extra="forbid"):
     @field_validator("expression")
     @classmethod
     def _has_an_operation(cls, value: str) -> str:
-        """A number alone is a statement of the user, not a calculation."""
+        """Rejects a number alone: it is a statement of the user, not a calculation."""
         if re.fullmatch(r"[\d.]+", arithmetic.understand(value)):
             raise ValueError("a number alone needs no calculation; give an expression with an operation")
         return value

@@ -1,4 +1,5 @@
-"""The tool that drops lines from long-term memory: it lists them with numbers, then takes the numbers."""
+"""The tool that drops lines from long-term memory: a first call lists lines with numbers, a second call names
+numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from prompt import render
 from text import note
 
 MOST_LISTED = 40
-"""Lines of one list; of more, those that come nearest to what is looked for."""
+"""Most lines of one list; when memory has more lines, the list has those nearest to the search words."""
 ABOUT = {"ko": "사용자가 잊어 달라고 한 것 지우기", "en": "forget what the user wants forgotten"}
 
 
@@ -33,7 +34,7 @@ class ForgetArguments(BaseModel, extra="forbid"):
 
 
 def forget(reach: Reach) -> BaseTool:
-    """``forget`` for one turn."""
+    """Returns the tool ``forget`` for one turn."""
 
     @tool("forget", args_schema=ForgetArguments)
     def made(what: str | None = None, numbers: list[int] | None = None) -> str:
@@ -46,9 +47,10 @@ def forget(reach: Reach) -> BaseTool:
 
 
 def question(reach: Reach, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the user is asked before lines are dropped (``graph.tool.guard``); None for a call that only lists them."""
-    given = ForgetArguments.model_validate(arguments)
-    return {"lines": _chosen(reach, given.numbers, given.what)} if given.numbers else None
+    """Returns what the user is asked before lines are dropped (``graph.tool.guard``); None for a call that only lists
+    lines."""
+    call = ForgetArguments.model_validate(arguments)
+    return {"lines": _chosen(reach, call.numbers, call.what)} if call.numbers else None
 
 
 def _dropped(reach: Reach, numbers: Sequence[int], what: str | None) -> str:
@@ -64,7 +66,7 @@ def _dropped(reach: Reach, numbers: Sequence[int], what: str | None) -> str:
 
 
 def _chosen(reach: Reach, numbers: Sequence[int], what: str | None) -> list[str]:
-    """The lines of these numbers. Raises ``ToolException`` with the list where it does not have them all."""
+    """Returns the lines of these numbers. Raises ``ToolException`` with the list when a number was not listed."""
     unknown = ", ".join(str(number) for number in numbers if number not in reach.listed)
     if unknown:
         problem = f"no line {unknown} was listed" if reach.listed else "numbers count only after the lines were listed"
@@ -73,7 +75,7 @@ def _chosen(reach: Reach, numbers: Sequence[int], what: str | None) -> list[str]
 
 
 def _listed(reach: Reach, what: str | None) -> str:
-    """The lines of memory with their numbers; a number means the same line for the whole turn."""
+    """Returns the lines of memory with their numbers; a number means the same line for the whole turn."""
     lines = reach.memory.lines(reach.tenant, reach.session, user=reach.user, patience=reach.patience)
     texts = list(dict.fromkeys(line.text for line in lines))
     nearest = sorted(texts, key=lambda text: note.shared(what or "", text), reverse=True)

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
-from errors import MemoryBlank, MemoryTooLarge
+from errors import Empty, TooLong
 from graph.tool.reach import Reach
 from memory.state import KEY_CHARS, VALUE_CHARS, entity
 
@@ -23,25 +23,25 @@ class RememberArguments(BaseModel, extra="forbid"):
 
 
 def remember(reach: Reach) -> BaseTool:
-    """``remember`` for one turn."""
+    """Returns the tool ``remember`` for one turn."""
 
     @tool("remember", args_schema=RememberArguments)
     def made(key: str, value: str) -> str:
         """Keep a value that the user wants remembered; the same key is overwritten."""
         try:
-            kept = reach.memory.remember(
+            written = reach.memory.remember(
                 reach.tenant, reach.session, key, value, turn=reach.turn, user=reach.user, patience=reach.patience
             )
-        except (MemoryBlank, MemoryTooLarge) as error:
+        except (Empty, TooLong) as error:
             raise ToolException(str(error)) from error
-        return f"Kept in memory: {key} = {value}." + ("" if kept else " It can be recalled once the memory is back.")
+        return f"Kept in memory: {key} = {value}." + ("" if written else " It can be recalled once the memory is back.")
 
     made.metadata = {"about": ABOUT, "writes": True, "question": question}
     return made
 
 
 def question(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What the user is asked before it is kept (``graph.tool.guard``)."""
-    given = RememberArguments.model_validate(arguments)
-    kept = entity(given.key, given.value, 0)
-    return {"key": kept.key, "value": kept.value}
+    """Returns what the user is asked before the value is kept (``graph.tool.guard``)."""
+    call = RememberArguments.model_validate(arguments)
+    stored = entity(call.key, call.value, 0)
+    return {"key": stored.key, "value": stored.value}

@@ -1,6 +1,6 @@
-"""What the user wants remembered or forgotten, done without a model: for a profile whose tools a router chooses.
+"""Remembers and forgets for the user without a model, for a profile whose tools a router chooses.
 
-The user's own words are what is kept. What is to be forgotten nobody but the user can say, so the user is asked.
+The tools keep the user's own words. Only the user can say which lines to forget, so the tools ask the user.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from prompt import render
 from text import sentence
 
 Near = Callable[[str, Sequence[str]], Sequence[float]]
-"""How near each of some texts comes to a question: cosines of the built-in embedding."""
+"""A function that returns how near each text is to a question: cosines of the built-in embedding."""
 MOST = 5
 FLOOR, MARGIN = 0.77, 0.03
-"""Cosines: a line below the floor is not meant, nor one that comes so much less near than the nearest. Of 22 wishes
-over twelve lines each (11 ko, 11 en) the line meant was among those left 21 times; two were left on average."""
+"""Cosines: a line may be meant when its cosine is at least the floor, and at most the margin below the nearest line. Of
+22 wishes over twelve lines each (11 ko, 11 en) the line meant was among those left 21 times; two lines were left on
+average."""
 
 
 class WishArguments(BaseModel, extra="forbid"):
@@ -34,15 +35,16 @@ class WishArguments(BaseModel, extra="forbid"):
 
 
 def tools(reach: Reach, near: Near) -> list[BaseTool]:
-    """``remember`` and ``forget`` for a profile whose tools a router chooses; they take the user's message as it is."""
+    """Returns ``remember`` and ``forget`` for a profile whose tools a router chooses; both take the user's message as
+    it is."""
 
     def remember(message: str) -> tuple[str, dict[str, Any]]:
-        done = keep(reach, message)
-        return done.text, done.artifact or {}
+        reply = keep(reach, message)
+        return reply.text, reply.artifact or {}
 
     def forget(message: str) -> tuple[str, dict[str, Any]]:
-        done = ask_to_forget(reach, message, near)
-        return done.text, done.artifact or {}
+        reply = ask_to_forget(reach, message, near)
+        return reply.text, reply.artifact or {}
 
     about = {"remember": "Keeps what the user wants remembered.", "forget": "Asks the user what shall be forgotten."}
     return [
@@ -54,51 +56,52 @@ def tools(reach: Reach, near: Near) -> list[BaseTool]:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the user is told, and the plain data beside it (``graph.tool.ask``)."""
+class WishReply:
+    """The text for the user, and the plain data beside it (``graph.tool.ask``)."""
 
     text: str
     artifact: dict[str, Any] | None = None
 
 
-def keep(reach: Reach, message: str) -> Said:
-    """Pins what the user said, word for word, and says what was kept."""
+def keep(reach: Reach, message: str) -> WishReply:
+    """Pins the user's message, word for word, and tells the user what was kept."""
     statement = fitted(message)
     try:
         reach.memory.pin(reach.tenant, reach.session, statement, user=reach.user)
     except PinsFull as error:
-        return Said(render("wish_full", reach.language, limit=error.values["limit"]))
+        return WishReply(render("wish_full", reach.language, limit=error.values["limit"]))
     except MemoryAway:
-        return Said(render("wish_away", reach.language))
-    return Said(render("wish_kept", reach.language, statement=statement))
+        return WishReply(render("wish_away", reach.language))
+    return WishReply(render("wish_kept", reach.language, statement=statement))
 
 
-def ask_to_forget(reach: Reach, message: str, near: Near) -> Said:
-    """Asks the user which of the lines of memory that come near the message shall go; says so where none does."""
-    found = reach.memory.lines(reach.tenant, reach.session, user=reach.user, patience=reach.patience)
-    texts = list(dict.fromkeys(line.text for line in found))
+def ask_to_forget(reach: Reach, message: str, near: Near) -> WishReply:
+    """Asks the user which of the memory lines near the message to drop; tells the user when no line is near."""
+    stored = reach.memory.lines(reach.tenant, reach.session, user=reach.user, patience=reach.patience)
+    texts = list(dict.fromkeys(line.text for line in stored))
     lines = nearest(message, texts, near) if texts else []
     if not lines:
-        return Said(render("wish_none", reach.language))
+        return WishReply(render("wish_none", reach.language))
     picking = {"pick": True} if len(lines) > 1 else {}
-    return Said(render("wish_forget", reach.language), asking("forget", {"lines": lines, **picking}))
+    return WishReply(render("wish_forget", reach.language), asking("forget", {"lines": lines, **picking}))
 
 
 def fitted(message: str) -> str:
-    """As much of a message as one pin takes: its sentences from the first on; of a longer sentence its beginning."""
+    """Returns as much of a message as one pin takes: its sentences from the first on, or the beginning of a first
+    sentence that is too long."""
     whole = " ".join(message.split())
     if len(whole) <= PIN_CHARS:
         return whole
-    kept = ""
-    for each in sentence.split(whole):
-        if len(f"{kept} {each}".strip()) > PIN_CHARS:
+    fitting = ""
+    for part in sentence.split(whole):
+        if len(f"{fitting} {part}".strip()) > PIN_CHARS:
             break
-        kept = f"{kept} {each}".strip()
-    return kept or f"{whole[: PIN_CHARS - 1].rstrip()}…"
+        fitting = f"{fitting} {part}".strip()
+    return fitting or f"{whole[: PIN_CHARS - 1].rstrip()}…"
 
 
 def nearest(message: str, texts: Sequence[str], near: Near) -> list[str]:
-    """The texts that a message may mean, nearest first."""
+    """Returns the texts that a message may mean, nearest first."""
     ranked = sorted(zip(near(message, texts), texts, strict=True), key=lambda pair: -pair[0])
     least = max(FLOOR, ranked[0][0] - MARGIN)
     return [text for score, text in ranked[:MOST] if score >= least]

@@ -1,7 +1,7 @@
 """Names of places, in Korean and English, and the IANA time zones they mean.
 
-Countries and the cities that zones are named after come from the Unicode CLDR by way of Babel; ``zone.txt`` adds what
-it lacks: other cities, short names, abbreviations of zones.
+Countries and the cities that zones are named after come from the Unicode CLDR through Babel; ``zone.txt`` adds other
+cities, short names and abbreviations of zones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from babel.core import get_global
 
 _TABLE = Path(__file__).with_suffix(".txt")
 _LONGEST = 4
-"""Words of the longest name that is looked for."""
+"""Words of the longest name that is looked up."""
 _WORD = re.compile(r"[가-힣]+|[^\W\d_가-힣]+")
 _KOREAN = re.compile(r"[가-힣]")
 _PARTICLE = re.compile(r"(?:에서|에|은|는|이|도|의|요|현지|시간|시각|지금)*")
@@ -31,7 +31,7 @@ _LOCALES = (Locale("en"), Locale("ko"))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that a text names: from ``start`` to ``end``, its IANA zone, and whether it is more than one city."""
+    """A place name in a text, from ``start`` to ``end``, and its IANA zone; ``wide``: it means more than one city."""
 
     start: int
     end: int
@@ -40,44 +40,44 @@ class Place:
 
 
 def find(place: str) -> str | None:
-    """The IANA zone that ``place`` (zone, city or country; ko or en) means, or None."""
-    known = _known()
+    """Returns the IANA zone that ``place`` (zone, city or country; ko or en) means, or None."""
+    zones = _known()
     names = (place, place.rpartition("/")[2], place.partition(",")[0])
-    return next((known[_key(name)] for name in names if _key(name) in known), None)
+    return next((zones[_key(name)] for name in names if _key(name) in zones), None)
 
 
 def near(place: str, count: int = 3) -> list[str]:
-    """Zones whose names resemble ``place``, best first."""
-    known = _known()
-    matches = difflib.get_close_matches(_key(place[:60].rpartition("/")[2]), known, n=count * 2, cutoff=0.7)
-    return list(dict.fromkeys(known[match] for match in matches))[:count]
+    """Returns zones whose names resemble ``place``, best first."""
+    zones = _known()
+    matches = difflib.get_close_matches(_key(place[:60].rpartition("/")[2]), zones, n=count * 2, cutoff=0.7)
+    return list(dict.fromkeys(zones[match] for match in matches))[:count]
 
 
 def named(text: str) -> list[str]:
-    """The zones of the places that a question of the time names: the last one, with those that are joined to it
-    («London and Paris»); a city counts before the country that may stand beside it."""
+    """Returns the zones of the places that a question about the time names: of the last place, and of places joined to
+    it («London and Paris»). A city counts before the country that may stand beside it."""
     places = list(_places(text))
     cities = [place for place in places if not place.wide] or places
     backwards = zip(reversed(cities[:-1]), reversed(cities), strict=False)
     joined = takewhile(lambda pair: _JOINED.fullmatch(text[pair[0].end : pair[1].start]), backwards)
-    asked = [*reversed([place for place, _ in joined]), *cities[-1:]]
-    return list(dict.fromkeys(place.zone for place in asked))
+    chosen = [*reversed([place for place, _ in joined]), *cities[-1:]]
+    return list(dict.fromkeys(place.zone for place in chosen))
 
 
 def _places(text: str) -> Iterator[Place]:
-    """The places that a text names, of two that overlap the longer one."""
+    """Yields the places that a text names; of two overlapping names, the longer one."""
     words = list(_WORD.finditer(text))
     at = 0
     while at < len(words):
         lengths = range(min(_LONGEST, len(words) - at), 0, -1)
-        found = next((place for length in lengths if (place := _place(words[at : at + length]))), None)
-        if found:
-            yield found
-        at += sum(word.start() < found.end for word in words[at:]) if found else 1
+        longest = next((place for length in lengths if (place := _place(words[at : at + length]))), None)
+        if longest:
+            yield longest
+        at += sum(word.start() < longest.end for word in words[at:]) if longest else 1
 
 
 def _place(words: list[re.Match[str]]) -> Place | None:
-    """The place that all these words together name; particles may follow a Korean name."""
+    """Returns the place that all these words together name; particles may follow a Korean name."""
     start, parts = words[0].start(), [word[0] for word in words]
     if not _KOREAN.match(parts[0]):
         zone = _said().get(_key(" ".join(parts))) if " ".join(parts) not in _everyday() else None
@@ -92,15 +92,15 @@ def _place(words: list[re.Match[str]]) -> Place | None:
 
 
 def _key(name: str) -> str:
-    """A name as the tables have it: without case, accents and dots; a Korean one without spaces."""
+    """Returns a name as the tables have it: without case, accents and dots; a Korean name without spaces."""
     letters = unicodedata.normalize("NFKD", re.sub(r"[_\s-]+", " ", re.sub(r"[.'’]", "", name)))
-    plain = unicodedata.normalize("NFC", "".join(each for each in letters if not unicodedata.combining(each)))
+    plain = unicodedata.normalize("NFC", "".join(letter for letter in letters if not unicodedata.combining(letter)))
     return ("" if _KOREAN.search(plain) else " ").join(plain.casefold().split())
 
 
 @cache
 def _known() -> dict[str, str]:
-    """Every name, and the identifiers themselves."""
+    """Returns the zone of every name, and of the zone identifiers themselves."""
     zones = sorted(available_timezones() - {"localtime", "posixrules", "Factory", "build/etc/localtime"})
     parts = {_key(zone.rpartition("/")[2]): zone for zone in zones if "/" in zone and not zone.startswith("Etc/")}
     return parts | {_key(zone): zone for zone in zones} | {name: zone for name, (zone, _) in _said().items()}
@@ -108,28 +108,28 @@ def _known() -> dict[str, str]:
 
 @cache
 def _said() -> dict[str, tuple[str, bool]]:
-    """The names of cities and of countries, with their zone and whether they are wide."""
+    """Returns the names of cities and countries, with their zone and whether the place is wide."""
     return {name: (zone, True) for name, zone in (_countries() | _listed("wide")).items()} | {
         name: (zone, False) for name, zone in (_cities() | _listed("cities")).items()
     }
 
 
 def _cities() -> dict[str, str]:
-    """What zones are named after, in their identifiers and in the two languages."""
+    """Returns the zones by the cities they are named after, in their identifiers and in the two languages."""
     current: Mapping[str, str] = get_global("zone_aliases")
     lands: Mapping[str, str] = get_global("zone_territories")
-    own = {zone for zone, land in lands.items() if land not in ("001", "ZZ")}
-    known = {_key(zone.rpartition("/")[2]): zone for zone in own}
+    national = {zone for zone, land in lands.items() if land not in ("001", "ZZ")}
+    cities = {_key(zone.rpartition("/")[2]): zone for zone in national}
     for locale in _LOCALES:
         for zone, names in locale.time_zones.items():
-            if (now := current.get(zone, zone)) in own:
-                known |= {_key(name): now for name in (zone.rpartition("/")[2], names.get("city", "")) if name}
-    return known
+            if (now := current.get(zone, zone)) in national:
+                cities |= {_key(name): now for name in (zone.rpartition("/")[2], names.get("city", "")) if name}
+    return cities
 
 
 def _countries() -> dict[str, str]:
     zones: Mapping[str, list[str]] = get_global("territory_zones")
-    main = {land: own[0] for land, own in zones.items() if len(own) == 1}
+    main = {land: land_zones[0] for land, land_zones in zones.items() if len(land_zones) == 1}
     main |= {land.upper(): zone for land, zone in _listed("main").items()}
     names = [(name, main[land]) for locale in _LOCALES for land, name in locale.territories.items() if land in main]
     parts = {_key(part): zone for name, zone in names for part in re.split(r" & | ?\(| SAR ", name)[:1]}
@@ -138,7 +138,7 @@ def _countries() -> dict[str, str]:
 
 @cache
 def _everyday() -> frozenset[str]:
-    """Names that stand for something else far more often than for a place."""
+    """Returns the names that mean something else far more often than a place."""
     return frozenset(name for name, _ in _pairs("everyday"))
 
 
@@ -147,7 +147,7 @@ def _listed(section: str) -> dict[str, str]:
 
 
 def _pairs(section: str) -> Iterator[tuple[str, str]]:
-    """Name and zone of one section of ``zone.txt``."""
+    """Yields the names of one section of ``zone.txt``, with their zones."""
     for line in _TABLE.read_text("utf-8").partition(f"[{section}]\n")[2].partition("\n[")[0].splitlines():
         zone, _, names = line.partition(": ")
         yield from ((name, zone) for name in names.split() if not line.startswith("#"))

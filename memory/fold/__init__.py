@@ -1,7 +1,8 @@
-"""M_i = fold(M_{i-1}, new turns): the new memory and its entities (copilot-rag.md §3.4, §3.5).
+"""M_i = fold(M_{i-1}, new turns): the new memory and its entities (specification 6.4, specification 6.5).
 
-Knows neither Redis nor the database. The profile of the utility model says who folds: the model (``by_model``) or code
-(``extracted``). What tools said never enters; what the caller recalled for the model is not in the turns it hands over.
+This folder knows neither Redis nor the database, except for ``folding`` and ``holder``. The profile of the utility
+model decides what folds: the model (``by_model``) or code (``extracted``). Results of tools never enter a memory; the
+turns that the caller passes do not contain the memory that was recalled for the model.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import threading
 from collections.abc import Callable
 
 from memory.fold import by_model, extracted
+from memory.fold.fold_input import FoldInput
 from memory.fold.folded import MOST_SENTENCES, Folded, cost, together
-from memory.source import Source
 from model.modelset import ModelSet
 
 __all__ = ["MOST_SENTENCES", "Folded", "by_model", "cost", "extracted", "make", "together", "word_for_word"]
@@ -20,16 +21,16 @@ word_for_word = extracted.make
 
 
 def make(
-    source: Source,
+    source: FoldInput,
     models: ModelSet,
     room: int,
     stop: threading.Event | None = None,
     step: Callable[[str], None] = lambda _: None,
 ) -> Folded:
-    """The next memory, of at most 20 sentences and about ``room`` tokens, and the entities with it.
+    """Returns the next memory, of at most 20 sentences and about ``room`` tokens, with its entities.
 
-    ``step`` is told how far it is (tests stop there). By a model, raises ``FoldRejected`` when what it wrote must not
-    replace the memory, ``Stopped``, and the model's own errors.
+    ``step`` is called with the name of every finished step (tests stop there). A fold by a model raises
+    ``FoldRejected`` when its text must not replace the memory, ``Stopped``, and the model's own errors.
     """
     if models.side.folds == "extracted":
         return extracted.make(source, models.count, room)

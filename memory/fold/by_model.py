@@ -1,7 +1,7 @@
-"""The fold by a strong model, in one structured reply; code verifies it and edits none of its words.
+"""The fold by a strong model, in one structured reply. Code checks the reply and changes none of its words.
 
-Rejected is only what is empty, over-long, half as long as before without a reason, or drops a pin. Facts that went
-missing are asked for once, then kept as lost and shown.
+A reply is rejected only if it is unreadable, empty, too long, half as long as the old memory without a reason, or lacks
+a pin. The model is asked once more for missing facts; facts that are still missing are recorded as lost and shown.
 """
 
 from __future__ import annotations
@@ -16,63 +16,66 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 import prompt
+from memory.fold.fold_input import FoldInput, abridged, held_by, whole
 from memory.fold.folded import MOST_SENTENCES, Folded
 from memory.line import bare, letters_of, same
-from memory.source import Source, abridged, held_by, whole
 from memory.state import KEY_CHARS, MOST_ENTITIES, VALUE_CHARS, Entity, put, same_key
+from model.call.json_reply import objects, shape
+from model.call.talk import Talk
 from model.modelset import ModelSet
-from model.reply import objects, shape
-from model.talk import Talk
 from text import fact, sentence
 from text.clean import clean
 from text.fence import fenced
 
 SLACK = 1.5
-"""Over-long: more than this times 20 sentences or the room."""
+"""A memory is too long above this multiple of 20 sentences or of the room."""
 LEAST = 200
-"""Characters of a memory below which half of it may go without a reason."""
+"""An old memory of at most this many characters may shrink by half without a reason."""
 MOST_GONE = 40
-"""What a reply may say to be gone."""
+"""Most statements that a reply may list as gone."""
 SMALL_REPLY = 2000
-"""Longest reply of a model that is asked for it though its profile leaves folds to code: it may never end."""
+"""Most tokens of a reply by a model that folds on request although its profile leaves folds to code: it may never
+end."""
 MOST_ASKED = 20
-"""Missing facts that are asked for."""
+"""Most missing facts that the second request names."""
 LABEL = {"ko": ("사용자", "AI"), "en": ("User", "AI")}
-"""How the user and the model are named."""
+"""The names of the user and the model in the prompt, by language."""
 
 Fault = dict[str, Any]
-"""Why a new memory is not taken, as values of ``FoldRejected``: ``reason`` and ``reason_code``; empty: it is taken."""
+"""Why a memory is rejected, as values of ``FoldRejected``: ``reason`` and ``reason_code``; empty when it is
+accepted."""
 
 
 def make(
-    source: Source,
+    source: FoldInput,
     models: ModelSet,
     room: int,
     stop: threading.Event | None = None,
     step: Callable[[str], None] = lambda _: None,
 ) -> Folded:
-    """The next memory as the model writes it. Raises ``FoldRejected``, ``Stopped`` and the model's own errors."""
-    begun, talk = time.monotonic(), Talk(models, stop, _opening(source, models))
+    """Returns the next memory, written by the model. Raises ``FoldRejected``, ``Stopped`` and the model's own
+    errors."""
+    start, talk = time.monotonic(), Talk(models, stop, _opening(source, models))
     draft = _written(source, talk, room, step)
-    made = Folded(
+    folded = Folded(
         text=draft.text,
         entities=draft.entities,
         kept=held_by(draft.whole, source.wanted)[0],
         lost=draft.lost(source),
-        seconds=time.monotonic() - begun,
+        seconds=time.monotonic() - start,
         prompt_tokens=talk.prompt_tokens,
         answer_tokens=talk.answer_tokens,
         calls=talk.calls,
         model=models.side_name,
     )
     if fault := draft.fault(source, models, room):
-        cost = {"seconds": made.seconds, "prompt_tokens": made.prompt_tokens, "answer_tokens": made.answer_tokens}
-        raise source.rejected(fault, {**cost, "calls": made.calls, "model": made.model})
-    return made
+        cost = {"seconds": folded.seconds, "prompt_tokens": folded.prompt_tokens, "answer_tokens": folded.answer_tokens}
+        raise source.rejected(fault, {**cost, "calls": folded.calls, "model": folded.model})
+    return folded
 
 
-def _written(source: Source, talk: Talk, room: int, step: Callable[[str], None]) -> _Draft:
-    """The model's memory; asked once more when it cannot be taken or lacks facts."""
+def _written(source: FoldInput, talk: Talk, room: int, step: Callable[[str], None]) -> _Draft:
+    """Returns the model's draft; asks again when it is faulty or lacks facts, and returns the better one then."""
     limits = {"sentences": MOST_SENTENCES, "tokens": room, "pins": _pins(source)}
     bound = {} if talk.models.side.folds == "model" else {"max_tokens": SMALL_REPLY}
     first = _draft(source, talk.ask(prompt.render("memory_fold_reply", source.language, **limits), SHAPE, **bound))
@@ -81,21 +84,21 @@ def _written(source: Source, talk: Talk, room: int, step: Callable[[str], None])
     if not lost and not fault:
         return first
     missing = ", ".join(lost[:MOST_ASKED]) or "–"
-    again = prompt.render("memory_fold_again", source.language, lost=missing, **limits)
-    second = _draft(source, talk.ask(again, SHAPE, **bound))
+    request = prompt.render("memory_fold_again", source.language, lost=missing, **limits)
+    second = _draft(source, talk.ask(request, SHAPE, **bound))
     step("repaired")
     return min(
         (second, first), key=lambda draft: (bool(draft.fault(source, talk.models, room)), len(draft.lost(source)))
     )
 
 
-# --- what it is asked ----------------------------------------------------------------------------
+# --- the request --------------------------------------------------------------------------------
 
 
-def _opening(source: Source, models: ModelSet) -> list[AnyMessage]:
-    """The system prompt, and memory and dialogue as material: the same for every request."""
+def _opening(source: FoldInput, models: ModelSet) -> list[AnyMessage]:
+    """Returns the system prompt, and a message with memory and dialogue as material: the same for both requests."""
     user, ai = LABEL[source.language]
-    most = models.context_size // 4 // max(1, len(source.turns))  # a token is at least a character
+    most = models.context_size // 4 // max(1, len(source.turns))  # characters; each takes at most one token
     spoken = (f"[{user}] {abridged(turn.question, most)}\n[{ai}] {abridged(turn.answer, most)}" for turn in source.told)
     parts = {
         "memory": "\n".join(source.lines),
@@ -106,9 +109,9 @@ def _opening(source: Source, models: ModelSet) -> list[AnyMessage]:
     return [SystemMessage(prompt.render("memory_fold", source.language)), HumanMessage(frame)]
 
 
-def _pins(source: Source) -> str:
-    listed = "\n".join(f"- {pin}" for pin in source.pins)
-    return prompt.render("memory_fold_pins", source.language, pins=listed) if listed else ""
+def _pins(source: FoldInput) -> str:
+    bullets = "\n".join(f"- {pin}" for pin in source.pins)
+    return prompt.render("memory_fold_pins", source.language, pins=bullets) if bullets else ""
 
 
 def _text() -> dict[str, Any]:
@@ -135,7 +138,7 @@ SHAPE = shape(
 )
 
 
-# --- what it replied -----------------------------------------------------------------------------
+# --- the reply ----------------------------------------------------------------------------------
 
 
 def _one_line(value: Any) -> Any:
@@ -154,7 +157,7 @@ class _Pair(BaseModel):
 
 
 class _Reply(BaseModel):
-    """The JSON that is asked for."""
+    """The JSON that the model is asked for."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
@@ -165,7 +168,7 @@ class _Reply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A reply as a memory. ``reasons``: what the model says is replaced or no longer holds; None: no such reply."""
+    """A reply as a memory. ``reasons``: what the model lists as replaced or gone; None when the reply is unreadable."""
 
     text: str = ""
     entities: tuple[Entity, ...] = ()
@@ -175,13 +178,13 @@ class _Draft:
     def whole(self) -> str:
         return whole(self.text, self.entities)
 
-    def lost(self, source: Source) -> tuple[str, ...]:
-        """Facts of the new turns and of the memory before that are in neither the new one nor the reasons."""
-        told = f"{self.whole}\n{self.reasons or ''}"
-        return tuple(dict.fromkeys(held_by(told, (*source.wanted, *source.before))[1]))
+    def lost(self, source: FoldInput) -> tuple[str, ...]:
+        """Returns facts of the new turns and of the old memory that neither the new memory nor the reasons hold."""
+        accounted = f"{self.whole}\n{self.reasons or ''}"
+        return tuple(dict.fromkeys(held_by(accounted, (*source.wanted, *source.before))[1]))
 
-    def fault(self, source: Source, models: ModelSet, room: int) -> Fault:
-        """Why this must not replace the memory; empty when it may."""
+    def fault(self, source: FoldInput, models: ModelSet, room: int) -> Fault:
+        """Returns why this draft must not replace the memory; empty when it may."""
         if self.reasons is None:
             return {"reason": "it could not be read", "reason_code": "unreadable"}
         if not self.text:
@@ -199,7 +202,7 @@ class _Draft:
         return {"reason": f"it lost what is pinned: {pin}", "reason_code": "pinned", "what": pin} if pin else {}
 
 
-def _draft(source: Source, answer: str) -> _Draft:
+def _draft(source: FoldInput, answer: str) -> _Draft:
     reply = next(filter(None, map(_read, objects(answer))), None)
     if reply is None:
         return _Draft()
@@ -215,21 +218,21 @@ def _read(value: dict[str, Any]) -> _Reply | None:
         return None
 
 
-def _entities(source: Source, reply: _Reply) -> tuple[Entity, ...]:
-    """The entities with the new ones, without those that the model says are gone.
+def _entities(source: FoldInput, reply: _Reply) -> tuple[Entity, ...]:
+    """Returns the old entities with the reply's ones, without those that the model lists as gone.
 
-    One that is only listed again, and told in no new turn, stays where it is.
+    An entity that the reply repeats, and that no new turn tells, keeps its place and its turn.
     """
     entities = source.entities
     for pair in reply.entities:
         if not 0 < len(pair.key) <= KEY_CHARS or not 0 < len(pair.value) <= VALUE_CHARS:
             continue
         number, known = source.turn_of(pair.value), (same_key(pair.key), pair.value)
-        again = number is None and any((same_key(one.key), one.value) == known for one in entities)
-        if not again and not source.is_forgotten(f"{pair.key}: {pair.value}"):
+        unchanged = number is None and any((same_key(entity.key), entity.value) == known for entity in entities)
+        if not unchanged and not source.is_forgotten(f"{pair.key}: {pair.value}"):
             entities = put(entities, Entity(pair.key, pair.value, source.newest if number is None else number))
-    fresh = {same_key(pair.key) for pair in reply.entities}
-    return tuple(one for one in entities if same_key(one.key) in fresh or not _is_gone(one, reply.gone))
+    replied = {same_key(pair.key) for pair in reply.entities}
+    return tuple(entity for entity in entities if same_key(entity.key) in replied or not _is_gone(entity, reply.gone))
 
 
 def _is_gone(entity: Entity, gone: tuple[str, ...]) -> bool:
@@ -237,8 +240,8 @@ def _is_gone(entity: Entity, gone: tuple[str, ...]) -> bool:
 
 
 def _has(text: str, pin: str) -> bool:
-    """Whether a pinned statement stands in a text: word for word, or all its facts when it has some."""
+    """Tells whether a text contains a pinned statement: word for word, or all the facts of a statement with facts."""
     if letters_of(bare(pin)) in letters_of(text):
         return True
     facts = fact.facts(pin)
-    return bool(facts) and all(fact.holds(text, one) for one in facts)
+    return bool(facts) and all(fact.holds(text, value) for value in facts)

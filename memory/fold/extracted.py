@@ -1,7 +1,7 @@
-"""The fold without a model, in milliseconds: dated lines of the user's own words, in the order they were said.
+"""The fold without a model, in milliseconds: dated lines with the user's own words, in the order of the turns.
 
-Nothing is taken back by what it means: a later statement stands later. What does not fit leaves by what it carries:
-words and facts that no later statement has.
+Code does not judge whether a later statement revokes an earlier one; the later one simply stands later. When the room
+is too small, the statements leave first whose words and facts later statements have too.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from functools import lru_cache
 from textwrap import wrap
 from typing import Any
 
+from memory.fold.fold_input import MOST_LOOKED, FoldInput, held_by, is_question, whole
 from memory.fold.folded import MOST_SENTENCES, Folded
-from memory.line import JOINT, Told, dated, holds_all, letters_of, likeness, pairs, same, statements_of, undated
-from memory.source import MOST_LOOKED, Source, held_by, is_question, whole
-from memory.state import Turn
+from memory.line import END, JOINT, Told, dated, holds_all, letters_of, likeness, pairs, same, statements_of, undated
+from memory.state import MemoryTurn
 from text import fact, number, sentence
 from text.clean import clean
 from text.language import Language
@@ -25,96 +25,96 @@ from text.language import Language
 Count = Callable[[str], int]
 
 SHARE = 0.85
-"""Share of the room that a fold takes: the rest is for what the turns after it tell (``MemoryView.waiting_lines``)."""
+"""Share of the room that a fold fills; the rest is for the turns after the fold (``MemoryView.waiting_lines``)."""
 LONGEST = {"ko": 120, "en": 240}
-"""Characters of a statement, by language; a longer sentence makes several."""
+"""Most characters of a statement, by language; a longer sentence is split into several statements."""
 WIDTH = {"ko": 60, "en": 120}
-"""Characters up to which short statements of neighbouring turns share a line."""
+"""Most characters of a line that short statements of neighbouring turns share, by language."""
 NEIGHBOURS = 5
-"""Turns that may share a line: as many as a fold takes over."""
+"""Turns that may share a line: as many as a fold takes in."""
 MOST_OF_TURN = 8
-"""Statements of one turn: a long paste must not push out all else."""
+"""Most statements of one turn, so that a long pasted text does not push out all other statements."""
 LEAST_PAIRS, ENOUGH_PAIRS = 4, 24
-"""Letter pairs of a statement without a fact that says anything, and of one that could not say more."""
+"""Letter pairs that a statement without a fact needs to be kept, and letter pairs that give a statement its full
+size."""
 NEARLY = 0.9
-"""Likeness of two statements with the same facts that are one."""
+"""Likeness from which two statements with the same facts count as one."""
 KIN, KIN_WITH_VALUES = 0.4, 0.15
-"""Share of the shorter statement's letter pairs above which a later one may tell what became of an earlier one; where
-both have values of one kind, less will do."""
+"""Share of the shorter statement's letter pairs above which a later statement may report the outcome of an earlier one.
+The second, lower share applies when both have values of one kind."""
 ASKED = 0.5
-"""What a question with facts is worth beside a statement."""
+"""Worth of a question with facts, as a share of a statement's worth."""
 VALUED = 0.5
-"""How much likeness to a later statement takes from one with a value that none of them has, beside one without."""
+"""Factor on the worth lost to a similar later statement, for a statement with a fact that no later statement has."""
 PLAIN_SHARE = 0.5
-"""Share of the statements that those without a fact may keep when there is no room: chunk summaries keep the facts."""
+"""Share of the statements that those without a fact keep when room is short: chunk summaries keep the facts."""
 _MARK = re.compile(r"^[\s>#*•·–-]+(?=\S)|^\d{1,2}[.)]\s+|\*\*|`")
-_END = " .。!…"
 
 
-def make(source: Source, count: Count, room: int, spent: dict[str, Any] | None = None) -> Folded:
-    """The next memory, within 20 lines and ``room`` tokens; pinned statements always.
+def make(source: FoldInput, count: Count, room: int, spent: dict[str, Any] | None = None) -> Folded:
+    """Returns the next memory, within 20 lines and ``room`` tokens, with all pinned statements.
 
-    ``spent``: what a model that was asked first took (``folded.cost``).
+    ``spent``: the cost (``folded.cost``) of a model's fold that was rejected before.
     """
-    begun = time.monotonic()
-    known = [told for line in source.lines for told in _known(line)]
-    told = sorted([*known, *new_statements(source.told)], key=lambda each: each.last)
+    start = time.monotonic()
+    before = [told for line in source.lines for told in _known(line)]
+    told = sorted([*before, *new_statements(source.told)], key=lambda statement: statement.last)
     chosen = choose(_with_pins(told, source.pins), source.pins, source.language, count, int(SHARE * room))
     text = "\n".join(written(chosen, source.language))
     kept, lost = held_by(whole(text, source.entities), source.wanted)
-    made = Folded(text, source.entities, kept, lost, seconds=time.monotonic() - begun)
-    return replace(made, **spent) if spent else made
+    folded = Folded(text, source.entities, kept, lost, seconds=time.monotonic() - start)
+    return replace(folded, **spent) if spent else folded
 
 
-def new_statements(turns: Sequence[Turn]) -> list[Told]:
-    """What the user said in these turns, a sentence each: of each turn those with the most facts, in their order."""
+def new_statements(turns: Sequence[MemoryTurn]) -> list[Told]:
+    """Returns the user's statements, one per sentence, in order; of a long turn only those with the most facts."""
     return [Told(turn.number, turn.number, text) for turn in turns for text in _of_turn(turn)]
 
 
 def choose(
     told: Sequence[Told], pins: Sequence[str], language: Language, count: Count, room: int, most: int = MOST_SENTENCES
 ) -> list[Told]:
-    """The statements, each once, within ``most`` lines and ``room`` tokens.
+    """Returns the statements, each once, within ``most`` lines and ``room`` tokens.
 
-    What is worth least goes first, of two that are worth the same the older one; what is pinned stays.
+    Drops the statement with the lowest worth first, the older one of two with equal worth; never drops a pinned one.
     """
-    every = _latest(told)
-    weighed = _Weighed(every)
-    pinned = {at for at, each in enumerate(every) if any(_holds(each, pin) for pin in pins)}
+    statements = _latest(told)
+    weighed = _Weighed(statements)
+    pinned = {at for at, statement in enumerate(statements) if any(_holds(statement, pin) for pin in pins)}
     while True:
-        kept = [every[at] for at in weighed.alive]
-        lines = written(kept, language)
+        left = [statements[at] for at in weighed.alive]
+        lines = written(left, language)
         loose = [at for at in weighed.alive if at not in pinned]
         if not loose or (len(lines) <= most and count("\n".join(lines)) <= room):
-            return kept
+            return left
         weighed.drop(loose)
 
 
 def written(told: Sequence[Told], language: Language) -> list[str]:
-    """The lines of a memory: short statements of neighbouring turns share one."""
+    """Returns the lines of a memory; short statements of neighbouring turns share a line."""
     lines: list[Told] = []
-    for each in told:
-        if lines and _share(lines[-1], each, language):
+    for statement in told:
+        if lines and _share(lines[-1], statement, language):
             before = lines.pop()
-            text = f"{before.text.rstrip(_END)}{JOINT}{each.text.rstrip(_END)}"
-            each = Told(before.first, each.last, text)
-        lines.append(each)
+            text = f"{before.text.rstrip(END)}{JOINT}{statement.text.rstrip(END)}"
+            statement = Told(before.first, statement.last, text)
+        lines.append(statement)
     return [dated(line, language) for line in lines]
 
 
 def kin(one: str, later: str) -> bool:
-    """Whether a statement may tell what became of what an earlier one tells."""
+    """Tells whether the later statement may report the outcome of the earlier one (``one``)."""
     first, second = pairs(one), pairs(later)
     least = KIN_WITH_VALUES if _kinds(one) & _kinds(later) else KIN
     return len(first & second) > least * min(len(first), len(second))
 
 
 class _Weighed:
-    """Statements by what they carry beside the later ones. ``alive``: the places of those that are left, in order."""
+    """Statements weighed by the content that later ones lack. ``alive``: indices of the statements left, in order."""
 
     def __init__(self, told: Sequence[Told]) -> None:
         self.alive = list(range(len(told)))
-        texts = [each.text for each in told]
+        texts = [statement.text for statement in told]
         letters = [pairs(text) for text in texts]
         self._shared = [[len(one & other) for other in letters] for one in letters]
         self._sizes = [_size(text) for text in texts]
@@ -122,51 +122,51 @@ class _Weighed:
         self._tellers = [_tellers(texts, at) for at in self.alive]
 
     def drop(self, among: Sequence[int]) -> None:
-        """Take out the one of these that is worth least, the oldest of several: of those without a fact where they have
-        more than their share, else of those with facts."""
+        """Removes the statement with the lowest worth from ``among``, the oldest of several. Chooses among those
+        without a fact when they have more than their share, else among those with facts."""
         plain = [at for at in among if not self._tellers[at]]
         valued = [at for at in among if self._tellers[at]]
         worth = self._worth()
-        some = plain if len(plain) > PLAIN_SHARE * len(among) or not valued else valued
-        self.alive.remove(min(some, key=lambda at: (worth[at], at)))
+        candidates = plain if len(plain) > PLAIN_SHARE * len(among) or not valued else valued
+        self.alive.remove(min(candidates, key=lambda at: (worth[at], at)))
 
     def _worth(self) -> dict[int, float]:
-        """What of each statement no later one has; of one that may tell what became of an older one, no less than
-        that is worth."""
+        """Returns for each statement the content that no later one has. A statement that may report the outcome of an
+        older one is worth at least as much as the older one."""
         worth: dict[int, float] = {}
         for place, at in enumerate(self.alive):
             shared, later = self._shared[at], self.alive[place + 1 :]
-            again = max((shared[one] for one in later), default=0) / max(1, shared[at])
+            again = max((shared[index] for index in later), default=0) / max(1, shared[at])
             alone = any(tellers.isdisjoint(later) for tellers in self._tellers[at])
             new = (1 - again * (VALUED if alone else 1.0)) * self._sizes[at]
-            worth[at] = max([new, *(worth[one] for one in self._kin[at] if one in worth)])
+            worth[at] = max([new, *(worth[index] for index in self._kin[at] if index in worth)])
         return worth
 
 
 def _tellers(texts: Sequence[str], at: int) -> list[frozenset[int]]:
-    """For each fact of a statement, the later ones that hold it too."""
+    """Returns, for each fact of a statement, the indices of the later statements that hold the fact too."""
     later = range(at + 1, len(texts))
-    return [frozenset(one for one in later if fact.holds(texts[one], value)) for value in fact.facts(texts[at])]
+    return [frozenset(index for index in later if fact.holds(texts[index], value)) for value in fact.facts(texts[at])]
 
 
 def _size(text: str) -> float:
-    """How much a statement may carry at most."""
+    """Returns the most that a statement can be worth."""
     return min(len(pairs(text)) / ENOUGH_PAIRS, 1.0) * (ASKED if is_question(text) else 1.0)
 
 
 @lru_cache(maxsize=2048)
 def _kinds(text: str) -> frozenset[tuple[str, str]]:
-    """The kinds of the facts of a statement, of numbers with their units."""
-    found = fact.facts(text)
-    return frozenset((one.kind, one.value.unit if isinstance(one.value, number.Number) else "") for one in found)
+    """Returns the kinds of a statement's facts; for numbers with their units."""
+    facts = fact.facts(text)
+    return frozenset((item.kind, item.value.unit if isinstance(item.value, number.Number) else "") for item in facts)
 
 
 def _latest(told: Sequence[Told]) -> list[Told]:
-    """The statements without those that a later one repeats."""
+    """Returns the statements without those that a later one repeats."""
     kept: list[Told] = []
-    for each in reversed(told):
-        if not any(_repeats(each.text, later.text) for later in kept):
-            kept.append(each)
+    for earlier in reversed(told):
+        if not any(_repeats(earlier.text, later.text) for later in kept):
+            kept.append(earlier)
     return kept[::-1]
 
 
@@ -178,9 +178,9 @@ def _repeats(one: str, later: str) -> bool:
 
 
 def _with_pins(told: Sequence[Told], pins: Sequence[str]) -> list[Told]:
-    """With the pinned statements that are not among these, and without what is a part of one."""
-    whole = [each for each in told if not any(_is_part(each.text, pin) for pin in pins)]
-    return [*(Told(0, 0, pin) for pin in pins if not any(_holds(each, pin) for each in whole)), *whole]
+    """Returns the statements with missing pins added at the start, without statements that are only part of a pin."""
+    rest = [statement for statement in told if not any(_is_part(statement.text, pin) for pin in pins)]
+    return [*(Told(0, 0, pin) for pin in pins if not any(_holds(statement, pin) for statement in rest)), *rest]
 
 
 def _is_part(text: str, pin: str) -> bool:
@@ -192,21 +192,23 @@ def _holds(told: Told, text: str) -> bool:
 
 
 def _known(line: str) -> list[Told]:
-    """The statements of a line of the memory so far; one without a date stays as it is."""
-    told = undated(line)
-    return statements_of(line) if told.first else [told]
+    """Returns the statements of a line of the old memory; a line without a turn stays whole."""
+    entry = undated(line)
+    return statements_of(line) if entry.first else [entry]
 
 
 def _share(line: Told, told: Told, language: Language) -> bool:
     short = len(line.text) + len(told.text) <= WIDTH[language]
-    asked = is_question(line.text) or is_question(told.text)
-    return short and not asked and bool(line.first) and told.last - line.first < NEIGHBOURS
+    question = is_question(line.text) or is_question(told.text)
+    near = (line.first > 0) == (told.first > 0) and bool(line.first) and told.last - line.first < NEIGHBOURS
+    single = JOINT not in line.text  # then the turn of each statement follows from the line
+    return short and not question and near and (single or line.first == told.last)
 
 
-def _of_turn(turn: Turn) -> list[str]:
-    plain = (" ".join(_MARK.sub("", one).split()) for one in sentence.split(clean(turn.question))[:MOST_LOOKED])
+def _of_turn(turn: MemoryTurn) -> list[str]:
+    cleaned = (" ".join(_MARK.sub("", line).split()) for line in sentence.split(clean(turn.question))[:MOST_LOOKED])
     longest = LONGEST["en" if turn.question.isascii() else "ko"]
-    texts = [part for text in plain if _says(text) for part in wrap(text, longest)]
+    texts = [part for text in cleaned if _says(text) for part in wrap(text, longest)]
     if len(texts) <= MOST_OF_TURN:
         return texts
     ranked = sorted(range(len(texts)), key=lambda at: (-len(fact.facts(texts[at])), at))
@@ -214,5 +216,5 @@ def _of_turn(turn: Turn) -> list[str]:
 
 
 def _says(text: str) -> bool:
-    """Whether a sentence tells anything: a fact, or some words and no question."""
+    """Tells whether a sentence is worth keeping: it has a fact, or it has enough words and is no question."""
     return bool(fact.facts(text)) or (not is_question(text) and len(pairs(text)) >= LEAST_PAIRS)

@@ -1,4 +1,4 @@
-"""What a fold gives, whoever makes it, and what it cost."""
+"""The result of a fold, by a model or by code, and its cost."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from memory.state import Entity
 
 MOST_SENTENCES = 20
-"""Sentences of a memory (copilot-rag.md §8)."""
+"""Most sentences of a memory (specification 6.10)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A memory that may replace the old one, a sentence a line. ``kept``, ``lost``: facts as they were written."""
+    """A memory that may replace the old one, one sentence per line. ``kept``, ``lost``: facts as they were written."""
 
     text: str
     entities: tuple[Entity, ...]
@@ -28,15 +28,15 @@ class Folded:
 
 
 def cost(folded: Folded) -> dict[str, Any]:
-    """What a fold cost, for the version's record."""
+    """Returns the cost of a fold for the version's record."""
     names = ("seconds", "prompt_tokens", "answer_tokens", "calls", "model")
     return {name: getattr(folded, name) for name in names}
 
 
 def together(costs: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The sum of several; the model is that of the last."""
+    """Returns the sum of several costs; the model is the one of the last cost."""
     total: dict[str, Any] = {}
-    for one in costs:
-        summed = {name: total.get(name, 0) + value for name, value in one.items() if name != "model"}
-        total = {**total, **summed, "model": one["model"]} if one else total
+    for entry in costs:
+        summed = {name: total.get(name, 0) + value for name, value in entry.items() if name != "model"}
+        total = {**total, **summed, "model": entry["model"]} if entry else total
     return total

@@ -8,6 +8,7 @@ from langchain_core.messages import ToolCall
 
 from bench import decide
 from graph.choice import router
+from tests.table import table
 
 
 def _right(row: dict[str, object], decision: str) -> bool:
@@ -16,7 +17,7 @@ def _right(row: dict[str, object], decision: str) -> bool:
     return decide.right(row, calls)
 
 
-@pytest.mark.parametrize(
+@table(
     ("decision", "expected"),
     [
         ('{"calculate": {"expression": "320*0.45"}}', True),

@@ -7,7 +7,9 @@ from langchain_core.messages import BaseMessage
 
 from bench import memory_cost
 from bench.context import excerpt
-from bench.memory_recall import Cost, Fact, holds, measure, planted, scores
+from bench.memory_recall import PlantedFact, measure, planted, scores
+from evaluation.play import CallCost
+from evaluation.probe import holds
 from model import scripted
 from tests.graph.recalling import folding
 
@@ -38,7 +40,11 @@ def test_a_value_is_found_in_another_spelling_and_not_within_a_longer_number() -
 
 
 def test_an_old_value_counts_as_current_when_it_is_told_last_without_the_new_one() -> None:
-    facts = [Fact("", "", "budget", "$1"), Fact("", "", "budget", "$2", old="$1"), Fact("", "", "name", "Ada")]
+    facts = [
+        PlantedFact("", "", "budget", "$1"),
+        PlantedFact("", "", "budget", "$2", old="$1"),
+        PlantedFact("", "", "name", "Ada"),
+    ]
     assert scores(facts, ["$1", "$2"])["old_as_current"] == 0
     assert scores(facts, ["$2", "$1"])["old_as_current"] == 1
     assert scores(facts, ["from $1 to $2"]) == {
@@ -61,7 +67,7 @@ def test_the_bench_runs_over_a_scripted_model() -> None:
 
 
 def test_the_cost_of_sessions_comes_from_measured_tokens() -> None:
-    looked_up = memory_cost.Work("look_up", 2, Cost(3, 3000, 600, 4.0))
+    looked_up = memory_cost.Work("look_up", 2, CallCost(3, 3000, 600, 4.0))
     result: dict[str, Any] = memory_cost.measure(scripted.models(utility=writing), "en", 12, "gpt-5-nano", looked_up)
     assert [each["work"] for each in result["work"]] == ["fold", "summary", "answer", "look_up"]
     assert (result["work"][-1]["prompt_tokens"], result["work"][-1]["calls"]) == (1500, 1.5)

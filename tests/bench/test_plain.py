@@ -12,25 +12,26 @@ import pytest
 from bench import plain
 from bench.everyday import when
 from bench.everyday.check import Given, failed, prompt_pieces
-from bench.everyday.conversation import KINDS, Conversation, Turn, conversations
+from bench.everyday.conversation import KINDS, Conversation, EverydayTurn, conversations
 from bench.everyday.figure import figures, judge, rows
 from bench.everyday.item import items
 from bench.everyday.side import Played
 from bench.everyday.spelling import Span
+from tests.table import table
 
 NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
 SPAN = Span(NOON, NOON)
 
 
-def checked(turn: Turn, answer: str, language: str = "en", **more: Any) -> list[str]:
+def checked(turn: EverydayTurn, answer: str, language: str = "en", **more: Any) -> list[str]:
     return failed(Given(turn, turn.say, answer, language, SPAN, **more))
 
 
-def asked(say: str = "What about it?", **expected: object) -> Turn:
-    return Turn("ask", say, **expected)  # type: ignore[arg-type]
+def asked(say: str = "What about it?", **expected: object) -> EverydayTurn:
+    return EverydayTurn("ask", say, **expected)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@table(
     ("form", "accepted", "refused"),
     [
         ("=6950000", "한 달에 총 **695만 원**입니다.", "한 달에 총 69만 5천 원입니다."),
@@ -82,7 +83,7 @@ def test_a_text_that_was_to_be_rewritten_must_not_come_back_as_it_was() -> None:
     assert checked(turn, "Hi! It is on **June 21** now.") == ["lacks"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("answer", "number"),
     [
         ("Here are three:\n1. **Seeds**: a packet\n   - cheap\n   - small\n2. **Candles**\n3. **Honey**: a jar", 3),
@@ -205,8 +206,8 @@ def test_there_are_twelve_conversations_of_twelve_turns_half_in_each_language_an
 def test_every_kind_is_there_and_every_check_is_used() -> None:
     turns = [turn for each in conversations() for turn in each.turns]
     assert {turn.kind for turn in turns} == set(KINDS)
-    empty = Turn("", "")
-    for name in (field.name for field in fields(Turn)):
+    empty = EverydayTurn("", "")
+    for name in (field.name for field in fields(EverydayTurn)):
         assert any(getattr(turn, name) != getattr(empty, name) for turn in turns), name
     for kind in ("sum", "date", "place", "product", "recall", "current"):
         assert all(turn.has for turn in turns if turn.kind == kind), kind
@@ -219,7 +220,10 @@ def test_a_question_about_an_item_comes_after_the_list() -> None:
 
 
 def conversation() -> Conversation:
-    turns = (Turn("tell", "my exam is in room 214"), Turn("recall", "which room is it?", has=[["=214"]]))
+    turns = (
+        EverydayTurn("tell", "my exam is in room 214"),
+        EverydayTurn("recall", "which room is it?", has=[["=214"]]),
+    )
     return Conversation("exam", "en", False, turns)
 
 
@@ -247,7 +251,9 @@ def test_a_side_that_was_kept_is_taken_again_unless_the_words_have_changed(tmp_p
     kept = {"exam": [played("Noted.", 2, number=0), played("Room 214.", 6)]}
     plain.save(tmp_path / "side.json", kept)
     assert plain.read(tmp_path / "side.json", [conversation()]) == kept
-    changed = Conversation("exam", "en", False, (Turn("tell", "my exam is in the gym"), conversation().turns[1]))
+    changed = Conversation(
+        "exam", "en", False, (EverydayTurn("tell", "my exam is in the gym"), conversation().turns[1])
+    )
     assert plain.read(tmp_path / "side.json", [changed]) == {}
     assert asdict(kept["exam"][0])["said"] == "my exam is in room 214"
 

@@ -16,6 +16,7 @@ from retrieval import library
 from tests.graph.talk import calling
 from tests.retrieval.conftest import Words
 from tests.retrieval.test_loop import said
+from tests.table import table
 
 FRUIT = b"# Fruit\n\n## Pears\n\nPears are green.\n\n## Apples\n\nApples are red.\n"
 ROWS = [
@@ -99,7 +100,7 @@ def test_a_second_search_and_an_opened_section_are_counted() -> None:
     assert (more.right, more.found, more.again, more.section, more.calls) == (False, True, True, True, 3)
 
 
-@pytest.mark.parametrize(
+@table(
     ("answer", "refused"),
     [
         ("관련 문서를 찾지 못했습니다.", True),
@@ -116,7 +117,7 @@ def test_the_specified_sentence_and_an_admission_are_refusals(answer: str, refus
 
 def test_every_right_section_of_the_questions_exists() -> None:
     from retrieval.change import sources, stage
-    from retrieval.own import OWN
+    from retrieval.product_docs import OWN
 
     staged = [stage(source, source.read(), None, 10**7) for source in sources(OWN, 10**7)]
     labels = {" › ".join((each.source.name, *piece.path[-1:])) for each in staged for piece in each.pieces}

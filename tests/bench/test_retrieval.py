@@ -23,8 +23,11 @@ def test_questions_of_ones_own_are_measured(tmp_path: Path, monkeypatch: pytest.
     written(tmp_path / "sections.jsonl", [{"id": name, "text": text} for name, text in fruit.items()])
     written(tmp_path / "queries.jsonl", [{"query": f"Which colour are {name}?", "section": name} for name in fruit])
     result: dict[str, Any] = retrieval.run(argparse.Namespace(data=tmp_path, only=None, limit=0))
-    assert set(result["own"]) == set(retrieval.METHODS)
+    assert set(result["own"]) == {*retrieval.METHODS, retrieval.BETTER}
     assert [result["own"][method]["r1"] for method in retrieval.METHODS] == [1.0, 1.0, 1.0]
+    halves = [result["own"][method] for method in ("dense", "lexical")]
+    better = result["own"][retrieval.BETTER]
+    assert better == {figure: max(half[figure] for half in halves) for figure in better}
     assert retrieval.run(argparse.Namespace(data=tmp_path, only="other", limit=0)) == {"tokens": result["tokens"]}
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from component.announce import changes
-from component.job import Job, Means
-from component.readiness import Readiness
-from graph.event import Done, Failed
+from component.page.announce import changes
+from component.work.job import Job, Means
+from component.work.readiness import Readiness
+from graph.turn.event import Done, Failed
+from graph.turn.request import Request
 from model.scripted import models
 
 
 def job(end: Done | Failed | None = None) -> Job:
-    made = Job("s", "질문", 1, Means(Readiness(lambda _: models())))
+    made = Job(Request("s", "new", "질문"), "질문", 1, Means(Readiness(lambda _: models())))
     made.change(end=end)
     return made
 

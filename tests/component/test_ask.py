@@ -8,13 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import resource
-from graph.agent import Agent
+from component.work import resource
 from graph.tool.ask import asking
+from graph.turn.agent import Agent
 from memory import Memory
 from store import Finished
 from tests.conftest import Serve
-from tests.test_app import page, texts
+from tests.test_app import page, say, texts
 
 ADDRESS = ("remember", {"key": "주소", "value": "서울 *강남*"})
 LINES = ["주소: 서울 *강남*", "여동생: 지민"]
@@ -81,7 +81,7 @@ def test_a_value_is_asked_about_word_for_word_and_kept_with_a_yes() -> None:
     session = asked(step(*ADDRESS))
     at = page(s=session)
     assert "**기억할까요?** 주소 = 서울 \\*강남\\*" in texts(at), "it is no Markdown"
-    assert [at.button(key=key).label for key in buttons(at)] == ["예", "아니요"]
+    assert [at.button(key=key).label for key in buttons(at)] == ["네", "아니요"]
     memory()
     at = click(at, "ask-yes-1-0")
     assert kept(session) == {"주소": "서울 *강남*"}
@@ -93,7 +93,7 @@ def test_a_no_is_shown_as_decided_and_keeps_nothing() -> None:
     session = asked(step(*ADDRESS))
     memory()
     at = click(page("en-US", s=session), "ask-no-1-0")
-    assert "Not kept: 주소 = 서울" in read(at)
+    assert "Not remembered: 주소 = 서울" in read(at)
     assert (buttons(at), kept(session)) == ([], {})
 
 
@@ -128,6 +128,48 @@ def test_two_questions_are_answered_apart() -> None:
     assert buttons(at) == ["ask-yes-1-1", "ask-no-1-1"]
     click(at, "ask-yes-1-1")
     assert kept(session) == {"직업": "간호사"}
+
+
+@pytest.mark.parametrize(
+    ("locale", "typed", "held"),
+    [("ko-KR", "네", {"주소": "서울 *강남*"}), ("ko-KR", " 아니요 ", {}), ("en-US", "yes", {"주소": "서울 *강남*"})],
+)
+def test_the_word_on_a_button_typed_alone_answers(locale: str, typed: str, held: dict[str, str]) -> None:
+    session = asked(step(*ADDRESS))
+    memory()
+    at = say(page(locale, s=session), typed)
+    assert (kept(session), buttons(at)) == (held, [])
+    assert resource.agent().store.session(session).turn_count == 1, "it is no message"
+
+
+def test_a_typed_yes_takes_the_ticked_lines_and_without_any_is_a_message() -> None:
+    session = asked(step("forget", {"lines": LINES, "pick": True}))
+    for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
+        memory().remember("local", session, key, value, turn=0)
+    at = page(s=session)
+    at.checkbox(key=f"ask-line-{session}-0-1-0-0").check().run()
+    say(at, "네")
+    assert list(kept(session)) == ["여동생"]
+    unticked = asked(step("forget", {"lines": LINES, "pick": True}))
+    say(page(s=unticked), "네")
+    assert resource.agent().store.session(unticked).turn_count == 2
+
+
+@pytest.mark.parametrize("typed", ["네, 그런데 왜요?", "응"])
+def test_more_than_the_word_is_a_message(typed: str) -> None:
+    session = asked(step(*ADDRESS))
+    memory()
+    say(page(s=session), typed)
+    assert kept(session) == {}
+    assert resource.agent().store.session(session).turn_count == 2
+
+
+def test_a_yes_that_two_questions_wait_for_is_a_message() -> None:
+    session = asked(step(*ADDRESS), step("remember", {"key": "직업", "value": "간호사"}, "call-2"))
+    memory()
+    say(page(s=session), "네")
+    assert kept(session) == {}
+    assert resource.agent().store.session(session).turn_count == 2
 
 
 def test_a_failed_turn_asks_nothing() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from component.block import RUN_BYTES, SPACE, next_cut
+from component.answer.block import RUN_BYTES, SPACE, next_cut
+from tests.table import table
 
 PARSER = MarkdownIt("commonmark").enable("table")
 PROSE = (
@@ -75,7 +75,7 @@ def test_the_pieces_read_as_the_whole(blocks: list[str], steps: list[int]) -> No
     assert read_in_pieces(cut).replace(" ", "") == read(text).replace(" ", "")
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "cut"),
     [
         ("one paragraph", None),
@@ -114,7 +114,7 @@ def test_a_long_paragraph_goes_on_in_short_pieces() -> None:
     assert max(len(piece.encode()) for piece, _ in cut) < RUN_BYTES + 50
 
 
-@pytest.mark.parametrize("mark", ["**", "*", "`", "$", "~~", "["])
+@table("mark", ["**", "*", "`", "$", "~~", "["])
 def test_a_paragraph_is_not_cut_while_a_mark_is_open(mark: str) -> None:
     text = f"앞 {mark}{'열린 채로 길어집니다 ' * 40}"
     found = next_cut(text)

@@ -9,11 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import resource
-from component.budget import CHANGEABLE
-from component.catalogue import Words
-from component.options import NAME
-from component.window import OPENED
+from component.page.catalogue import Words
+from component.page.window import OPENED
+from component.settings.budget import CHANGEABLE
+from component.settings.options import NAME
+from component.work import resource
 from store import Turn
 from tests.component.test_context import html, talked
 from tests.conftest import Serve
@@ -33,7 +33,7 @@ def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def page(session: str, locale: str = "ko-KR") -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=30)
+    at = AppTest.from_file(APP, default_timeout=60)
     at.context = {"locale": locale}
     at.query_params["s"] = session
     return run(at)
@@ -112,8 +112,8 @@ def test_the_preview_of_the_next_prompt_and_the_meters_of_memory_have_the_budget
         assert shown[-1] == f"{held[0]:,}"
         at.session_state["tabs-ko"] = KO("panel.tab.memory")
         read = html(run(at))
-        assert f"{held[1]} 토큰 가운데" in read
-        assert f"{held[2]} 토큰 가운데" in read
+        assert f"{held[1]} 토큰 중" in read
+        assert f"{held[2]} 토큰 중" in read
         assert (KO.raw("memory.cut").partition("{")[0] in texts(at)) == (at is mine)
 
 
@@ -121,7 +121,7 @@ def test_the_preview_of_the_next_prompt_and_the_meters_of_memory_have_the_budget
     ("locale", "said"),
     [
         ("ko-KR", "쓸 수 없는 값입니다: 1 이상이어야 합니다. 300 토큰을 그대로 씁니다."),
-        ("en-US", "This cannot be: it must be 1 or more. 300 stays in use."),
+        ("en-US", "Invalid value: it must be 1 or more. 300 stays in use."),
     ],
 )
 def test_what_the_setting_could_not_be_is_told_and_not_used(locale: str, said: str) -> None:
@@ -155,8 +155,7 @@ def test_the_defaults_are_those_of_the_settings_and_the_rest_is_only_shown(monke
     at = opened(page(session, "en-US"), session)
     assert values(at)["entities"] == 77
     assert "Default: 77 (GIEOK_BUDGET_ENTITIES)" in at.number_input(key="budget-entities").help.replace("\\", "")
-    assert "For this tab alone, from its next turn on" in texts(at)
-    table = next(each.proto.body for each in at.get("html") if "Reported only" in each.proto.body)
-    for name in ("SYSTEM", "RECENT", "QUESTION"):
-        assert f"GIEOK_BUDGET_{name}" in table
-    assert "ENTITIES" not in table
+    assert "For this tab only, from its next turn on" in texts(at)
+    tables = "".join(each.proto.body for each in at.get("html"))
+    assert "GIEOK_ANSWER_TOKENS" in tables
+    assert "ENTITIES" not in tables

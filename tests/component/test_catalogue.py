@@ -13,11 +13,12 @@ import pytest
 
 import errors
 import settings
-from component.catalogue import LANGUAGES, Words, choose
-from graph.memory import RECALLING
-from graph.report import PartName
+from component.page.catalogue import LANGUAGES, Words, choose
+from graph.context.prompt import RECALLING
+from graph.context.report import PartName
 from graph.tool import TOOLS
-from store import portable
+from store.export import portable
+from tests.table import table
 
 ROOT = Path(__file__).parents[2]
 KO, EN = Words("ko"), Words("en")
@@ -39,18 +40,30 @@ def fields(text: str) -> set[str]:
 def used() -> set[str]:
     """Keys that stand in the source as ``words("key"…)``."""
     found: set[str] = set()
-    for path in (ROOT / "app.py", *sorted((ROOT / "component").glob("*.py"))):
+    for path in (ROOT / "app.py", *sorted((ROOT / "component").rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("words", "said"):
                 found |= {str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant)}
     return found
 
 
+def written(language: str) -> list[str]:
+    """The keys of a catalogue's file, in its order."""
+    return list(json.loads((ROOT / "component" / "page" / "text" / f"{language}.json").read_text("utf-8")))
+
+
 def test_both_languages_have_the_same_keys_in_the_same_order() -> None:
-    assert KO.keys() == EN.keys()
+    assert set(KO.keys()) == set(EN.keys())
+    english = written("en")
+    assert [key for key in written("ko") if key in english] == english
 
 
-@pytest.mark.parametrize("key", KO.keys())
+def test_the_english_of_an_error_stands_in_its_class_alone() -> None:
+    of_classes = {f"error.{error.code}{part}" for error in classes() for part in ("", ".hint")}
+    assert sorted(of_classes & set(written("en"))) == []
+
+
+@table("key", KO.keys())
 def test_a_sentence_takes_the_same_values_in_both_languages(key: str) -> None:
     if not key.startswith("error."):
         assert fields(KO.raw(key)) == fields(EN.raw(key))
@@ -61,16 +74,16 @@ def test_every_key_in_the_source_exists() -> None:
     assert sorted(used() - set(KO.keys())) == []
 
 
-@pytest.mark.parametrize("error", dict.fromkeys(classes()), ids=lambda each: each.code)
-@pytest.mark.parametrize("words", [KO, EN], ids=LANGUAGES)
+@table("error", dict.fromkeys(classes()), ids=lambda each: each.code)
+@table("words", [KO, EN], ids=LANGUAGES)
 def test_every_error_can_be_told_with_the_values_that_it_has(words: Words, error: type[errors.GieokError]) -> None:
     has = fields(error.message) | fields(error.hint)
     for key in (f"error.{error.code}", f"error.{error.code}.hint"):
-        assert key in words, f"add {key} to component/text/{words.language}.json"
+        assert key in words, f"add {key} to component/page/text/{words.language}.json"
         assert fields(words.raw(key)) <= has
 
 
-@pytest.mark.parametrize("key", ERRORS)
+@table("key", ERRORS)
 def test_korean_errors_are_korean(key: str) -> None:
     assert KO.raw(key) == "" or re.search("[가-힣]", KO.raw(key))
 
@@ -83,18 +96,18 @@ def test_every_part_and_every_tool_has_a_name() -> None:
 
 
 def test_an_error_is_told_in_the_language_with_its_hint() -> None:
-    error = errors.MessageTooLong(size=200_001, limit=200_000)
+    error = errors.TooLong(what="message", size=200_001, limit=200_000)
     said, hint = KO.error(error.code, error.text(), error.values)
-    assert said == "메시지가 200,001자입니다. 200,000자까지 보낼 수 있습니다."
+    assert said == "메시지가 200,001자입니다. 200,000자까지 쓸 수 있습니다."
     assert hint.startswith("줄이거나")
 
 
 def test_an_error_without_its_values_falls_back_to_what_was_said() -> None:
-    assert KO.error("message_too_long", "too long", {}) == ("too long", "")
+    assert KO.error("too_long", "too long", {}) == ("too long", "")
     assert KO.error("no_such_code", "whatever", {}) == ("whatever", "")
 
 
-@pytest.mark.parametrize(
+@table(
     ("asked", "fixed", "locale", "language"),
     [
         (None, "auto", "ko-KR", "ko"),
@@ -124,7 +137,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+@table(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
 def test_why_a_setting_is_refused_is_told_in_both_languages(name: str, value: object) -> None:
     with pytest.raises(errors.BadSetting) as raised:
         settings.load(_env_file=None, **{name: value})
@@ -161,7 +174,7 @@ def _raised(*names: str) -> Iterator[tuple[Path, ast.Call]]:
                 yield path, node
 
 
-@pytest.mark.parametrize(
+@table(
     ("error", "values"),
     [
         ("bad_setting", {"reason_code": "no_model", "url": "http://x", "name": "n", "value": ""}),

@@ -9,12 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import resource
-from component.catalogue import Words
-from component.context import MOST, plot, sizes
-from component.exact import html as pieces_html
-from graph.exact import Piece
-from model import resolve
+from component.page.catalogue import Words
+from component.panel.context_tab import MOST, plot, sizes
+from component.panel.prompt_view import html as pieces_html
+from component.work import resource
+from graph.context.exact_prompt import PromptPiece
+from model.choice import resolve
 from model.scripted import models as scripted
 from store import Finished
 from tests.conftest import Serve
@@ -43,7 +43,7 @@ def talked(turns: int) -> str:
 
 def page(session: str, **state: object) -> AppTest:
     """The page with the tab open."""
-    at = AppTest.from_file(APP, default_timeout=30)
+    at = AppTest.from_file(APP, default_timeout=60)
     at.context = {"locale": "ko-KR"}
     at.query_params["s"] = session
     at.session_state["tabs-ko"] = KO("panel.tab.context")
@@ -77,6 +77,12 @@ def test_the_last_answer_is_shown_first_and_any_other_is_reached_by_its_number()
     assert "비용 정보 없음" in texts(at)
 
 
+def test_a_reference_is_not_told_as_a_limit() -> None:
+    read = html(page(talked(8)))
+    assert re.search(r"<span>질문</span><b>\d+</b><small>제한 없음</small>", read)
+    assert re.search(r"<span>대화 요약</span><b>\d+</b><small>/ 12,000</small>", read)
+
+
 def test_a_model_of_this_computer_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(answering, summarising), kind="local"))
     assert "비용 없음" in texts(page(talked(1)))
@@ -103,11 +109,11 @@ def test_a_part_shows_its_exact_text_once_it_is_opened() -> None:
     assert re.search(rf"<h4>4턴</h4><p><b>사용자</b> [^<]*{re.escape(question(4))}</p>", read)
     assert "[1-3턴] 요약(" in read
     assert "시스템과 도구 · " in "\n".join(each.label for each in at.expander)
-    assert "모든 부분이 보낸 그대로임을 확인했습니다." in texts(at)
+    assert "모든 부분이 실제로 보낸 내용과 같음을 확인했습니다." in texts(at)
 
 
 def test_texts_of_the_prompt_are_harmless() -> None:
-    read = pieces_html(KO, (Piece("<img src=x onerror=alert(1)>", "user", 1), Piece("<b>x</b>")))
+    read = pieces_html(KO, (PromptPiece("<img src=x onerror=alert(1)>", "user", 1), PromptPiece("<b>x</b>")))
     assert "<img" not in read
     assert "&lt;img src=x onerror=alert(1)&gt;" in read
     assert "&lt;b&gt;x&lt;/b&gt;" in read
@@ -125,11 +131,11 @@ def test_a_turn_without_a_prompt_says_so() -> None:
 
 def test_the_next_prompt_is_shown_when_it_is_opened() -> None:
     session = talked(6)
-    assert "7턴에 담길 것" in [each.label for each in page(session).expander]
+    assert "7턴의 프롬프트 미리 보기" in [each.label for each in page(session).expander]
     at = page(session, **{f"next-{session}-7": True})
     read = html(at)
     assert "<span>대화 요약</span><b>1-3, 4-6</b>" in read
-    assert "도구의 결과와 검색된 문서는 질문을 받은 뒤에 더해집니다." in texts(at)
+    assert "도구 결과와 검색 문서는 질문을 받은 뒤에 추가됩니다." in texts(at)
 
 
 def test_the_plot_has_every_turn_and_is_thinned_in_a_long_chat() -> None:

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import streamlit as st
@@ -16,13 +17,15 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import resource
-from component.document_list import size
+from component.documents.document_list import size
+from component.work import resource
+from graph.answer.documents import look_ups
 from retrieval import Library, library
 from tests.conftest import Serve
 from tests.journey.library import REFUND, judgement
 from tests.retrieval import file
 from tests.retrieval.conftest import Words
+from tests.retrieval.pages import Reply, serving
 from tests.test_app import page, say, session_of, store, texts
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -105,7 +108,7 @@ def test_files_of_every_kind_are_added_and_each_bad_one_says_why(serve: Serve) -
     assert not at.exception
     said = texts(at)
     assert "추가 3 · 실패 5" in said
-    for reason in ("암호로 보호되어", "글이 없습니다", "내용은 PDF", "3,000"):
+    for reason in ("암호로 보호되어", "텍스트가 없습니다", "내용은 PDF", "3,000"):
         assert reason in said.replace("\\", ""), reason
     names = {each.name: each.state for each in shelf().documents()}
     assert names["환불.md"] == "ready"
@@ -148,10 +151,47 @@ def test_files_on_disk_are_read_again(serve: Serve, tmp_path: Any) -> None:
     (tmp_path / "guide.md").write_text("# Guide\n\nNew words.")
     at = documents()
     at.button(key="read-again").click().run()
-    assert "바뀜 1" in texts(at)
+    assert "변경 1" in texts(at)
     assert shelf().search("words")[0].passage.text == "New words."
     at.menu_button(key=f"document-menu-{id_of('guide.md')}").set_value("reindex").run()
-    assert "그대로 1" in texts(at)
+    assert "변경 없음 1" in texts(at)
+
+
+def test_a_page_of_the_web_is_added_by_its_address_cited_and_read_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIEOK_PRIVATE_PAGES", "true")
+    settings.current.cache_clear()
+    serve(chat, judge)
+    with serving() as site:
+        site.pages = {"/환불/": Reply(REFUND, kind="text/markdown"), "/secret": "No."}
+        site.pages = {quote(path): reply for path, reply in site.pages.items()}
+        at = documents()
+        at.text_input(key="web-address").set_value("file:///etc/passwd").run()
+        at.button(key="web-add").click().run()
+        assert "웹 주소가 아닙니다" in at.error[0].value
+        assert at.text_input(key="web-address").value == "file:///etc/passwd"
+        at.text_input(key="web-address").set_value(site.at("/none")).run()
+        at.button(key="web-add").click().run()
+        settled(at)
+        assert "없습니다(상태 404)" in texts(at).replace("\\", "")
+        at.segmented_control(key="web-scope").set_value("below").run()
+        at.text_input(key="web-address").set_value(site.at("/환불/")).run()
+        at.button(key="web-add").click().run()
+        settled(at)
+        assert at.text_input(key="web-address").value == ""
+        (document,) = shelf().documents()
+        assert (document.name, document.doc_type) == (site.at("/환불/"), "guide")
+        at.menu_button(key=f"document-menu-{document.id}").set_value("reindex").run()
+        settled(at)
+        assert "변경 없음 1" in texts(at)
+        at = say(page(), QUESTION)
+        at.button(key="source-1-1").click().run()
+        (link,) = at.get("link_button")
+        assert link.proto.url == site.at("/환불/")
+        at = documents()
+        at.menu_button(key=f"document-menu-{document.id}").set_value("delete").run()
+        assert "웹의 페이지는 그대로" in texts(at)
 
 
 def test_a_title_that_only_repeats_the_name_of_the_file_is_not_shown(serve: Serve, tmp_path: Any) -> None:
@@ -267,7 +307,7 @@ def test_an_addition_that_runs_is_seen_from_another_page_and_can_be_stopped(serv
     resource.intakes().cancel(intake)
     go.set()
     at = documents()
-    assert "끝난 부분은 남아 있습니다" in texts(at).replace("\\", "")
+    assert "이미 추가한 문서는 남아 있습니다" in texts(at).replace("\\", "")
     assert shelf().documents() == []
 
 
@@ -278,29 +318,103 @@ def adding(text: str) -> Any:
 # --- files in the chat --------------------------------------------------------------------------
 
 
-def test_files_dropped_into_the_chat_are_added_before_the_question_is_asked(serve: Serve) -> None:
+def dropped(*files: tuple[str, bytes], question: str = QUESTION, at: AppTest | None = None) -> AppTest:
+    """A page after files were dropped into its input."""
+    at = at or page()
+    box = at.chat_input(key="ask").set_value(question) if question else at.chat_input(key="ask")
+    for name, data in files:
+        box = box.upload(name, data)
+    box.run()
+    settled(at)
+    return at
+
+
+def chips(at: AppTest, place: str) -> dict[str, str]:
+    """The files of a message, by name, each with its icon."""
+    mine = [each for each in at.button if (each.key or "").startswith(f"chip-{place}-")]
+    return {each.label.replace("\\", ""): str(each.proto.icon).split("/")[-1].rstrip(":") for each in mine}
+
+
+def test_files_dropped_into_the_chat_are_in_before_the_question_is_asked_and_stand_on_it(serve: Serve) -> None:
     serve(chat, judge)
-    at = page()
-    at.chat_input(key="ask").set_value(QUESTION).upload("환불.md", REFUND.encode()).upload("empty.md", b"").run()
-    settled(at)
-    said = texts(at)
-    assert "추가 1 · 실패 1" in said
-    assert "'empty.md'에 글이 없습니다." in said.replace("\\", "")
-    assert "7일 안에 신청합니다 [1]." in said
+    at = dropped(("환불.md", REFUND.encode()), ("empty.md", b""))
+    assert "7일 안에 신청합니다 [\\[1\\]](" in texts(at)
+    assert chips(at, "1") == {"환불.md": "description", "empty.md": "warning"}
     assert [turn.question for turn in store().turns(session_of(at))] == [QUESTION]
-    intake = resource.intakes().all()[-1]
-    at.button(key=f"attached-intake-{intake.id}-dismiss").click().run()
-    assert "추가 1" not in texts(at)
+    assert shelf().documents() == [], "they are the conversation's alone"
+    again = page(s=session_of(at))
+    assert chips(again, "1") == chips(at, "1")
+    again.button(key="chip-1-1").click().run()
+    assert "구매일로부터 7일" in html(again, "gieok-source")
+    again.button(key="chip-1-0").click().run()
+    assert "'empty.md'에 텍스트가 없습니다." in texts(again).replace("\\", "")
 
 
-def test_files_alone_begin_no_conversation(serve: Serve) -> None:
-    serve()
-    at = page()
-    at.chat_input(key="ask").upload("환불.md", REFUND.encode()).run()
-    settled(at)
-    assert "추가 1" in texts(at)
+def test_files_alone_wait_for_the_next_message_and_can_be_taken_away(serve: Serve) -> None:
+    serve(chat, judge)
+    at = dropped(("환불.md", REFUND.encode()), ("other.md", b"# Other\n\nWords."), question="")
     assert store().sessions() == []
-    assert [each.name for each in shelf().documents()] == ["환불.md"]
+    assert {**chips(at, "next-0"), **chips(at, "next-1")} == {"환불.md": "description", "other.md": "description"}
+    at.button(key="drop-0").click().run()
+    assert chips(at, "next-0") == {"환불.md": "description"}
+    assert [each.name for each in shelf().attached(session_of(at)).values()] == ["환불.md"]
+    say(at, QUESTION)
+    assert chips(at, "1") == {"환불.md": "description"}
+    assert chips(at, "next-0") == {}
+
+
+def test_a_pdf_opens_at_the_page_that_was_cited(serve: Serve) -> None:
+    serve(chat, judge)
+    data = file.pdf(
+        "The first page is about nothing.", "환불은 구매일로부터 7일 안에 신청합니다: refund within 7 days."
+    )
+    at = dropped(("manual.pdf", data))
+    turn = store().turn(session_of(at), 1)
+    assert turn is not None
+    cited = look_ups(turn.steps)[0]["passages"][0]["label"]
+    at.button(key="chip-1-0").click().run()
+    number = cited.removeprefix("manual.pdf › p. ")
+    assert f"{number}쪽" in texts(at)
+    assert at.pagination[0].value == int(number)
+    at.pagination[0].set_value(3 - int(number)).run()
+    assert f"{3 - int(number)}쪽" in texts(at)
+
+
+def test_a_newer_file_of_the_same_name_takes_the_place_and_the_older_chip_says_so(serve: Serve) -> None:
+    serve(chat, judge)
+    at = dropped(("환불.md", REFUND.encode()))
+    dropped(("환불.md", REFUND.replace("7일", "14일").encode()), at=at)
+    assert (chips(at, "1"), chips(at, "2")) == ({"환불.md": "history"}, {"환불.md": "description"})
+    at.button(key="chip-1-0").click().run()
+    assert "이름이 같은 새 파일" in at.warning[0].value
+    at.button(key="chip-2-0").click().run()
+    assert "14일" in html(at, "gieok-source")
+
+
+def test_a_file_whose_reading_was_stopped_says_so_on_its_chip(serve: Serve, words: Words) -> None:
+    def stop() -> None:
+        resource.intakes().cancel(resource.intakes().all()[-1])
+
+    serve(lambda messages: "네.")
+    words.before = stop
+    long = "\n\n".join(f"## {number}장\n\n내용 {number}." for number in range(20))
+    at = dropped(("긴.md", long.encode()), question="이 파일은 무엇인가요?")
+    assert "네." in texts(at)
+    assert chips(at, "1") == {"긴.md": "do_not_disturb_on"}
+    at.button(key="chip-1-0").click().run()
+    assert "다시 넣으세요" in at.warning[0].value
+
+
+def test_what_a_conversation_looks_in_is_chosen_beside_its_input_and_kept(serve: Serve) -> None:
+    serve(lambda messages: "네.")
+    at = page()
+    at.checkbox(key="reach-product-None").uncheck().run()
+    say(at, "안녕하세요, 반갑습니다")
+    own = session_of(at)
+    assert store().session(own).collections == ["session", "mine"]
+    at.checkbox(key=f"reach-product-{own}").check().run()
+    assert store().session(own).collections is None
+    assert [each.value for each in page().checkbox if (each.key or "").startswith("reach-")] == [True] * 3
 
 
 # --- sources and trace --------------------------------------------------------------------------
@@ -334,7 +448,8 @@ def test_the_trace_tells_queries_ranks_and_what_was_judged(serve: Serve) -> None
     assert f"**{QUESTION}**" in said
     assert "답하기에 충분함" in said
     assert "확신도 90%" in said
-    assert "호출 3번 중 1번" in said
+    assert "최대 3번 중 1번 호출 · 찾은 문단 2개 중 2개로 답변" in said
+    assert "찾은 문단: FAQ 0개, 가이드 2개" in said
     table = html(at, "gieok-hits")
     assert '<tr class=given><th scope="row">[1] 환불.md › 환불 기간 <small>가이드</small></th>' in table
     assert table.count("<td>") == 4 * table.count('<th scope="row">')
@@ -344,7 +459,7 @@ def test_what_was_not_judged_is_said_to_be_so(serve: Serve) -> None:
     at = traced(answered(serve, lambda messages: "I think the second one is best"))
     said = texts(at).replace("\\", "")
     assert "판정하지 않음" in said
-    assert "합친 순위를 사용했습니다" in said
+    assert "통합 순위를 사용했습니다" in said
     assert "확신도" not in said
 
 
@@ -369,7 +484,7 @@ def test_when_no_document_fits_the_menu_stands_under_the_answer_and_leads_on(ser
     at.button(key="menu-1-2").click().run()
     assert not at.exception
     assert "view" not in at.query_params, "a refresh does not open it again"
-    assert "tour-again" in [each.key for each in at.button]
+    assert "go-to-documents" in [each.key for each in at.button]
     at.button(key="menu-1-0").click().run()
     assert at.query_params["view"] in ("documents", ["documents"])
     assert not at.exception
@@ -416,7 +531,7 @@ def test_a_source_that_was_shortened_is_marked_as_far_as_it_was_given(
 def test_before_a_search_the_trace_says_what_it_is_for(serve: Serve) -> None:
     serve(lambda messages: "네.")
     at = traced(say(page(), "안녕하세요, 반갑습니다"))
-    assert "문서를 찾아본 답변이 아직 없습니다" in texts(at)
+    assert "아직 문서를 검색한 답변이 없습니다" in texts(at)
 
 
 def traced(at: AppTest) -> AppTest:

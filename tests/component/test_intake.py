@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from component.adding import distinct
-from component.intake import Intake, Intakes, Question
+from component.documents.adding import distinct
+from component.work.intake import Intake, Intakes, Question
 from errors import LibraryBusy, SessionUnknown
-from retrieval import Added, Progress
+from retrieval import Added, AddingProgress
 
 SECONDS = 10
 
@@ -99,7 +99,12 @@ def test_what_ended_is_told_until_it_is_dismissed_and_only_the_last_few_are() ->
 def test_the_share_rises_from_file_to_file_and_inside_a_file() -> None:
     intakes, held = Intakes(), Held()
     intake, shares = intakes.start("add", ["a", "b"], held), []
-    for at in (Progress("a", 1, 2), Progress("a", 1, 2, 5, 10), Progress("b", 2, 2), Progress("b", 2, 2, 9, 9)):
+    for at in (
+        AddingProgress("a", 1, 2),
+        AddingProgress("a", 1, 2, 5, 10),
+        AddingProgress("b", 2, 2),
+        AddingProgress("b", 2, 2, 9, 9),
+    ):
         seen = intakes.version
         intakes.report(intake, at)
         assert intakes.wait(seen, SECONDS) > seen

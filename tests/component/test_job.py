@@ -10,13 +10,14 @@ from typing import Any, Self
 
 import pytest
 
-from component.job import Job, Jobs, Means
-from component.readiness import Readiness
-from errors import EmptyMessage, MessageTooLong, ModelUnreachable, SessionDeleted, WeightsCancelled, WeightsMissing
-from graph.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
+from component.work.job import Job, Jobs, Means
+from component.work.readiness import Readiness
+from errors import Empty, ModelUnreachable, SessionDeleted, TooLong, WeightsCancelled, WeightsMissing
+from graph.turn.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
+from graph.turn.request import Request
+from model.embedded.weights import FetchProgress as Fetched
 from model.modelset import ModelSet
 from model.scripted import models
-from model.weights import Progress as Fetched
 from store import Store
 
 
@@ -39,31 +40,29 @@ class Agent:
         self.means.append((models.name if models else "", dict(budgets or {})))
         return self
 
-    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed:
+        if request.kind == "retry":
+            emit(Token("again"))
+            return Done(len(self.said), "again")
+        if request.kind != "new":
+            return Done(request.number, request.text if request.kind == "edited" else "once more")
+        return self.answer(request, stop, emit)
+
+    def answer(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed:
         if self.raises:
             raise self.raises
-        number = self.store.accept_turn(session_id, text)
-        self.said.append(text)
+        number = self.store.accept_turn(request.session, request.text)
+        self.said.append(request.text)
         if self.fails:
-            yield Failed(number, "model_broken", "broken", True)
-            return
+            return Failed(number, "model_broken", "broken", True)
         words: list[str] = []
-        for word in text.split():
+        for word in request.text.split():
             words.append(word)
-            yield Token(f"{word} ")
+            emit(Token(f"{word} "))
             self.gate.wait(5)
-            if stop is not None and stop.is_set():
+            if stop.is_set():
                 break
-        yield Done(number, " ".join(words), stopped=stop is not None and stop.is_set())
-
-    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
-        yield Token("again")
-        yield Done(len(self.said), "again")
-
-    def again(
-        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
-    ) -> Iterator[Event]:
-        yield Done(number, text or "once more")
+        return Done(number, " ".join(words), stopped=stop.is_set())
 
 
 @pytest.fixture
@@ -100,7 +99,7 @@ def until(true: Callable[[], Any]) -> None:
 
 def refusing(agent: Agent, text: str) -> Jobs:
     """The agent does not take this message."""
-    agent.raises = MessageTooLong(size=9, limit=5)
+    agent.raises = TooLong(what="message", size=9, limit=5)
     jobs = jobs_of(agent)
     jobs.send("s", text)
     until(lambda: jobs.refused("s") and jobs.of("s") is None)
@@ -207,7 +206,7 @@ def test_after_a_failure_what_waits_is_not_sent_over_it(agent: Agent) -> None:
 
 
 def test_a_message_that_is_not_taken_is_kept_with_the_reason(agent: Agent) -> None:
-    agent.raises = MessageTooLong(size=9, limit=5)
+    agent.raises = TooLong(what="message", size=9, limit=5)
     jobs = jobs_of(agent)
     jobs.send("s", "123456789")
     until(lambda: jobs.refused("s"))
@@ -278,9 +277,9 @@ def test_an_edited_text_that_comes_while_a_turn_runs_waits_for_the_user(agent: A
 @pytest.mark.parametrize("text", ["", " \n", "\x00"])
 def test_an_empty_message_is_told_to_the_sender_and_kept_nowhere(agent: Agent, text: str) -> None:
     jobs = jobs_of(agent)
-    with pytest.raises(EmptyMessage):
+    with pytest.raises(Empty):
         jobs.send("s", text)
-    with pytest.raises(EmptyMessage):
+    with pytest.raises(Empty):
         jobs.again("s", 1, text, edited=True)
     assert agent.store.outbox.of("s") == []
 
@@ -346,13 +345,13 @@ def test_without_a_model_the_message_is_kept_and_can_be_sent_later(agent: Agent)
 
 def test_steps_are_told_as_they_happen(agent: Agent) -> None:
     class Working(Agent):
-        def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
-            yield SummaryStarted((1, 2, 3))
-            yield SummaryMade((1, 2, 3), None, error="it was longer", seconds=2)
-            yield ToolStarted("c1", "calculate", {"expression": "1/0"})
-            yield ToolFinished("c1", "calculate", "division by zero", False, 0.1)
-            yield ToolStarted("c2", "current_time", {})
-            yield Failed(4, "model_broken", "broken", True)
+        def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed:
+            emit(SummaryStarted((1, 2, 3)))
+            emit(SummaryMade((1, 2, 3), None, error="it was longer", seconds=2))
+            emit(ToolStarted("c1", "calculate", {"expression": "1/0"}))
+            emit(ToolFinished("c1", "calculate", "division by zero", False, 0.1))
+            emit(ToolStarted("c2", "current_time", {}))
+            return Failed(4, "model_broken", "broken", True)
 
     jobs = jobs_of(Working(agent.store))
     jobs.send("s", "go")
@@ -464,7 +463,7 @@ def test_messages_outlive_the_process_and_wait_for_the_user(agent: Agent) -> Non
 
 
 def test_a_refused_message_outlives_the_process(agent: Agent) -> None:
-    agent.raises = MessageTooLong(size=9, limit=5)
+    agent.raises = TooLong(what="message", size=9, limit=5)
     jobs = jobs_of(agent)
     jobs.send("s", "123456789")
     until(lambda: jobs.refused("s"))
@@ -528,7 +527,7 @@ def test_an_edited_text_that_waits_takes_its_turns_place_later(agent: Agent) -> 
     assert (message.text, message.turn) == ("in other words", 1)
     later.resend(message)
     job = later.of("s")
-    assert job is None or (job.turn, job.edited) == (1, True)
+    assert job is None or (job.turn, job.request.kind) == (1, "edited")
     until(lambda: later.of("s") is None)
     here.set()
     until(lambda: jobs.of("s") is None)

@@ -6,12 +6,13 @@ import time
 
 import pytest
 
-from component.markdown import fixed, plain, short, shown
+from component.widget.markdown import fixed, plain, short, shown
+from tests.table import table
 
 B = "&#8203;"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "becomes"),
     [
         ("**압축률(0.3)**은 낮다", f"**압축률(0.3)**{B}은 낮다"),
@@ -47,7 +48,71 @@ def test_pictures_are_not_fetched_from_where_a_model_says(text: str, becomes: st
     assert fixed(text) == becomes
 
 
-@pytest.mark.parametrize("piece", ["![", "**a ", "__a", "$a", "`a "])
+@table(
+    ("text", "becomes"),
+    [
+        (":red[경고]", r"\:red[경고]"),
+        ("a :blue-background[**b**] c", r"a \:blue-background[**b**] c"),
+        (":red[`x`] :small[$x$]", r"\:red[`x`] \:small[$x$]"),
+        (r"\:red[x]", r"\:red[x]"),
+        (r"\\:red[x]", r"\\\:red[x]"),
+        ("::red[x]", r":\:red[x]"),
+        ("글자색:red 이고", r"글자색\:red 이고"),
+        ("10:30[1]에", r"10\:30[1]에"),
+        ("예:한글[1]", r"예\:한글[1]"),
+        ("$5 :red[x] $6", r"\$5 \:red[x] \$6"),
+        ("$$ a\n\n:red[x]\n\nb $$", "$$ a\n\n\\:red[x]\n\nb $$"),
+        ("`` :red[x] `", r"`` \:red[x] `"),
+        (r"\`:red[x]`", r"\`\:red[x]`"),
+        ("```` \n```\n````\n:red[x]", "```` \n```\n````\n\\:red[x]"),
+        (":material/home:", f":{B}material/home:"),
+        (":material_home:", f":{B}material_home:"),
+        (r"\:material_home:", rf"\:{B}material_home:"),
+        ("&#58;material_home:", f"&#58;{B}material_home:"),
+        (":streamlit:", f":{B}streamlit:"),
+    ],
+)
+def test_marks_of_the_page_are_text_in_an_answer(text: str, becomes: str) -> None:
+    assert fixed(text) == becomes
+
+
+@table(
+    "text",
+    [
+        "`:red[x]` and ``a`:red[x]``",
+        "```py\nx:list[int] = a[:n]\n```",
+        "1. 이렇게\n\n    ```py\n    x:list[int] = 1\n\n    y = '~'\n    ```",
+        "> ```sh\n> echo $HOME a:b[1]\n> ```",
+        "$f:A[x]$",
+        "$$\nf:A[x]\n$$",
+        "시간: 10:30, 비율 1:2, note: a",
+        "http://localhost:8080/x and [m](mailto:a@b.c) <tel:112>",
+        "https://example.org/material/home",
+        ":smile: 👋🏽 👩‍👩‍👧",
+        "\u200fשלום עולם\u200f — مرحبا",
+        "- [ ] a:b\n| a:b | c |\n|:--|--:|",
+    ],
+)
+def test_code_formulas_colons_emoji_and_other_directions_stay(text: str) -> None:
+    assert fixed(text) == text
+
+
+def test_marks_of_the_page_are_text_in_a_label() -> None:
+    assert plain("a :material/home:") == rf"a \:{B}material/home\:"
+    assert plain(":material_home: :streamlit:") == rf"\:{B}material\_home\: \:{B}streamlit\:"
+
+
+@table("turn", ["\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2069"])
+def test_nothing_turns_the_direction_of_a_text(turn: str) -> None:
+    said = f"report{turn}fdp.exe"
+    assert shown(said) == "reportfdp.exe"
+    assert turn not in fixed(f"{said} `{said}`\n```\n{said}\n```") + plain(said)
+
+
+@table(
+    "piece",
+    ["![", "**a ", "__a", "$a", "`a ", ":", ":a", ":red", "::a[", "\\", "$$", "$$a:", "    ```\n    a\n", "> ```\n"],
+)
 def test_a_hundred_kilobytes_of_open_marks_take_no_time(piece: str) -> None:
     began = time.process_time()
     fixed(piece * (100_000 // len(piece)))
@@ -69,7 +134,7 @@ def test_short_keeps_what_fits() -> None:
     assert short("123456", 5) == "1234…"
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "shown"),
     [
         ("값은 $5에서 $10 사이", r"값은 \$5에서 \$10 사이"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from component.marked import changed, marked
+from component.widget.marked import changed, marked
 
 
 def test_facts_are_marked_by_what_became_of_them() -> None:

@@ -11,8 +11,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import resource
-from memory import Memory, address
+from component.work import resource
+from memory import Memory
+from memory.redis import address
 from store import Finished
 from tests.conftest import Serve
 from tests.graph.talk import done
@@ -54,7 +55,7 @@ def remembered(turns: int = 6, session: str | None = None) -> str:
 
 def page(session: str | None = None, language: str = "ko") -> AppTest:
     """The page with the memory tab open."""
-    at = AppTest.from_file(APP, default_timeout=20)
+    at = AppTest.from_file(APP, default_timeout=60)
     at.context = {"locale": "ko-KR" if language == "ko" else "en-US"}
     if session:
         at.query_params["s"] = session
@@ -91,17 +92,17 @@ def test_the_tab_shows_the_memory_its_version_its_turns_and_its_budgets() -> Non
     read = said(at)
     assert "M1 · " in read
     assert "User said: My item 5 costs $500." in read
-    assert "6턴은 아직 기억에 없고" in read
-    assert "500 토큰 가운데" in read
-    assert "200 토큰 가운데" in read
+    assert "6턴은 아직 기억에 반영되지 않아" in read
+    assert "500 토큰 중" in read
+    assert "200 토큰 중" in read
     assert "<dt>item 5</dt><dd>$500</dd><dd>5턴</dd>" in read
-    assert "24시간 동안 쓰지 않으면(" in read
+    assert "24시간 동안 사용하지 않으면(" in read
     assert "최대 25개 중 5개" in read
 
 
 def test_in_english_it_speaks_english() -> None:
     read = said(page(remembered(), "en"))
-    assert "Not in the memory yet, and kept word for word: turns 6." in read
+    assert "Not in the memory yet, kept word for word: turns 6." in read
     assert "<dd>turn 5</dd>" in read
     assert "tokens used" in read
 
@@ -109,7 +110,7 @@ def test_in_english_it_speaks_english() -> None:
 def test_a_chat_without_memory_says_when_there_will_be_one() -> None:
     memory()  # it is reached by now
     assert "다섯 턴이 넘거나" in said(page())
-    assert "1-2턴은 아직 기억에 없고" in said(page(remembered(2)))
+    assert "1-2턴은 아직 기억에 반영되지 않아" in said(page(remembered(2)))
 
 
 def test_an_edit_is_saved_and_can_be_undone() -> None:
@@ -122,7 +123,7 @@ def test_an_edit_is_saved_and_can_be_undone() -> None:
     assert "기억을 바꾸었습니다." in said(at)
     assert memory().context("local", session).whole == "I only buy tea."
     at = click(at, "memory-undo")
-    assert "한 버전 앞의 기억으로" in said(at)
+    assert "이전 버전의 기억으로" in said(at)
     assert "My item 5" in memory().context("local", session).whole
 
 
@@ -132,7 +133,7 @@ def test_a_draft_outlives_an_error_another_tab_and_a_fold() -> None:
     draft = "A very long memory. " * 1000
     at.text_area(key=f"memory-draft-{session}").set_value(draft).run()
     at = click(at, "memory-save")
-    assert "기억이(가) 20,000자입니다. 기억에는 16,000자까지" in said(at)
+    assert "기억이 20,000자입니다. 16,000자까지" in said(at)
     at.session_state["tabs-ko"] = "요약"
     at.run()
     assert not [each for each in at.text_area if each.key == f"memory-draft-{session}"]
@@ -140,7 +141,7 @@ def test_a_draft_outlives_an_error_another_tab_and_a_fold() -> None:
     at.session_state["tabs-ko"] = "기억"
     at.run()
     assert at.text_area(key=f"memory-draft-{session}").value == draft
-    assert "기억이 M1에서 M2(으)로 바뀌었습니다." in said(at)
+    assert "기억이 M1에서 M2로 바뀌었습니다." in said(at)
 
 
 def test_a_memory_that_changed_behind_the_page_is_not_overwritten_unseen() -> None:
@@ -149,7 +150,7 @@ def test_a_memory_that_changed_behind_the_page_is_not_overwritten_unseen() -> No
     at.text_area(key=f"memory-draft-{session}").set_value("Mine.").run()
     memory().edit("local", session, "Theirs.")
     at = click(at, "memory-save")
-    assert "쓰던 글은 그대로 있습니다." in said(at)
+    assert "작성하던 글은 그대로 있습니다." in said(at)
     assert memory().context("local", session).whole == "Theirs."
     click(at, "memory-save")
     assert memory().context("local", session).whole == "Mine."
@@ -173,7 +174,7 @@ def test_a_fact_that_is_too_long_is_told_and_stays_where_it_was_typed() -> None:
     at = page(session)
     at.text_input(key=f"memory-fact-{session}").set_value("가" * 400)
     at = submit(at, "고정")
-    assert "사실이(가) 400자입니다. 기억에는 300자까지" in said(at)
+    assert "사실이 400자입니다. 300자까지" in said(at)
     assert at.text_input(key=f"memory-fact-{session}").value == "가" * 400
 
 
@@ -188,7 +189,7 @@ def test_an_entity_is_changed_deleted_and_added() -> None:
     assert "<dt>item 1</dt>" not in html(at)
     at.text_input(key=f"entity-new-key-{session}").set_value("도시")
     at.text_input(key=f"entity-new-value-{session}").set_value("부산")
-    at = submit(at, "개체 추가")
+    at = submit(at, "값 추가")
     assert "<dt>도시</dt><dd>부산</dd>" in html(at)
     assert [each.key for each in memory().context("local", session).entities][-2:] == ["item 5", "도시"]
 
@@ -281,7 +282,7 @@ def test_another_installation_on_the_same_redis_sees_nothing_and_erases_nothing(
         assert "item 5" not in said(at)
         at = page(own)
         assert "item 5" not in said(at)
-        assert "1턴은 아직 기억에 없고" in said(at)
+        assert "1턴은 아직 기억에 반영되지 않아" in said(at)
         at = click(click(at, "memory-erase-all"), "memory-erase-all-go")
         assert "모든 기억을 지웠습니다." in said(at)
         use("one")
@@ -318,7 +319,7 @@ def test_while_memory_is_away_the_tab_says_what_that_means(monkeypatch: pytest.M
     read = said(page())
     assert "지금은 장기 기억에 연결할 수 없습니다" in read
     assert "다시 연결되면 기억합니다" in read
-    assert "대화 사이에 이어받을지는" in read
+    assert "기억을 이어받을지는" in read
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
@@ -370,7 +371,7 @@ def test_the_archive_is_shown_while_memory_is_away(monkeypatch: pytest.MonkeyPat
 
 
 def test_all_memory_goes_out_as_a_file_and_a_wrong_file_changes_nothing() -> None:
-    from component.takeout import _read
+    from component.memory.all_memory import _read
     from errors import BadImport
 
     session = remembered()

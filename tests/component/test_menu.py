@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qsl
 
-from component.menu import WINDOWS
-from component.view import DOCUMENTS, PAGE
-from retrieval.fallback import MENU
+from component.answer.menu_link import WINDOWS
+from component.page.view import DOCUMENTS, PAGE
+from retrieval.answer.fallback import MENU
 
 
 def test_every_link_of_the_menu_is_a_page_of_the_app() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from component import resource
-from component.news import glance
+from component.page.news import glance
+from component.work import resource
 from errors import StoreUnavailable
 from store import Finished, Store
 from tests.test_app import filled, page, store

@@ -12,12 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component import choice, follow, resource
-from component.advice import TOLD
-from component.options import NAME
-from component.readiness import Status
-from component.window import OPENED
-from model import catalogue, default, resolve, weights
+from component.page import follow
+from component.page.window import OPENED
+from component.settings.advice import TOLD
+from component.settings.options import NAME
+from component.work import resource
+from component.work.readiness import Status
+from model.choice import default, resolve
+from model.embedded import catalogue, weights
 from model.modelset import ModelSet
 from model.profile import SMALL, STRONG, Profile
 from model.scripted import models as scripted
@@ -74,8 +76,8 @@ def keys(at: AppTest) -> set[str]:
 def fetched(at: AppTest, name: str) -> None:
     at.button(key=f"models-fetch-{name}").click()
     run(at)
-    errand = resource.errands().of(("weights", name))
-    until(lambda: errand is not None and errand.done)
+    side_call = resource.side_calls().of(("weights", name))
+    until(lambda: side_call is not None and side_call.done)
     run(at)
 
 
@@ -83,7 +85,7 @@ def test_every_model_is_told_with_its_size_and_what_to_expect(world: World) -> N
     at = opened("en-US")
     said = texts(at).replace("\\", "")
     assert "much better Korean" in said
-    assert "Not measured by us" in said
+    assert "(not measured)" in said
     for entry in (world.large, world.general, world.coder):
         assert entry.name in said
     assert {f"models-fetch-{world.large.name}", f"models-fetch-{world.general.name}"} <= keys(at)
@@ -91,7 +93,7 @@ def test_every_model_is_told_with_its_size_and_what_to_expect(world: World) -> N
     assert at.button(key=f"models-use-{world.coder.name}").disabled, "it is the one that answers"
 
 
-def test_a_fetched_model_can_be_used_in_this_tab_and_given_back(world: World) -> None:
+def test_a_fetched_model_can_be_used_and_given_back(world: World) -> None:
     world.hub.content = made(world.large)
     at = opened()
     fetched(at, world.large.name)
@@ -99,15 +101,15 @@ def test_a_fetched_model_can_be_used_in_this_tab_and_given_back(world: World) ->
     assert resource.readiness().models().name == world.coder.name
     at.button(key=f"models-use-{world.large.name}").click()
     run(at)
-    chosen = at.session_state[choice.CHOSEN]
-    assert chosen.readiness.models().name == world.large.name
-    assert chosen.readiness.models().profile == world.large.profile
-    at.session_state[OPENED] = (NAME, None, None)
-    run(at)
-    assert at.button(key=f"models-use-{world.large.name}").disabled
-    at.button(key=f"models-use-{world.coder.name}").click()
-    run(at)
-    assert choice.CHOSEN not in at.session_state
+    until(lambda: resource.readiness().models().name == world.large.name)
+    assert resource.readiness().models().profile == world.large.profile
+    assert run(at).button(key=f"models-use-{world.large.name}").disabled
+    other = opened()
+    assert other.button(key=f"models-use-{world.large.name}").disabled, "every tab uses it"
+    other.button(key="models-back").click()
+    run(other)
+    assert resource.readiness().models().name == world.coder.name
+    assert run(at).button(key=f"models-use-{world.coder.name}").disabled
 
 
 def test_a_download_that_fails_is_told_and_can_be_tried_again(world: World) -> None:
@@ -124,7 +126,7 @@ def test_a_running_download_can_be_cancelled_and_taken_up_again(world: World, mo
     real = weights.ensure
 
     def slow(asked: Settings, progress: Any, cancel: Any) -> Any:
-        progress(weights.Progress("huggingface", 5, 10))
+        progress(weights.FetchProgress("huggingface", 5, 10))
         cancel.wait(10)
         return real(asked, progress, cancel)
 
@@ -133,13 +135,13 @@ def test_a_running_download_can_be_cancelled_and_taken_up_again(world: World, mo
     world.hub.content = made(world.general)
     at.button(key=f"models-fetch-{world.general.name}").click()
     run(at)
-    errand = resource.errands().of(("weights", world.general.name))
-    assert errand is not None
-    until(lambda: errand.at is not None)
+    side_call = resource.side_calls().of(("weights", world.general.name))
+    assert side_call is not None
+    until(lambda: side_call.at is not None)
     run(at)
     at.button(key=f"models-cancel-{world.general.name}").click()
     run(at)
-    until(lambda: errand.done)
+    until(lambda: side_call.done)
     run(at)
     assert at.button(key=f"models-fetch-{world.general.name}").label == "이어서 받기"
     monkeypatch.setattr(weights, "ensure", real)
@@ -156,9 +158,9 @@ def test_what_no_allowed_source_has_cannot_be_fetched(world: World, monkeypatch:
 
 def test_the_window_says_what_each_role_is_trusted_with_and_why(world: World) -> None:
     said = texts(opened("en-US"))
-    assert "it only talks" in said
-    assert "the catalogue of models says so" in said
-    assert "picked out of the conversation by code" in said
+    assert "it only writes" in said
+    assert "set in the catalogue of models" in said
+    assert "made by code from sentences of the conversation" in said
 
 
 def test_before_anything_is_here_the_first_page_says_how_much_will_come(

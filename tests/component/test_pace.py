@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from component.block import next_cut
-from component.pace import FRAME_SECONDS, REST_SECONDS, Pace
+from component.answer.block import next_cut
+from component.answer.pace import FRAME_SECONDS, REST_SECONDS, Pace
+from tests.table import table
 
 
 class Clock:
@@ -58,8 +59,8 @@ def test_a_long_piece_waits_until_it_has_grown_or_some_time_has_passed() -> None
     assert pace.allows("a" * 1701, 1700, 1701)
 
 
-@pytest.mark.parametrize("seconds_per_token", [0.01, 0.05, 0.2])
-@pytest.mark.parametrize("paragraph", [40, 400, 100_000], ids=["paragraphs", "long paragraphs", "one paragraph"])
+@table("seconds_per_token", [0.01, 0.05, 0.2])
+@table("paragraph", [40, 400, 100_000], ids=["paragraphs", "long paragraphs", "one paragraph"])
 def test_an_answer_of_2000_tokens_stays_below_200_kilobytes_and_keeps_moving(
     seconds_per_token: float, paragraph: int
 ) -> None:

@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from component import session
-from component.catalogue import Words
-from component.session import markdown
+from component.page.catalogue import Words
+from component.sidebar import export
+from component.sidebar.export import markdown
 from errors import ModelUnreachable
-from graph.finish import plain_error
+from graph.turn.finish import plain_error
 from store import Finished, Store
 
 
@@ -22,11 +22,11 @@ def test_it_is_told_in_the_readers_language_and_by_the_readers_clock(
     own = store.create_session("ko", 0.3).id
     error = plain_error(ModelUnreachable(url="http://127.0.0.1:9/v1"))
     store.finish_turn(own, store.accept_turn(own, "질문"), Finished("failed", error=error))
-    monkeypatch.setattr(session, "_zone", lambda: ZoneInfo("Pacific/Kiritimati"))
+    monkeypatch.setattr(export, "zone", lambda: ZoneInfo("Pacific/Kiritimati"))
     far = markdown(Words("ko"), store, own)()
     assert "> 답변하지 못했습니다: http://127.0.0.1:9/v1의 모델에 연결할 수 없습니다" in far
     assert "cannot" not in far
-    monkeypatch.setattr(session, "_zone", lambda: ZoneInfo("Pacific/Midway"))
+    monkeypatch.setattr(export, "zone", lambda: ZoneInfo("Pacific/Midway"))
     assert moments(far) != moments(markdown(Words("ko"), store, own)())
     store.close()
 

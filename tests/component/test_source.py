@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from component.source import cited_numbers, in_section
+from component.answer.citation import cited_numbers, in_section, with_links
+from retrieval.answer.tool import NAME
+from store import Turn
 
 
 @pytest.mark.parametrize(
@@ -18,6 +22,31 @@ from component.source import cited_numbers, in_section
 )
 def test_numbers_in_brackets_are_citations_and_links_are_not(answer: str, numbers: set[int]) -> None:
     assert cited_numbers(answer) == numbers
+
+
+@pytest.mark.parametrize(
+    ("answer", "becomes"),
+    [
+        ("7일입니다 [1].", r"7일입니다 [\[1\]](#source-3-1)."),
+        ("Both[1][2]; see [2, 1], [1,9].", r"Both[\[1\]](#source-3-1)[\[2\]](#source-3-2); see "
+         r"\[[2](#source-3-2), [1](#source-3-1)\], \[[1](#source-3-1), 9\]."),
+        ("**7일**[1]은 10:30[1]", r"**7일**[\[1\]](#source-3-1)은 10\:30[\[1\]](#source-3-1)"),
+        ("No source [3], a link [1](https://a.example), an escape \\[1].", None),
+        ("In code `x[1]` and $a[1]+b$ and\n```\nx[1]\n```\n", None),
+        ("See [1].\n\n[1]: https://a.example", None),
+    ],
+)  # fmt: skip
+def test_a_number_that_has_a_source_leads_to_it(answer: str, becomes: str | None) -> None:
+    assert with_links(cited(answer)) == (answer if becomes is None else becomes)
+
+
+def cited(answer: str) -> Turn:
+    """Turn 3 with this answer and two sources."""
+    passages = [{"number": number, "label": "a.md", "text": "7 days"} for number in (1, 2)]
+    steps = [{"call": "c", "name": NAME, "artifact": {"passages": passages}}]
+    blank: dict[str, Any] = dict.fromkeys(("messages", "error", "report", "usage", "feedback"))
+    times: dict[str, Any] = dict.fromkeys(("finished", "seconds", "first_token_seconds"))
+    return Turn("s", 3, "?", answer, "done", steps=steps, tokens=0, branch=0, started=0.0, **blank, **times)
 
 
 def test_the_passage_is_marked_in_its_section_and_the_questions_words_in_it() -> None:

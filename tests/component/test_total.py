@@ -1,10 +1,10 @@
-"""The totals of the panel are those of the specification's drawing."""
+"""The totals of the panel are those of specification 8.4."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from component.total import Totals, totals
+from component.panel.total import Totals, totals
 
 
 def record(original: int, length: int) -> dict[str, Any]:

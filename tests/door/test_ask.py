@@ -9,12 +9,13 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from component.catalogue import Words
+from component.page.catalogue import Words
 from door.ask import Decision, decided, question
 from door.terminal import Terminal
 from graph.tool.ask import Ask, asking
 from tests.graph.strong import OpenStrong, asks, strong, values
 from tests.stub.strong import Wish, understanding
+from tests.table import table
 
 __all__ = ["strong"]
 
@@ -28,34 +29,35 @@ Typing = Callable[..., tuple[Terminal, str]]
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (REMEMBER, "기억할까요? 주소 = 서울 [강남] [y/n]"),
-        (FORGET, "잊을까요? 주소: 서울 [y/n]"),
-        (PICK, "어느 것을 잊을까요? 1) 주소: 서울 2) 여동생: 지민 [번호/n]"),
+        (REMEMBER, "기억할까요? 주소 = 서울 [강남] [네(y)/아니요(n)]"),
+        (FORGET, "잊을까요? 주소: 서울 [네(y)/아니요(n)]"),
+        (PICK, "어느 것을 잊을까요? 1) 주소: 서울 2) 여동생: 지민 [번호/아니요(n)]"),
     ],
 )
 def test_a_question_is_one_line(ask: Ask, said: str) -> None:
     assert question("ko", ask) == said
 
 
-@pytest.mark.parametrize(
+@table(
     ("ask", "typed", "decision"),
     [
         (REMEMBER, "y", Decision(True)),
-        (FORGET, " 예 ", Decision(True)),
+        (FORGET, " 네 ", Decision(True)),
+        (FORGET, "응", None),
         (FORGET, "N", Decision(False)),
         (REMEMBER, "아니요", Decision(False)),
         (REMEMBER, "", None),
         (REMEMBER, "what for?", None),
         (PICK, "2", Decision(True, ["여동생:\n지민"])),
         (PICK, "1, 2", Decision(True, ["주소: 서울", "여동생:\n지민"])),
-        (PICK, "no", Decision(False)),
+        (PICK, "아니요", Decision(False)),
         (PICK, "y", None),
         (PICK, "3", None),
         (PICK, "1 or 2", None),
     ],
 )
 def test_only_a_clear_answer_decides(ask: Ask, typed: str, decision: Decision | None) -> None:
-    assert decided(ask, typed) == decision
+    assert decided("ko", ask, typed) == decision
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def terminal(strong: OpenStrong) -> Typing:
 
 def test_after_the_answer_a_line_asks_and_a_yes_keeps_it(terminal: Typing) -> None:
     made, shown = terminal("이 페이지 뭐라고 해?", WISH.text, "y")
-    assert "기억할까요? 주소 = 서울 [강남] [y/n] 그렇게 했습니다." in shown
+    assert "기억할까요? 주소 = 서울 [강남] [네(y)/아니요(n)] 그렇게 했습니다." in shown
     assert values(made.agent, made.session.id) == {"주소": "서울 [강남]"}
 
 
@@ -95,6 +97,16 @@ def test_a_no_leaves_memory_and_anything_else_leaves_the_question(
     assert len(asks(made.agent, made.session.id)) == left
 
 
+@pytest.mark.parametrize(("typed", "held"), [("네", {"주소": "서울 [강남]"}), ("아니요", {})])
+def test_a_question_that_was_left_is_answered_by_a_later_line(
+    terminal: Typing, typed: str, held: dict[str, str]
+) -> None:
+    made, _ = terminal("이 페이지 뭐라고 해?", WISH.text, "글쎄", typed)
+    session = made.agent.store.session(made.session.id)
+    assert (values(made.agent, session.id), asks(made.agent, session.id)) == (held, [])
+    assert session.turn_count == 2, "the answer is no message"
+
+
 def test_ctrl_d_at_the_question_ends_and_leaves_it_open(terminal: Typing) -> None:
     made, _ = terminal("이 페이지 뭐라고 해?", WISH.text)
     assert len(asks(made.agent, made.session.id)) == 1
@@ -105,6 +117,6 @@ def test_without_a_terminal_it_says_how_to_answer_later(terminal: Typing) -> Non
     side = io.StringIO()
     made.side = Console(file=side, width=200, force_terminal=False)
     assert made.answer(WISH.text, made.session.id) == 0
-    assert "기억할까요? 주소 = 서울 [강남] [y/n]" in side.getvalue()
+    assert "기억할까요? 주소 = 서울 [강남] [네(y)/아니요(n)]" in side.getvalue()
     assert "python cli.py run" in side.getvalue()
     assert values(made.agent, made.session.id) == {}

@@ -13,8 +13,8 @@ import pytest
 from door import doctor
 from door.doctor import Finding, can_chat, examine, free_port
 from door.phrase import phrase
-from model.catalogue import QWEN3_4B, QWEN25_CODER
-from model.machine import Room
+from model.embedded.catalogue import QWEN3_4B, QWEN25_CODER
+from model.embedded.machine import Room
 from settings import Settings, load
 from store import Store
 from tests.stub.upstream import Upstream
@@ -56,7 +56,7 @@ def test_the_weights_that_would_be_fetched_are_named_with_what_they_are_trusted_
         "utility": "small",
         "utility_why": "one_slot",
     }
-    assert "it only talks" in found["profile"].found
+    assert "it only writes" in found["profile"].found
     strong = look(embedded_model=QWEN3_4B.name, summaries="model")
     assert (strong["profile"].data["chat"], strong["profile"].data["utility_why"]) == ("strong", "summaries_setting")
     assert strong["weights"].data["bytes"] == QWEN3_4B.size
@@ -214,7 +214,7 @@ def test_the_memory_is_looked_at_and_nothing_is_started(look: Callable[..., Foun
 def test_a_redis_that_is_away_is_a_warning_and_its_password_is_not_told(look: Callable[..., Found]) -> None:
     found = look(memory=True, redis_url="redis://:sk-secret@127.0.0.1:1/0")
     assert found["remembering"].mark == "warn"
-    assert "The chat goes on" in found["remembering"].do
+    assert "The chat continues" in found["remembering"].do
     assert can_chat(list(found.values()))
     assert "sk-secret" not in json.dumps([finding.plain() for finding in found.values()])
     bad = look(memory=True, redis_url="http://127.0.0.1")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from component.catalogue import Words as Catalogue
+from component.page.catalogue import Words as Catalogue
 from door.library import INTERRUPTED, Indexing
 from errors import LibraryCorrupt
 from retrieval import Library, batch
@@ -150,3 +150,15 @@ def test_a_damaged_index_is_rebuilt_without_embedding(opened: Opened, folder: Pa
     assert "made anew" in called.out
     assert damaged.search("pears")[0].passage.name.endswith("pears.md")
     assert len(words.made) == made
+
+
+def test_a_link_that_leads_out_is_told_and_followed_only_when_asked(
+    opened: Opened, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.txt").write_text("Secrets are blue.")
+    (folder / "link.md").symlink_to(tmp_path / "secret.txt")
+    first, second = Called(library := opened()), Called(library)
+    assert first.run.add([folder]) == 1
+    assert "--follow-links" in first.err
+    assert second.run.add([folder], follow_links=True) == 0
+    assert "1 added" in second.out

@@ -2,71 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
-from rich.console import Console
 from sqlalchemy import text
 
-from component.catalogue import Words
+from door.command import COMMANDS
 from door.phrase import PHRASES
-from door.terminal import COMMANDS, Terminal
 from errors import ModelUnreachable, SessionUnknown
-from graph.agent import open_agent
 from model import scripted
 from retrieval import Library
-from settings import load
+from store.options import Options
+from tests.door.conftest import Screen
 from tests.graph.talk import calling
 from tests.retrieval.conftest import Words as WordVectors
 from tests.retrieval.test_loop import said
-
-
-def reply(messages: list[BaseMessage]) -> str:
-    return f"[b]{str(messages[-1].text).splitlines()[-1]}[/b]에 대한 답"
-
-
-@dataclass
-class Screen:
-    """A terminal whose user types ``lines`` and then Ctrl-D; what it shows is read from ``out`` and ``side``."""
-
-    terminal: Terminal
-    out: io.StringIO
-    side: io.StringIO
-    lines: list[str]
-
-    def types(self, *lines: str) -> str:
-        self.lines.extend(lines)
-        assert self.terminal.talk(None) == 0
-        return self.out.getvalue()
-
-
-@pytest.fixture
-def screen(tmp_path: Path) -> Iterator[Callable[..., Screen]]:
-    opened = []
-
-    def make(chat: Any = reply, **settings: Any) -> Screen:
-        models = scripted.models(chat, lambda messages: "요약")
-        agent = open_agent(load(**{"data_dir": tmp_path, "titles": False, **settings}), lambda: models)
-        opened.append(agent)
-        out, side, lines = io.StringIO(), io.StringIO(), list[str]()
-        answers, notes = (Console(file=file, width=200, force_terminal=False) for file in (out, side))
-        terminal = Terminal(agent, answers, notes, "ko", Words("ko").error, lambda _: lines.pop(0) if lines else _end())
-        return Screen(terminal, out, side, lines)
-
-    yield make
-    for agent in opened:
-        agent.close()
-
-
-def _end() -> str:
-    raise EOFError
 
 
 def test_an_answer_is_shown_as_it_is_with_its_brackets(screen: Callable[..., Screen]) -> None:
@@ -91,6 +46,21 @@ def test_an_answer_that_used_up_its_tokens_says_so(screen: Callable[..., Screen]
     assert made.terminal.answer("국수 끓이는 법은?", None) == 0
     assert made.out.getvalue() == "먼저 물을\n"
     assert "GIEOK_ANSWER_TOKENS" in made.side.getvalue()
+
+
+def test_a_system_prompt_and_a_temperature_go_with_new_and_with_opened_conversations(
+    screen: Callable[..., Screen],
+) -> None:
+    made = screen()
+    made.terminal.options = Options("You are a pirate.", 0.5)
+    assert made.terminal.answer("보물은 어디에 있어?", None) == 0
+    store = made.terminal.agent.store
+    session = store.sessions()[0].id
+    assert store.options.of(session) == Options("You are a pirate.", 0.5)
+    store.options.set(session, Options("You are a judge.", answer_tokens=900))
+    made.terminal.options = Options(temperature=1.0)
+    assert made.terminal.answer("누가 이겼어?", session) == 0
+    assert store.options.of(session) == Options("You are a judge.", 1.0, 900), "the rest of it stays"
 
 
 def test_what_a_terminal_would_obey_does_not_reach_it(screen: Callable[..., Screen]) -> None:
@@ -124,7 +94,7 @@ def test_summaries_are_told_and_listed(screen: Callable[..., Screen]) -> None:
 def test_conversations_are_listed_and_opened_again(screen: Callable[..., Screen]) -> None:
     made = screen()
     made.types("파이썬이 뭐야?", "/new", "러스트가 뭐야?", "/sessions", "/open 2", "/open x")
-    assert "파이썬이 뭐야?  (1)" in made.side.getvalue()
+    assert "파이썬이 뭐야?  (1)" in made.out.getvalue()
     assert "대화를 열었습니다: 파이썬이 뭐야?" in made.side.getvalue()
     assert "/open 1" in made.side.getvalue()
 
@@ -132,7 +102,7 @@ def test_conversations_are_listed_and_opened_again(screen: Callable[..., Screen]
 def test_that_memory_is_away_is_said_once(screen: Callable[..., Screen]) -> None:
     made = screen(memory=True, redis_url="redis://127.0.0.1:1/0")
     made.types("파이썬이 뭐야?", "러스트가 뭐야?")
-    assert made.side.getvalue().count("장기 기억에 지금 닿지 않습니다") == 1
+    assert made.side.getvalue().count("지금은 장기 기억에 연결할 수 없습니다") == 1
 
 
 def test_the_rate_is_set_or_refused(screen: Callable[..., Screen]) -> None:
@@ -204,3 +174,16 @@ def test_when_no_document_fits_the_terminal_says_where_else_to_look(screen: Call
     made.types("배는 언제 익어?")
     assert "→ 문서: FAQ와 가이드 보기, 추가하기: python cli.py index PATH" in made.side.getvalue()
     assert "?view" not in made.side.getvalue()
+
+
+def test_a_private_conversation_is_stored_nowhere_and_ends_with_a_new_one(
+    screen: Callable[..., Screen], tmp_path: Path
+) -> None:
+    made = screen()
+    made.types("/private", "비공개표식 이야기", "/sessions", "/new", "저장되는 이야기", "/private", "비공개표식 둘")
+    assert "[b]비공개표식 이야기[/b]에 대한 답" in made.out.getvalue()
+    assert made.side.getvalue().count("어디에도 저장하지 않으며") == 2
+    assert made.side.getvalue().count("비공개 대화가 사라졌습니다.") == 2
+    assert [each.title for each in made.terminal.agent.store.sessions()] == ["저장되는 이야기"]
+    found = [each for each in tmp_path.rglob("*") if each.is_file() and "비공개표식".encode() in each.read_bytes()]
+    assert found == []

@@ -11,9 +11,9 @@ import pytest
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
 
-from graph.agent import Agent, open_agent
 from graph.choice import routed
-from memory import link
+from graph.turn.agent import Agent, open_agent
+from memory.redis import link
 from model import scripted
 from model.modelset import ModelSet
 from model.profile import STRONG, Profile

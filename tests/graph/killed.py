@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graph import repair
-from graph.agent import open_agent
 from graph.node import llm
+from graph.turn import repair
+from graph.turn.agent import open_agent, private_agent
+from graph.turn.event import Token
 from model import scripted
 from settings import load
 from tests.graph.talk import answering, calling, summarising
@@ -40,6 +41,21 @@ def main(folder: str, session: str, place: str, text: str) -> None:
         agent = replace(agent, checkpoints=replace(agent.checkpoints, prune=die))
     for _ in agent.run(session, text):
         pass
+
+
+def private(folder: str, marker: str) -> None:
+    """A private conversation that is killed in the middle of its second answer."""
+    models = scripted.models(answering, summarising)
+    shared = open_agent(load(data_dir=Path(folder), titles=False, retrieval=False, memory=True), lambda: models)
+    assert shared.memory is not None
+    assert shared.memory.wait(30)
+    agent = private_agent(shared)
+    own = agent.store.create_session("en", 0.3).id
+    for _ in agent.run(own, f"The first thing that I tell you is {marker}."):
+        pass
+    for event in agent.run(own, f"The second thing that I tell you is {marker}."):
+        if isinstance(event, Token):
+            die()
 
 
 def replace_tool(tool: Any) -> Any:

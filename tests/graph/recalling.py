@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from langchain_core.messages import BaseMessage
 
-from graph.agent import Agent
+from graph.turn.agent import Agent
 from tests.graph.talk import SECONDS, done, say, settled, summarising
 from tests.memory.models import faithful
 

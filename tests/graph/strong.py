@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from langchain_core.tools import StructuredTool
 
-from graph.agent import Agent, open_agent
-from graph.confirm import open_asks
 from graph.tool.ask import Ask
+from graph.turn.agent import Agent, open_agent
+from graph.turn.confirm import open_asks
 from model import scripted
 from model.profile import STRONG
 from settings import load

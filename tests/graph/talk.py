@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
 
-from graph.agent import Agent
-from graph.event import Done, Event, Failed
+from graph.turn.agent import Agent
+from graph.turn.event import Done, Event, Failed
 from model.scripted import ScriptedModel
 
 Kind = TypeVar("Kind")
@@ -121,7 +121,10 @@ def summarised(prompt: Sequence[BaseMessage]) -> list[tuple[int, int]]:
     """The turn ranges whose summaries stand in a real prompt."""
     system = prompt[0]
     assert isinstance(system, SystemMessage)
-    return [(int(a), int(b)) for a, b in re.findall(r"^\[(\d+)-(\d+)턴\]", str(system.text), re.MULTILINE)]
+    return [
+        (int(a), int(b))
+        for a, b in re.findall(r"^\[(?:앞서 나눈 말: )?(\d+)-(\d+)턴\]", str(system.text), re.MULTILINE)
+    ]
 
 
 def raw(prompt: Sequence[BaseMessage]) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from errors import TurnUnknown
-from graph.agent import Agent
-from graph.rebuild import made
+from graph.turn.agent import Agent
+from graph.turn.rebuild import made
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, question, say, scripted, talk, topic, topics
 

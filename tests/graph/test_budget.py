@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graph.agent import Agent
-from graph.compare import Answered, Variant, answer, cost
-from graph.event import ContextBuilt
-from graph.exact import exact
-from graph.preview import preview
-from graph.report import ContextReport
+from graph.context.compare import Answered, Variant, answer, cost
+from graph.context.exact_prompt import exact
+from graph.context.preview import preview
+from graph.context.report import ContextReport
+from graph.turn.agent import Agent
+from graph.turn.event import ContextBuilt
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, tell
 from tests.graph.talk import only, prompts, question, say, summarised, talk

@@ -1,11 +1,11 @@
-"""The casual fast path through the whole agent (context-managing.md «Turn N의 생명주기» [2])."""
+"""The casual fast path through the whole agent (specification 2.4)."""
 
 from __future__ import annotations
 
 import pytest
 
-from graph.event import ContextBuilt, SummaryMade
-from graph.exact import exact
+from graph.context.exact_prompt import exact
+from graph.turn.event import ContextBuilt, SummaryMade
 from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, only, prompts, question, raw, say, scripted, summarised, summary_calls, talk, topic

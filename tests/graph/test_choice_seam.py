@@ -1,4 +1,4 @@
-"""What holds for every chosen tool, whether the model calls it or a router before the model is asked (design §9)."""
+"""What holds for every chosen tool, whether the model calls it or a router before the model is asked (design 9.3)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool, ToolException, tool
 
 from graph import choice
-from graph.agent import Agent
 from graph.choice import routed
-from graph.event import Event, ToolFinished, ToolStarted
+from graph.context.turns import question as asked
 from graph.tool import TOOLS as OWN
-from graph.turns import question as asked
+from graph.turn.agent import Agent
+from graph.turn.event import Event, ToolFinished, ToolStarted
 from model.profile import SMALL, STRONG, TOOLLESS, Profile
 from model.scripted import ScriptedModel
 from tests.graph.conftest import OpenAgent, Route
@@ -45,7 +45,18 @@ def broken(harbour: str) -> str:
     raise ZeroDivisionError(harbour)
 
 
-TOOLS: list[BaseTool] = [look_up_tide, failing, broken]
+STOPPED = threading.Event()
+"""Set by the test that stops its turn: only then does ``slow`` return."""
+
+
+@tool
+def slow(harbour: str) -> str:
+    """Returns after the turn has been stopped."""
+    assert STOPPED.wait(20)
+    return harbour
+
+
+TOOLS: list[BaseTool] = [look_up_tide, failing, broken, slow]
 
 
 @pytest.fixture(params=[STRONG, TOOLLESS, SMALL], ids=lambda profile: f"{profile.tools}-{profile.name}")
@@ -105,12 +116,14 @@ def test_a_tool_that_fails_is_told_and_fails_no_turn(
 def test_a_call_that_is_cut_off_with_the_turn_leaves_a_conversation_that_goes_on(
     choosing: Choosing, session: NewSession
 ) -> None:
-    bot, stop = choosing("look_up_tide"), threading.Event()
+    STOPPED.clear()
+    bot, stop = choosing("slow"), threading.Event()
     own, events = session(bot), []
     for event in bot.run(own, ASKED, stop=stop):
         events.append(event)
         if isinstance(event, ToolStarted):
             stop.set()
+            STOPPED.set()
     assert done(events).stopped
     assert done(say(bot, own, question(2))).turn == 2
 

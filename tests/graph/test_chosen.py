@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from errors import WeightsMissing
-from graph import compare
-from graph.compare import Answered, Variant
-from graph.event import Token
+from graph.context import compare
+from graph.context.compare import Answered, Variant
+from graph.turn.event import Token
 from model import scripted
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from langgraph.checkpoint.base import id as checkpoint_id
 
-from graph.trash import DAY
+from graph.turn.trash import DAY
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, done, prompts, question, raw, say, summarised, talk, topic
 from tests.graph.test_conversation import NewSession
@@ -94,7 +94,7 @@ def test_a_clock_that_is_years_ahead_removes_no_deleted_session_for_good(
     bot.store.put_away(own)
     bot.close()
     clock(YEARS)
-    again = agent(trash_days=30)
+    again = agent()
     assert again.background.idle(5)
     again.store.put_away(own, False)
     assert again.store.session(own).turn_count == 1

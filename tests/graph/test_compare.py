@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from errors import TurnUnknown
-from graph.agent import Agent
-from graph.compare import Answered, Variant, answer, cost
+from graph.context.compare import Answered, Variant, answer, cost
+from graph.turn.agent import Agent
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import folding, noting, ready, tell
 from tests.graph.talk import answer as answer_to
@@ -108,7 +108,7 @@ def test_a_question_of_the_chat_is_asked_without_its_own_answer_and_what_followe
 
 
 def test_asked_again_it_is_given_what_the_turn_was_given_and_the_memory_stays(agent: OpenAgent) -> None:
-    one = ready(agent(noting, folding, memory=True, changing=lambda _: ()))
+    one = ready(agent(noting, folding, memory=True, changing=lambda *_: ()))
     talked = one.store.create_session("en", 0.3).id
     tell(one, talked, range(1, 10))
     before = one.memory.context(one.tenant, talked, "en") if one.memory else None

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from errors import ModelTimeout, QuestionAnswered, QuestionUnknown, SessionBusy, SessionDeleted
-from graph.agent import Agent
-from graph.context import is_search
-from graph.event import ToolFinished
-from store import portable
+from graph.context.prompt import is_search
+from graph.turn.agent import Agent
+from graph.turn.event import ToolFinished
+from store.export import portable
 from tests.graph.recalling import SECONDS
 from tests.graph.strong import OpenStrong, asks, last, new, strong, values
 from tests.graph.talk import done, failed, only, say

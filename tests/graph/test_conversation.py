@@ -1,4 +1,4 @@
-"""The specification's sequence and integration cases, through the whole agent (context-managing.md «테스트 케이스»)."""
+"""The specification's sequence and integration cases, through the whole agent (specification 3.9)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from graph.agent import Agent
-from graph.context import Changing
-from graph.engine import config
-from graph.event import ContextBuilt, SummaryMade
+from graph.context.prompt import Changing
 from graph.state import SummaryRecord
+from graph.turn.agent import Agent
+from graph.turn.engine import config
+from graph.turn.event import ContextBuilt, SummaryMade
 from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
@@ -36,7 +36,7 @@ NewSession = Callable[[Agent], str]
 
 
 def expected(turn: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """The table of context-managing.md «Turn별 Context 구성»: summarised ranges and raw turns."""
+    """The table of specification 4.1: summarised ranges and raw turns."""
     chunks = max(0, (turn - 1) // 3)
     return [(3 * n + 1, 3 * n + 3) for n in range(chunks)], list(range(3 * chunks + 1, turn + 1))
 
@@ -54,7 +54,7 @@ def test_the_table_itself() -> None:
 def test_fifty_turns_follow_the_table_and_keep_the_prefix(agent: OpenAgent, session: NewSession, ahead: bool) -> None:
     """A strong model: typed slowly, or with summaries that the turn makes itself."""
     minute = iter(range(10_000))
-    bot = agent(ahead=ahead, changing=lambda _: (Changing("time", f"지금: {next(minute)}분"),))
+    bot = agent(ahead=ahead, changing=lambda *_: (Changing("time", f"지금: {next(minute)}분"),))
     own = session(bot)
     before: list[tuple[str, str]] = []
     for turn in range(1, 51):
@@ -73,7 +73,7 @@ def test_fifty_turns_follow_the_table_and_keep_the_prefix(agent: OpenAgent, sess
 
 
 def test_fifty_turns_of_a_small_model_follow_the_table_typed_at_once(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(profile=SMALL)
+    bot = agent(profile=SMALL, budget_recent=1)  # no room for more turns as they were said
     own = session(bot)
     before: list[tuple[str, str]] = []
     for turn, events in enumerate(hurry(bot, own, range(1, 51)), 1):
@@ -117,7 +117,7 @@ def _check_prefix(
 
 
 def test_token_use_stays_even_while_full_history_grows(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(changing=lambda _: ())
+    bot = agent(changing=lambda *_: ())
     own = session(bot)
     totals, full = [], []
     for turn in range(1, 31):
@@ -162,7 +162,7 @@ def _check_record(record: SummaryRecord, session: str, first: int) -> None:
 
 
 def test_the_states_of_turn_four(agent: OpenAgent, session: NewSession) -> None:
-    """context-managing.md «각 시점의 데이터 상태 (Turn 4 예시)»."""
+    """The example of specification 4.5."""
     kept = agent(ahead=False)
     bot = replace(kept, checkpoints=replace(kept.checkpoints, prune=lambda _: None))
     own = session(bot)

@@ -14,20 +14,19 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from errors import ModelTimeout
-from graph.agent import Agent
-from graph.compare import Variant, cost
-from graph.confirm import open_asks
-from graph.documents import begin, citations, look_ups, offered_links, query
-from graph.event import ContextBuilt, Token, ToolFinished, ToolStarted
-from graph.exact import exact
+from graph.answer.documents import begin, citations, look_ups, offered_links, query
+from graph.context.compare import Variant, cost
+from graph.context.exact_prompt import exact
+from graph.context.turns import question as asking
 from graph.tool import TOOLS
-from graph.turns import question as asking
+from graph.turn.agent import Agent
+from graph.turn.confirm import open_asks
+from graph.turn.event import ContextBuilt, Token, ToolFinished, ToolStarted
 from model import scripted
 from model.profile import SMALL
 from retrieval import Library
-from retrieval.fallback import NOT_FOUND
-from retrieval.own import OWN, first_run
-from store.transcript import transcript
+from retrieval.product_docs import OWN, first_run
+from store.export.transcript import transcript
 from tests.graph.conftest import OpenAgent, Route
 from tests.graph.recalling import folding, ready, remembered
 from tests.graph.talk import calling, done, only, prompts, say
@@ -159,7 +158,7 @@ def test_where_the_question_says_to_look_is_searched_first(reading: Reading, ses
     assert (step["tool"], step["arguments"]) == ("search_by_metadata", {"query": "pears", "doc_type": "faq"})
 
 
-# --- the paths of the loop (copilot-rag.md §4) --------------------------------------------------------
+# --- the paths of the loop (specification 7.2) --------------------------------------------------------
 
 
 def test_a_second_search_with_better_words(reading: Reading, session: NewSession) -> None:
@@ -252,6 +251,19 @@ def test_the_report_has_the_passages_against_their_budget(reading: Reading, sess
     cut = [each.what for each in report.left_out if each.reason == "documents_budget"]
     assert sorted(cut) == ["fruit.md › Apples", "fruit.md › Cellar"]
     assert sum(each.tokens for each in report.parts) == report.total_tokens
+
+
+def test_the_report_of_a_small_model_has_no_budget_that_it_was_not_given(reading: Reading, session: NewSession) -> None:
+    agent = reading(("I only write.",), retrieval_first=True, profile=SMALL)
+    assert agent.library is not None
+    agent.library._embedder.near = 2.0  # nothing is quoted
+    events = say(agent, own := session(agent), QUESTION)
+    part = only(events, ContextBuilt)[-1].report.part("retrieval")
+    assert part is not None
+    assert (part.budget, part.items, trace(agent, own)["budget"]) == (0, (), 0)
+    told = next(str(each["result"]) for each in steps(agent, own))
+    assert part.tokens == agent.models().count(told)
+    assert told in str(prompts(agent)[0][-2].text)
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -456,17 +468,19 @@ def test_a_small_model_s_documents_are_quoted_and_no_model_is_asked(
     assert done(events).usage.calls == 0
 
 
-def test_what_a_small_model_s_documents_do_not_hold_is_answered_with_the_specified_sentence(
+def test_what_a_small_model_s_documents_do_not_hold_is_answered_as_if_nothing_had_been_searched(
     reading: Reading, session: NewSession, route: Route
 ) -> None:
     route("pictures", "search_documents", query="Can Gieok generate pictures?")
-    agent = reading((), profile=SMALL)
+    agent = reading(("I only write.",), profile=SMALL)
     assert agent.library is not None
     agent.library._embedder.near = 2.0
     events = say(agent, own := session(agent), "Can Gieok generate pictures?")
-    assert done(events).answer == NOT_FOUND["en"]
-    assert offered_links(steps(agent, own)), "its menu stands below the answer"
-    assert done(events).usage.calls == 0
+    assert done(events).answer == "I only write."
+    assert offered_links(steps(agent, own)), "the menu stands below the answer"
+    (prompt,) = prompts(agent)
+    assert [each.type for each in prompt] == ["system", "human"], "the model is not told of the search"
+    assert exact(agent, own, 1).proven
 
 
 def test_a_small_model_s_next_turn_has_what_it_answered_and_no_passage(
@@ -600,7 +614,7 @@ def _own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "faq").mkdir()
     (folder / "faq/pears.md").write_text("# Pears\n\nPears are green.\n")
     (folder / "faq/plums.md").write_text("# Plums\n\nPlums are blue.\n")
-    monkeypatch.setattr("retrieval.own.OWN", (folder / "faq",))
+    monkeypatch.setattr("retrieval.product_docs.OWN", (folder / "faq",))
 
 
 def test_how_the_compression_rate_is_changed_is_answered_from_the_products_own_documents(
@@ -642,7 +656,7 @@ def test_an_app_that_opens_indexes_the_products_own_documents_behind_itself(
     opened = agent(retrieval=True)
     library = Library(opened.settings, opened.store, words)
     begin(replace(opened, library=library))
-    assert library.is_empty, "opening does not wait for it"
+    assert library.is_empty(), "opening does not wait for it"
     held.set()
     _indexed()
     assert [document.name for document in library.documents()] == ["faq/pears.md", "faq/plums.md"]

@@ -11,9 +11,9 @@ from langchain_core.messages import AnyMessage
 from langchain_core.tools import tool
 
 from errors import TurnUnknown
-from graph.agent import Agent
-from graph.context import digest
-from graph.exact import Exact, exact
+from graph.context.exact_prompt import Exact, exact
+from graph.context.prompt import digest
+from graph.turn.agent import Agent
 from memory import Memory
 from model.profile import SMALL, STRONG, TOOLLESS
 from store import Finished
@@ -93,8 +93,8 @@ def test_a_small_model_reads_its_user_s_own_words_and_nothing_of_ours_in_them(
     kinds = [[each.type for each in prompt] for prompt in prompts(one)]
     assert kinds[0] == ["system", "system", "human"]
     assert kinds[1] == ["system", "human", "ai", "human"], "what a tool gave is there for its own question only"
-    assert kinds[3] == ["system", "human", "ai", "system", "human"], "the turn before stays as it was said"
-    assert "06:40" in str(prompts(one)[3][3].text)
+    assert kinds[3] == ["system", *["human", "ai"] * 3, "system", "human"], "summarised turns stay as they were said"
+    assert "06:40" in str(prompts(one)[3][-2].text)
     assert [str(prompt[-1].text) for prompt in prompts(one)] == said
 
 

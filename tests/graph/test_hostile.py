@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graph.agent import Agent
+from graph.turn.agent import Agent
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, failed, prompts, question, say, talk
 from tests.graph.test_conversation import NewSession

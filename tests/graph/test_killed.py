@@ -1,4 +1,4 @@
-"""kill -9 in each node and between row and checkpoint: nothing is lost, nothing orphaned (design §3)."""
+"""kill -9 in each node and between row and checkpoint: nothing is lost, nothing orphaned (design 3.3)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from graph.agent import Agent
-from graph.event import SummaryMade, ToolStarted
+from graph.turn.agent import Agent
+from graph.turn.event import SummaryMade, ToolStarted
 from tests.graph import killed
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (

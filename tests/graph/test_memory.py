@@ -9,10 +9,11 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import BaseMessage
 
-from graph.agent import Agent
-from graph.context import FROZEN_TOKENS
-from graph.event import ContextBuilt
+from graph.context.prompt import FROZEN_TOKENS
+from graph.turn.agent import Agent
+from graph.turn.event import ContextBuilt
 from memory import Memory
+from memory.redis import link
 from model.scripted import ScriptedModel
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
@@ -20,6 +21,12 @@ from tests.graph.talk import calling, done, only, plain, prompts, say, summarise
 from tests.memory.conftest import free_port
 
 EN = "[Long-term memory"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine must not make Redis look away."""
+    monkeypatch.setattr(link, "USER_SECONDS", 30.0)
 
 
 @pytest.fixture
@@ -58,8 +65,8 @@ def test_after_six_turns_the_next_is_given_memory_and_values_just_before_its_que
 
 
 def test_without_a_memory_yet_the_context_is_as_if_there_were_none(agent: OpenAgent, bot: Agent) -> None:
-    off = agent(noting, folding, changing=lambda _: (), memory=False)
-    on = replace(bot, changing=lambda _: ())
+    off = agent(noting, folding, changing=lambda *_: (), memory=False)
+    on = replace(bot, changing=lambda *_: ())
     one, other = new(off), new(on)
     tell(off, one, range(1, 6))
     tell(on, other, range(1, 6))

@@ -1,4 +1,4 @@
-"""The implicit reference of copilot-rag.md §3.6 on the embedded model: «11월 분석해줘», small talk, «1월은?».
+"""The implicit reference of specification 6.8 on the embedded model: «11월 분석해줘», small talk, «1월은?».
 
 What was said before is held in the record by a script, so that it is the same for every model; the fold of those turns
 and the answer to «1월은?» are the model's own. The small model of the tests shows that what the answer needs is in its
@@ -17,11 +17,12 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import BaseMessage
 
-from graph import memory
-from graph.agent import Agent
-from graph.event import Done
-from graph.exact import exact
-from model import embedded, resolve
+from graph.context.exact_prompt import exact
+from graph.turn import long_term
+from graph.turn.agent import Agent
+from graph.turn.event import Done
+from model.choice import resolve
+from model.embedded import llama_server
 from settings import load
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, folding, ready
@@ -51,7 +52,7 @@ def own_model() -> Path:
 @pytest.fixture(autouse=True)
 def ended() -> Iterator[None]:
     yield
-    embedded.release()
+    llama_server.release()
 
 
 def answering(messages: list[BaseMessage]) -> str:
@@ -66,8 +67,8 @@ def held(agent: OpenAgent, path: Path, **more: object) -> tuple[Agent, str]:
         done(say(before, own, text))
     settings = {**given(path), **more}
     bot = ready(agent(resolve=partial(resolve.models, load(**settings)), **settings))
-    assert memory.follow(bot, own, 7)
-    memory.after(bot, own, 7)
+    assert long_term.follow(bot, own, 7)
+    long_term.after(bot, own, 7)
     assert bot.background.idle(FOLD_SECONDS)
     return bot, own
 

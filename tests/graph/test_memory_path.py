@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graph.agent import Agent
-from graph.memory import follow
+from graph.turn.agent import Agent
+from graph.turn.long_term import follow
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import done, prompts, say

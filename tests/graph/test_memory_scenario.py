@@ -7,7 +7,8 @@ import json
 import pytest
 from langchain_core.messages import BaseMessage
 
-from graph.agent import Agent
+from graph.turn.agent import Agent
+from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, folding, noting, ready, settled
 from tests.graph.talk import done, prompts, say
@@ -44,7 +45,7 @@ def taking_notes(messages: list[BaseMessage]) -> str:
 
 
 def test_a_question_that_leans_on_one_long_before_finds_it_in_its_context(agent: OpenAgent) -> None:
-    """copilot-rag.md §3.6: «11월 분석해줘» … «1월은?»"""
+    """specification 6.8: «11월 분석해줘» … «1월은?»"""
     bot = ready(agent(analysing, taking_notes, memory=True))
     own = new(bot)
     for text in ("11월 분석해줘", *SMALL_TALK, "고양이는 왜 상자를 좋아할까?"):
@@ -56,6 +57,34 @@ def test_a_question_that_leans_on_one_long_before_finds_it_in_its_context(agent:
     whole = "\n".join(asked(prompts(bot)[-1]))
     assert whole.count("11월 AWS 총 비용은 $12,500") == 1, "in the memory alone: its turn was summarised away"
     assert "11월 총 비용: $12,500" in whole
+
+
+TALKATIVE = (
+    "네, 그렇게 해 보시지요. 하루에 20분쯤 걷고, 물을 1.5리터 마시면 좋습니다. 처음 2주는 가볍게 시작하세요. "
+    "그다음에는 조금씩 늘려 가면 됩니다. 더 궁금한 것이 있으면 말씀해 주세요."
+)
+
+
+def test_on_a_small_model_the_figures_that_the_assistant_gave_are_in_the_summary_that_january_is_asked_with(
+    agent: OpenAgent,
+) -> None:
+    """Specification 6.8, as it stands there: the assistant says the figures, and its turn is no longer raw."""
+
+    def chat(messages: list[BaseMessage]) -> str:
+        return ANALYSIS if asked(messages)[-1].endswith("11월 비용을 분석해 줘") else TALKATIVE
+
+    bot = ready(agent(chat, [], profile=SMALL, memory=True, budget_recent=80))
+    own = new(bot)
+    for text in ("11월 비용을 분석해 줘", *SMALL_TALK, "고양이는 왜 상자를 좋아할까?"):
+        done(say(bot, own, text))
+        settled(bot)
+    done(say(bot, own, "1월은?"))
+    prompt = prompts(bot)[-1]
+    assert ANALYSIS not in [message.text for message in prompt], "its turn is in a summary"
+    given = "\n".join(str(message.text) for message in prompt)
+    for value in ("11월", "$12,500", "EC2", "65%"):
+        assert value in given
+    assert bot.store.ledger.summaries(own)[0].lost == []
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])

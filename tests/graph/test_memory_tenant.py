@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graph.agent import Agent
+from graph.turn.agent import Agent
 from memory.archive import Archive
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import SECONDS, asked, fact, folding, noting, ready, remembered, settled, tell

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from errors import ModelOverloaded
-from graph.agent import Agent
-from graph.preview import Preview, preview
+from graph.context.preview import Preview, preview
+from graph.turn.agent import Agent
 from model.profile import SMALL, STRONG, Profile
 from model.scripted import ScriptedModel
 from store import Store
-from store.portable import export, import_
+from store.export.portable import export, import_
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import fact, folding, noting, ready, tell
 from tests.graph.talk import done, hurry, question, say, summarising, summary_calls, talk
@@ -55,7 +55,7 @@ def test_it_is_what_the_next_prompt_holds(agent: OpenAgent, session: NewSession,
 
 
 def test_memory_and_entities_are_in_it(agent: OpenAgent) -> None:
-    one = ready(agent(noting, folding, memory=True, changing=lambda _: ()))
+    one = ready(agent(noting, folding, memory=True, changing=lambda *_: ()))
     own = one.store.create_session("en", 0.3).id
     tell(one, own, range(1, 8))
     expected = coming(one, own)

@@ -1,11 +1,11 @@
-"""The compression rate: from the slider, from the next summary on (context-managing.md «Sidebar 설정»)."""
+"""The compression rate: from the slider, from the next summary on (specification 3.3)."""
 
 from __future__ import annotations
 
 import pytest
 
-from errors import BadRate
-from graph.agent import Agent
+from errors import OutOfRange
+from graph.turn.agent import Agent
 from model.profile import SMALL, STRONG, Profile
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import summary_calls, talk
@@ -82,8 +82,8 @@ def test_rates_outside_the_bounds_are_refused_and_change_nothing(
 ) -> None:
     bot = agent()
     own = session(bot)
-    with pytest.raises(BadRate):
+    with pytest.raises(OutOfRange):
         bot.store.set_rate(own, rate)
-    with pytest.raises(BadRate):
+    with pytest.raises(OutOfRange):
         bot.store.create_session("ko", rate)
     assert bot.store.session(own).compression_rate == 0.3

@@ -7,13 +7,17 @@ from typing import Any, Literal
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 
-from graph.reply import word
+from graph.answer.by_code import word
 
 
 def result(
-    name: str, text: str = "", artifact: dict[str, Any] | None = None, status: Literal["success", "error"] = "success"
+    name: str,
+    text: str = "",
+    artifact: dict[str, Any] | None = None,
+    status: Literal["success", "error"] = "success",
+    call: str = "",
 ) -> ToolMessage:
-    return ToolMessage(text, tool_call_id=name, name=name, artifact=artifact, status=status)
+    return ToolMessage(text, tool_call_id=call or name, name=name, artifact=artifact, status=status)
 
 
 def answered(question: str, *results: ToolMessage, language: str = "en") -> str | None:
@@ -52,7 +56,7 @@ def test_a_day_is_told_with_its_weekday_and_its_distance(language: str, question
     assert answered(question, here, language=language) == told
 
 
-def test_documents_are_quoted_with_their_number_or_refused_in_the_specified_words() -> None:
+def test_documents_are_quoted_with_their_number_or_the_nearest_sections_are_named() -> None:
     found = {"passages": [{"number": 1, "text": "Pears ripen in September."}]}
     quoted = answered("?", result("search_documents", artifact=found))
     assert quoted is not None
@@ -60,6 +64,16 @@ def test_documents_are_quoted_with_their_number_or_refused_in_the_specified_word
     assert "[1]" in quoted
     nothing = {"passages": [], "fallback": {"text": "No related document was found."}}
     assert answered("?", result("search_documents", artifact=nothing)) == "No related document was found."
+    far = {**nothing, "trace": [{"reason": "unrelated", "hits": [{"label": "guide.md › 1"}]}]}
+    assert answered("?", result("search_documents", artifact=far)) is None
+    near = {
+        **nothing,
+        "trace": [{"reason": "unsure", "hits": [{"label": f"guide.md › {number}"} for number in range(5)]}],
+    }
+    unsure = answered("?", result("search_documents", artifact=near))
+    assert unsure is not None
+    assert unsure.startswith("No related document was found.")
+    assert unsure.count("- guide.md ›") == 3
 
 
 def test_the_model_answers_where_a_tool_failed_or_has_no_wording() -> None:

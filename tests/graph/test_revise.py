@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import BaseMessage
 
-from errors import BadRate, EmptySummary, SummaryUnknown
-from graph.agent import Agent
-from model.stream import Stopped
+from errors import Empty, OutOfRange, SummaryUnknown
+from graph.turn.agent import Agent
+from model.call.stream import Stopped
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, question, say, scripted, summarising, talk
 
@@ -92,9 +92,9 @@ def test_bad_changes_are_refused(agent: OpenAgent, session: NewSession) -> None:
     one = agent()
     talked = session(one)
     talk(one, talked, range(1, 5))
-    with pytest.raises(EmptySummary):
+    with pytest.raises(Empty):
         one.edit_summary(talked, 1, "  ")
-    with pytest.raises(BadRate):
+    with pytest.raises(OutOfRange):
         one.remake_summary(talked, 1, 0.9)
     with pytest.raises(SummaryUnknown):
         one.edit_summary(talked, 4, "없는 요약")

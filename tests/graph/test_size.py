@@ -1,4 +1,4 @@
-"""The state holds what the next turn needs, the record everything; and no blob runs code (design §3)."""
+"""The state holds what the next turn needs, the record everything; and no blob runs code (design 3.1)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import ormsgpack
 import pytest
 from langchain_core.tools import tool
 
-from graph.agent import Agent
-from graph.context import over_budget
-from graph.event import ContextBuilt, SummaryMade
-from graph.runtime import TurnContext
+from graph.context.prompt import over_budget
+from graph.turn.agent import Agent
+from graph.turn.event import ContextBuilt, SummaryMade
+from graph.turn.runtime import TurnContext
+from model.call.token import estimate
 from model.scripted import count, models
-from model.token import estimate
 from settings import Settings
-from store.checkpoint import open_checkpoints
+from store.database.checkpoint import open_checkpoints
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, answering, calling, only, prompts, question, raw, say, summarised, talk, topic
 from tests.graph.test_conversation import NewSession
@@ -114,7 +114,7 @@ def test_the_oldest_summaries_leave_down_to_half_the_budget(records: int, budget
 
 
 def test_the_specified_table_fits_the_default_budget() -> None:
-    """Sixteen summaries of three turns of 500 Korean characters at the highest rate (context-managing.md, turn 50)."""
+    """Sixteen summaries of three turns of 500 Korean characters at the highest rate (specification 4.1)."""
     every = [record(3 * n + 1, 3 * n + 3) for n in range(16)]
     for each in every:
         each["summary"] = "요" * 750
@@ -176,10 +176,10 @@ def test_a_crafted_blob_runs_nothing(tmp_path: Path) -> None:
     assert harm.exists(), "the blob must be harmful where it may be, else this test proves nothing"
 
 
-@pytest.mark.parametrize("first", ["graph.agent", "graph.state"])
+@pytest.mark.parametrize("first", ["graph.turn.agent", "graph.state"])
 def test_strict_msgpack_is_asked_for_before_langgraph_is_imported(first: str) -> None:
     program = f"import {first}; from langgraph.checkpoint.serde import _msgpack; print(_msgpack.STRICT_MSGPACK_ENABLED)"
     environment = {name: value for name, value in os.environ.items() if name != "LANGGRAPH_STRICT_MSGPACK"}
     run: list[Any] = [sys.executable, "-c", program]
-    said = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    said = subprocess.run(run, capture_output=True, text=True, timeout=240, check=True, env=environment)
     assert said.stdout.strip() == "True"

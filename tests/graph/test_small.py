@@ -1,4 +1,4 @@
-"""A small profile makes one model call a turn and none beside it, and nobody ever waits (design §9)."""
+"""A small profile makes one model call a turn and none beside it, and nobody ever waits (design 9.3)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
-from graph.agent import Agent
-from graph.event import ContextBuilt, Event, SummaryLater, SummaryMade, SummaryStarted
+from graph.turn.agent import Agent
+from graph.turn.event import ContextBuilt, Event, SummaryLater, SummaryMade, SummaryStarted
 from model.profile import SMALL
 from retrieval import Library
 from tests.graph.conftest import OpenAgent, Route
@@ -63,7 +63,7 @@ class Reply:
 
 
 def check(turns: Sequence[Sequence[Event]]) -> None:
-    """Nobody waited, every answer came, and every prompt held what the table of context-managing.md says."""
+    """Nobody waited, every answer came, and every prompt held what the table of specification 4.1 says."""
     for number, events in enumerate(turns, 1):
         assert done(events).turn == number
         assert not [*only(events, SummaryStarted), *only(events, SummaryLater)]

@@ -1,17 +1,16 @@
-"""Stop is cooperative: in every node the partial answer is kept and marked, and the next turn works (design §2)."""
+"""Stop is cooperative: in every node the partial answer is kept and marked, and the next turn works (design 2.5)."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from langchain_core.messages import ToolMessage
 
-from graph.agent import Agent
-from graph.event import ContextBuilt, Event, SummaryMade, SummaryStarted, Token, ToolStarted
+from graph.turn.agent import Agent
+from graph.turn.event import ContextBuilt, Event, SummaryMade, SummaryStarted, Token, ToolStarted
 from model.scripted import ScriptedModel
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
@@ -30,8 +29,6 @@ from tests.graph.talk import (
     topic,
 )
 from tests.graph.test_conversation import NewSession
-
-SOON = 2.0
 
 
 def until(events: Iterator[Event], kind: type[Event], stop: threading.Event) -> list[Event]:
@@ -68,17 +65,6 @@ def gate() -> Iterator[threading.Event]:
     event.set()
 
 
-def open_gate_later(gate: threading.Event, stop: threading.Event) -> None:
-    """The model goes on only after the stop was seen, so that nothing but the stop ends the answer."""
-
-    def wait() -> None:
-        stop.wait(10)
-        time.sleep(0.5)
-        gate.set()
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
 @pytest.mark.parametrize("greeting", [False, True])
 def test_a_stop_in_mid_answer_keeps_what_came(
     agent: OpenAgent, session: NewSession, gate: threading.Event, greeting: bool
@@ -86,11 +72,8 @@ def test_a_stop_in_mid_answer_keeps_what_came(
     stop = threading.Event()
     bot = agent(gated(answering, gate))
     own = session(bot)
-    open_gate_later(gate, stop)
     text = "안녕하세요" if greeting else question(1)
-    began = time.monotonic()
     events = until(bot.run(own, text, stop=stop), Token, stop)
-    assert time.monotonic() - began < SOON
     end = done(events)
     assert end.stopped
     assert end.answer == "".join(each.text for each in only(events, Token)) == ("네," if greeting else topic(1))
@@ -104,12 +87,10 @@ def test_a_stop_in_mid_answer_keeps_what_came(
 
 def test_a_stop_before_the_first_token_leaves_an_empty_answer(agent: OpenAgent, session: NewSession) -> None:
     stop = threading.Event()
-    slow = ScriptedModel(answering, delay=5.0)
+    slow = ScriptedModel(answering, delay=3600.0)
     bot = agent(slow)
     own = session(bot)
-    began = time.monotonic()
     end = done(until(bot.run(own, question(1), stop=stop), ContextBuilt, stop))
-    assert time.monotonic() - began < SOON
     assert (end.stopped, end.answer) == (True, "")
     slow.delay = 0.0
     check(bot, own, 1, "")
@@ -133,9 +114,7 @@ def test_a_stop_while_the_summary_is_made_leaves_its_turns_raw(
     bot = agent(utility=gated(summarising, gate), ahead=False)
     own = session(bot)
     talk(bot, own, range(1, 4))
-    began = time.monotonic()
     events = until(bot.run(own, question(4), stop=stop), SummaryStarted, stop)
-    assert time.monotonic() - began < SOON
     assert done(events).stopped
     assert not only(events, SummaryMade)
     assert bot.state(own)["summary_history"] == []

@@ -6,7 +6,7 @@ from typing import cast
 
 from langchain_core.messages import BaseMessage
 
-from graph.agent import Agent
+from graph.turn.agent import Agent
 from tests.graph.recalling import settled
 from tests.graph.strong import OpenStrong, new, strong
 from tests.graph.talk import done, say

@@ -1,4 +1,4 @@
-"""Tools within a turn: steps, the limit, and failures that the model can act on (design §2)."""
+"""Tools within a turn: steps, the limit, and failures that the model can act on (design 2.6)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
-from graph.event import Token, ToolFinished, ToolStarted
+from graph.context.turns import question as asked
 from graph.node.tool import RESULT_CHARS, tool_node
-from graph.runtime import TurnContext
 from graph.state import ChatState
-from graph.turns import question as asked
+from graph.turn.event import Token, ToolFinished, ToolStarted
+from graph.turn.runtime import Inputs, TurnContext
 from model import scripted
 from model.profile import SMALL
 from settings import load
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, calling, done, failed, only, plain, prompts, question, say, summary_calls, talk
 from tests.graph.test_conversation import NewSession
+from tests.table import table
 
 
 @tool
@@ -51,7 +52,7 @@ TOOLS: list[BaseTool] = [long_letter, broken]
 def run_tool(message: AIMessage) -> tuple[ToolMessage, ToolFinished]:
     """One call through tool_node."""
     events: list[Any] = []
-    context = TurnContext(scripted.models(), load(), tools=TOOLS)
+    context = TurnContext(scripted.models(), load(), inputs=Inputs(tools=TOOLS))
     state = ChatState(
         messages=[asked("q", 1, "s"), message], session_id="s", summary_history=[], turn_count=1, compression_rate=0.3
     )
@@ -184,7 +185,7 @@ def test_tools_asked_for_past_the_limit_beside_an_answer_are_ignored(agent: Open
     assert done(say(bot, session(bot), "계산해 봐")).answer == "답은 둘"
 
 
-@pytest.mark.parametrize(
+@table(
     ("call", "words"),
     [
         (calling("broken", reason="no disk"), ["broken", "no disk"]),

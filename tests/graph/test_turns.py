@@ -5,9 +5,20 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
+from graph.context.turns import (
+    closing,
+    covered,
+    current,
+    due_chunks,
+    is_answer,
+    next_due,
+    should_summarize,
+    split,
+    tool_rounds,
+)
 from graph.state import SummaryRecord
-from graph.turns import closing, covered, current, due_chunks, is_answer, next_due, should_summarize, split, tool_rounds
 from tests.graph.talk import calling
+from tests.table import table
 
 
 def record(first: int, last: int) -> SummaryRecord:
@@ -24,7 +35,7 @@ def record(first: int, last: int) -> SummaryRecord:
 
 
 def with_tools(number: int) -> list[AnyMessage]:
-    """A turn as context-managing.md «턴 추출 로직» draws it."""
+    """A turn as specification 2.1 draws it."""
     return [
         HumanMessage(f"q{number}"),
         calling("search", "a"),
@@ -35,19 +46,17 @@ def with_tools(number: int) -> list[AnyMessage]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("turn", "due"), [(n, n in (4, 7, 10, 13, 16)) for n in range(-1, 18)] + [(49, True), (50, False)]
-)
+@table(("turn", "due"), [(n, n in (4, 7, 10, 13, 16)) for n in range(-1, 18)] + [(49, True), (50, False)])
 def test_a_summary_is_due_at_4_7_10_and_every_third_turn_after(turn: int, due: bool) -> None:
     assert should_summarize(turn) is due
 
 
-@pytest.mark.parametrize(("turn", "due"), [(0, 4), (1, 4), (3, 4), (4, 7), (6, 7), (7, 10), (50, 52)])
+@table(("turn", "due"), [(0, 4), (1, 4), (3, 4), (4, 7), (6, 7), (7, 10), (50, 52)])
 def test_the_next_due_turn(turn: int, due: int) -> None:
     assert next_due(turn) == due
 
 
-@pytest.mark.parametrize("turn", range(1, 51))
+@table("turn", range(1, 51))
 def test_due_chunks_are_exactly_the_trigger_when_none_was_missed(turn: int) -> None:
     records = [record(first, first + 2) for first in range(1, (turn - 2) // 3 * 3, 3)]
     due = list(due_chunks(turn, records))
@@ -87,7 +96,7 @@ def test_turn_numbers_come_from_the_messages() -> None:
     assert [turn.number for turn in split(questions, 9)] == [5, 9]
 
 
-@pytest.mark.parametrize(("tail", "rounds"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (6, 2)])
+@table(("tail", "rounds"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (6, 2)])
 def test_the_current_turn_starts_at_the_last_question(tail: int, rounds: int) -> None:
     messages = [*with_tools(1), *with_tools(2)[:tail]]
     begins = 6 if tail else 0
@@ -95,9 +104,9 @@ def test_the_current_turn_starts_at_the_last_question(tail: int, rounds: int) ->
     assert tool_rounds(messages) == (rounds if tail else 2)
 
 
-@pytest.mark.parametrize("end", range(1, 7))
+@table("end", range(1, 7))
 def test_a_turn_that_was_cut_off_anywhere_can_be_closed(end: int) -> None:
-    """Every tool call has its result, and the turn ends with an answer (design §2, §3)."""
+    """Every tool call has its result, and the turn ends with an answer (design 3.5)."""
     messages = [*with_tools(1), *with_tools(2)[:end]]
     whole = [*messages, *closing(messages, 2)]
     asked = [call["id"] for each in whole if isinstance(each, AIMessage) for call in each.tool_calls]

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from errors import EmptyMessage
-from graph.runtime import TurnContext
+from errors import Empty
+from graph.turn.runtime import TurnContext
 from graph.wiring import build, graph
 from model import scripted
 from settings import load
@@ -75,5 +75,5 @@ def test_its_records_name_the_thread_when_nobody_names_the_session() -> None:
 
 @pytest.mark.parametrize("messages", [[], [AIMessage("hello")]])
 def test_without_a_message_of_the_user_it_says_so(messages: list[AIMessage]) -> None:
-    with pytest.raises(EmptyMessage):
+    with pytest.raises(Empty):
         graph.invoke({"messages": messages}, context=TurnContext(scripted.models(answering), load()))

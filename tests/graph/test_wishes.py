@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from graph.agent import Agent
+from graph.turn.agent import Agent
 from tests.graph.strong import ANYTHING, OpenStrong, asks, new, strong, values
 from tests.graph.talk import done, say
 from tests.graph.wishes import AFTERWARDS, FORGET, INJECTED, REMEMBER

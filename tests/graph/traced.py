@@ -10,8 +10,8 @@ from typing import Any
 
 from langchain_core.tracers.langchain import wait_for_all_tracers
 
-from graph.agent import open_agent
-from graph.event import Done, Event
+from graph.turn.agent import open_agent
+from graph.turn.event import Done, Event
 from model import scripted
 from retrieval import Library
 from settings import load

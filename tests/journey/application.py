@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -19,11 +18,13 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 import settings
+from tests.port import free_port as free_port
 from tests.stub.reply import Reply, called, failed, said
 from tests.stub.upstream import Upstream
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS = 60
+START_SECONDS = 120
+READY = "모델 준비됨"
 REPEATED = 6
 SLOW, SLOW_SECONDS = "느리게요약될", 4.0
 MARKDOWN = """**압축률(0.3)**은 30%입니다. **“공개 문서”**는 10~20개, 30~40개입니다. 값은 $5에서 $10 사이입니다.
@@ -77,6 +78,7 @@ def started(folder: Path, port: int = 0, /, **environment: str) -> Iterator[App]
     own = {settings.variable(name) for name in settings.Settings.model_fields}
     env = {name: value for name, value in os.environ.items() if name not in own}
     off = {"GIEOK_MEMORY": "false", "GIEOK_RETRIEVAL": "false"}
+    off["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"  # the keyring of this machine stays untouched
     env |= {"GIEOK_DATA_DIR": str(folder / "data"), "GIEOK_LOCAL_SERVERS": ",", **off, **environment}
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)]
     with log.open("a") as out:
@@ -104,12 +106,6 @@ def wait_for(app: App, process: subprocess.Popen[bytes]) -> None:
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     raise AssertionError(f"the app did not start:\n{app.log.read_text('utf-8')}")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def answer(body: dict[str, object]) -> Reply:
@@ -158,12 +154,9 @@ class Person:
     page: Page
     app: App
 
-    def open(self, path: str = "/", ready: str = "모델 준비됨", tour: bool = False) -> None:
-        """Opens the page; without ``tour`` as somebody who has seen the tour."""
-        if not tour:
-            self.page.add_init_script("localStorage.setItem('gieok-tour', 'seen')")
+    def open(self, path: str = "/", ready: str = READY) -> None:
         self.page.goto(self.app.url + path)
-        expect(self.input).to_be_visible(timeout=30_000)
+        expect(self.input).to_be_visible(timeout=60_000)
         if ready:
             expect(self.page.locator("[class*='st-key-chip-ready']")).to_have_count(1, timeout=60_000)
 
@@ -179,6 +172,17 @@ class Person:
     @property
     def panel(self) -> Locator:
         return self.page.locator(".st-key-panel")
+
+    def row(self, title: str) -> Locator:
+        """A row of the list of conversations."""
+        return self.page.locator(".gieok-list .row", has_text=title).first
+
+    def choose(self, action: str, row: Locator | None = None) -> None:
+        """Chooses an action of the menu of a row; of the open conversation's by default."""
+        of = row if row is not None else self.page.locator(".gieok-list .row.here")
+        of.hover()
+        of.locator(".kebab").click()
+        self.page.get_by_role("menuitem", name=action, exact=True).click()
 
     def answer(self, number: int) -> Locator:
         return self.page.locator(f".st-key-answer-{number}")
@@ -200,7 +204,9 @@ class Person:
 
     def move_slider(self, steps: int) -> None:
         """Moves the compression slider with the arrow keys."""
-        thumb = self.page.get_by_role("slider")
+        thumb = self.page.locator(".st-key-rate").get_by_role("slider")
+        if not self.page.locator(".st-key-rate details[open]").count():
+            self.page.locator(".st-key-rate summary").click()
         thumb.focus()
         for _ in range(abs(steps)):
             thumb.press("ArrowRight" if steps > 0 else "ArrowLeft")

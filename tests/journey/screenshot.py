@@ -18,9 +18,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from component.catalogue import Words
-from graph.agent import Agent, open_agent
-from graph.event import Failed
+from component.page.catalogue import Words
+from graph.turn.agent import Agent, open_agent
+from graph.turn.event import Failed
 from model import scripted
 from settings import load
 from store import Finished

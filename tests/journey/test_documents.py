@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
+from retrieval import Library
+from settings import load
+from store import Store
 from tests.journey.application import App, started
 from tests.journey.conftest import Visit
 from tests.journey.library import MANUAL, REFUND, reply
@@ -17,25 +23,24 @@ LONG = 60_000
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[App]:
-    """The app with documents; the stub searches them and cites what it finds. Gieok's own documents are stopped."""
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with an empty library; the stub searches the documents that are added and cites what it finds."""
+    folder = tmp_path_factory.mktemp("app")
+    begun(folder / "data")
     with Upstream(always=reply) as upstream:
         settings = {"OPENAI_BASE_URL": upstream.url, "OPENAI_API_KEY": "x", "GIEOK_MODEL_RETRIES": "0"}
         settings |= {"GIEOK_TITLES": "false", "GIEOK_RETRIEVAL": "true"}
-        with started(tmp_path_factory.mktemp("app"), **settings) as running:
-            quiet(browser, running)
+        with started(folder, **settings) as running:
             yield running
 
 
-def quiet(browser: Browser, app: App) -> None:
-    """Stops the addition of the product's own documents, as anybody may."""
-    with browser.new_context(locale="en-US") as context:
-        page = context.new_page()
-        page.goto(f"{app.url}/?view=documents")
-        page.get_by_role("button", name="Cancel").click(timeout=LONG)
-        expect(page.get_by_text("Adding Gieok's own guide was stopped")).to_be_visible(timeout=LONG)
-        page.get_by_role("button", name="Dismiss").click()
-        expect(page.get_by_text("Adding Gieok's own guide was stopped")).to_have_count(0)
+def begun(data: Path) -> None:
+    """Gives the library in this folder a first, empty index: only to a new library does the app add Gieok's own
+    documents."""
+    chosen = load(_env_file=None, data_dir=data)
+    with closing(Store(chosen.database)) as store, closing(Library.open(chosen, store)) as library:
+        library.rebuild()
+        assert not library.is_new
 
 
 def upload(page: Page, *files: tuple[str, bytes]) -> None:
@@ -54,7 +59,7 @@ def test_two_files_are_uploaded_asked_about_cited_traced_and_one_deleted(visit: 
     expect(page.get_by_text("추가 1 · 실패 1")).to_be_visible(timeout=LONG)
     expect(page.locator(".st-key-documents-adding")).to_contain_text("broken.pdf")
     rows = page.locator(".st-key-document-rows")
-    expect(rows).to_contain_text("절 2개, 문단 2개")
+    expect(rows).to_contain_text("섹션 2개, 문단 2개")
     page.reload()
     expect(rows).to_contain_text("환불.md", timeout=LONG)
 
@@ -68,6 +73,19 @@ def test_two_files_are_uploaded_asked_about_cited_traced_and_one_deleted(visit: 
     expect(window.locator("mark.passage b").first).to_have_text("환불은")
     page.keyboard.press("Escape")
     expect(window).to_have_count(0)
+    number = answer.get_by_role("link", name="[1]")
+    for opens in (number.click, partial(number.press, "Enter")):
+        opens()
+        expect(window.locator("mark.passage")).to_contain_text("환불은 구매일로부터 7일")
+        page.keyboard.press("Escape")
+        expect(window).to_have_count(0)
+    for address in ("#source-1-1, .st-key-new-chat button", "#source-1-1 button"):  # as a model could write it
+        number.evaluate("(link, address) => link.setAttribute('href', address)", address)
+        number.click()
+        expect(window).to_have_count(0)
+    expect(answer).to_be_visible()
+    assert len(page.context.pages) == 1, "it leads nowhere else"
+    assert "#" not in page.url
 
     page.get_by_role("tab", name="검색").click()
     hits = page.locator(".gieok-hits")
@@ -94,11 +112,25 @@ def test_a_file_dropped_into_the_chat_is_in_before_its_question_is_answered(visi
     data: FilePayload = {"name": "manual.md", "mimeType": "text/markdown", "buffer": MANUAL.encode()}
     page.locator("[data-testid=stChatInput] input[type=file]").set_input_files(data)
     expect(page.locator("[data-testid=stChatInput]")).to_contain_text("manual.md")
-    answer = person.ask("How long does the warranty last?", 1, seconds=60)
+    person.input.fill("How long does the warranty last?")
+    expect(page.get_by_role("button", name="Send message")).to_be_enabled()  # until then the file is on its way
+    person.input.press("Enter")
+    answer = person.see(1, seconds=60)
     expect(answer).to_contain_text("two years from the day of purchase. [1]")
-    expect(page.locator(".st-key-attached")).to_contain_text("1 added")
-    page.locator(".st-key-attached").get_by_role("button", name="Dismiss").click()
-    expect(page.get_by_text("1 added")).to_have_count(0, timeout=20_000)
+    chip = page.locator(".st-key-chips-1").get_by_role("button", name="manual.md")
+    expect(chip).to_be_visible()
+    page.reload()
+    chip.click(timeout=LONG)
+    window = page.get_by_role("dialog")
+    expect(window).to_contain_text("two years from the day of purchase")
+    page.keyboard.press("Escape")
+    expect(window).to_have_count(0)
+
+    page.locator(".st-key-reach").get_by_role("button").click()
+    page.get_by_text("Files of this chat", exact=True).click()
+    expect(page.get_by_role("checkbox", name="Files of this chat")).not_to_be_checked()
+    page.keyboard.press("Escape")
+    expect(person.ask("Is there a warranty?", 2, seconds=60)).not_to_contain_text("two years")
 
 
 def test_on_a_phone_documents_are_reached_and_nothing_is_cut_off(visit: Visit) -> None:

@@ -14,7 +14,7 @@ from tests.journey.application import REPEATED, Person
 from tests.journey.conftest import Visit
 from tests.stub.reply import said
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.spread]
 
 SIZES = [(1440, 900), (1024, 768), (390, 844), (390, 480)]
 MEASURE = """() => {
@@ -90,9 +90,9 @@ def test_a_message_typed_during_an_answer_is_sent_after_it(visit: Visit) -> None
     person.say("천천히 답해줘")
     expect(person.live).to_contain_text("도착하는", timeout=20_000)
     person.say("그다음 질문에도 답해줘")
-    expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_be_visible()
+    expect(person.page.get_by_text("전송 대기 중")).to_be_visible()
     expect(person.see(2)).to_contain_text("그다음 질문에도")
-    expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_have_count(0)
+    expect(person.page.get_by_text("전송 대기 중")).to_have_count(0)
     assert person.answer(1).inner_text().count("천천히 도착하는") == REPEATED
 
 
@@ -122,16 +122,46 @@ def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit
     expect(person.page.locator(".st-key-question-1")).to_contain_text("고칠 질문을 먼저")
 
 
+def test_the_editor_of_a_long_turn_comes_into_sight_and_takes_the_cursor(visit: Visit) -> None:
+    person = visit(height=500)
+    person.ask("고칠 질문에 천천히 길게 답해줘", 1, seconds=60)
+    draft = person.page.get_by_label("질문 고치기")
+    person.page.get_by_role("button", name="더 보기").click()
+    person.page.get_by_text("질문 고치기").click()
+    expect(draft).to_be_focused()
+    expect(draft).to_be_in_viewport()
+    person.page.wait_for_timeout(1500)
+    expect(draft).to_be_in_viewport()
+
+
+def test_the_cursor_is_in_the_input_from_the_start_and_in_a_new_chat(visit: Visit) -> None:
+    person = visit()
+    expect(person.input).to_be_focused()
+    person.ask("커서가 어디에 있는지 봅니다", 1)
+    person.page.locator(".st-key-new-chat button").click()
+    expect(person.page.locator(".st-key-invitation")).to_be_visible()
+    expect(person.input).to_be_focused()
+
+
+def test_no_keyboard_comes_up_on_a_phone_by_itself(visit: Visit) -> None:
+    person = visit(390, 844)
+    person.page.get_by_role("button", name="사이드바 열기").click()
+    person.page.locator(".st-key-new-chat button").click()
+    person.page.wait_for_timeout(1000)
+    expect(person.input).not_to_be_focused()
+
+
 def test_a_draft_of_an_edit_outlives_another_chat(visit: Visit) -> None:
     person = visit()
     person.ask("고치다 말 질문을 물어봅니다", 1)
     session = re.findall(r"s=(\w+)", person.page.url)[0]
     person.input.press("ArrowUp")
     draft = person.page.get_by_label("질문 고치기")
+    expect(draft).to_be_focused()  # the page puts the cursor to its end
     draft.fill("반쯤 고친 질문")
     person.page.locator(".st-key-new-chat button").click()
     expect(draft).to_have_count(0)
-    person.page.locator(f".st-key-open-{session} button").first.click()
+    person.page.locator(f".gieok-list [data-id='{session}'] .open").click()
     expect(draft).to_have_value("반쯤 고친 질문")
     draft.press("End")
     draft.press_sequentially("입니다")
@@ -173,24 +203,34 @@ def test_another_session_does_not_show_through(visit: Visit) -> None:
     person.say("천천히 답해줘, 목록에서 잘릴 만큼 긴 제목이 되도록 말을 더 붙였어")
     expect(person.live).to_contain_text("도착하는", timeout=20_000)
     expect(person.page.locator("[class*=st-key-chat-]")).not_to_contain_text("첫 대화의")
-    mark = person.page.locator("[class*=st-key-open-] [data-testid=stIconMaterial]", has_text="more_horiz")
+    mark = person.page.locator(".gieok-list .open .icon", has_text="more_horiz")
     expect(mark.first).to_be_in_viewport(ratio=1)
     person.page.keyboard.press("Escape")
     person.see(1)
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_everything_fits_the_screen(visit: Visit, width: int, height: int) -> None:
-    person = visit(width, height)
+def test_everything_fits_the_screen_also_with_a_long_draft(visit: Visit, subtests: pytest.Subtests) -> None:
+    person = visit()
     person.ask("화면에 잘 맞는지 보여줘", 1)
     person.ask("한 번 더 길게 보여줘 https://example.com/" + "a" * 150, 2)
-    size = person.page.evaluate(MEASURE)
-    assert size["bottom"] <= size["height"]
-    assert size["scroll"] <= 0
-    assert size["width"] <= 0
-    assert size["across"] <= 0
-    assert size["chat"] > 150
-    assert size["breaks"] == ["keep-all"]
+    path = "/?" + person.page.url.partition("?")[2]
+    for width, height in SIZES:
+        with subtests.test(width=width, height=height):
+            person.page.set_viewport_size({"width": width, "height": height})
+            person.open(path)
+            person.see(2)
+            size = person.page.evaluate(MEASURE)
+            assert size["bottom"] <= size["height"]
+            assert size["scroll"] <= 0
+            assert size["width"] <= 0
+            assert size["across"] <= 0
+            assert size["chat"] > 150
+            assert size["breaks"] == ["keep-all"]
+            if height > 480:
+                person.input.fill("\n".join(f"{line}번째 줄" for line in range(12)))
+                size = person.page.evaluate(MEASURE)
+                assert size["bottom"] <= size["height"]
+                assert size["scroll"] <= 0
 
 
 def test_in_a_narrow_window_no_tab_is_cut_and_the_actions_stand_in_one_row(visit: Visit) -> None:
@@ -203,15 +243,6 @@ def test_in_a_narrow_window_no_tab_is_cut_and_the_actions_stand_in_one_row(visit
     boxes = [person.answer(1).get_by_role("button", name=name).bounding_box() for name in ("Copy", "More")]
     copy, more = [each["y"] + each["height"] / 2 for each in boxes if each]
     assert more == pytest.approx(copy, abs=5)
-
-
-@pytest.mark.parametrize(("width", "height"), SIZES[:3])
-def test_a_long_draft_keeps_the_input_on_the_screen(visit: Visit, width: int, height: int) -> None:
-    person = visit(width, height)
-    person.input.fill("\n".join(f"{line}번째 줄" for line in range(12)))
-    size = person.page.evaluate(MEASURE)
-    assert size["bottom"] <= size["height"]
-    assert size["scroll"] <= 0
 
 
 def test_on_a_phone_the_panel_is_a_drawer(visit: Visit) -> None:
@@ -230,8 +261,7 @@ def test_on_a_phone_the_sidebar_closes_after_a_choice_and_no_sooner(visit: Visit
     person = visit(390, 844)
     person.ask("옆줄을 열어볼 거야", 1)
     person.page.get_by_role("button", name="사이드바 열기").click()
-    person.page.get_by_role("button", name="이 대화의 메뉴").click()
-    person.page.get_by_text("삭제", exact=True).click()
+    person.choose("삭제")
     back = person.page.get_by_role("button", name="되돌리기")
     expect(back).to_be_in_viewport()
     back.click()
@@ -295,7 +325,7 @@ def test_what_streamlit_names_in_english_is_named_in_korean(visit: Visit) -> Non
     page = person.page
     person.ask("마크다운을 보여줘", 1)
     english = """() => [...document.querySelectorAll("button, section, a, [role=navigation], [role=radiogroup]")]
-      .filter((each) => each.checkVisibility() && !each.closest(".st-key-sessions"))
+      .filter((each) => each.checkVisibility() && !each.closest(".gieok-list .rows"))
       .map((each) => each.getAttribute("aria-label") ?? each.textContent)
       .filter((name) => /^[ -~]*[a-z]{3}[ -~]*$/i.test(name))"""
     page.wait_for_function(f"() => String(({english})()) === 'English'")  # they are named a frame after they are drawn
@@ -304,8 +334,9 @@ def test_what_streamlit_names_in_english_is_named_in_korean(visit: Visit) -> Non
     person.panel.get_by_role("tab", name="컨텍스트").click()
     expect(person.panel.get_by_role("button", name="늘리기")).to_have_count(1)
     page.get_by_role("button", name="설정", exact=True).click()
-    expect(page.get_by_role("button", name="키 보이기와 가리기")).to_be_visible()
-    assert page.evaluate(english) == ["English"]
+    expect(page.get_by_role("button", name="키 표시 또는 숨기기")).to_be_visible()
+    expect(page.get_by_role("dialog").locator('button[aria-label="선택지 열기"]').first).to_be_visible(timeout=20_000)
+    page.wait_for_function(f"() => String(({english})()) === 'English'")
 
 
 def press(person: Person, target: Locator, key: str = "Enter") -> None:
@@ -339,7 +370,8 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     expect(person.panel.get_by_role("tab", name="기억")).to_have_attribute("aria-selected", "true")
     press(person, page.get_by_role("button", name="새 대화"))
     expect(page.locator(".st-key-invitation")).to_be_visible()
-    press(person, page.locator("[class*='st-key-open-']").get_by_role("button", name="키보드만으로").first)
+    press(person, page.locator(".gieok-list .open").first, "ArrowDown")
+    page.locator(".gieok-list .open", has_text="키보드만으로").first.press("Enter")
     expect(person.answer(1)).to_contain_text("3/3", timeout=20_000)
 
 
@@ -354,38 +386,32 @@ def test_keys_lead_to_the_last_message_and_to_the_search(visit: Visit) -> None:
     search = person.page.get_by_label("대화 검색")
     expect(search).to_be_focused()
     search.press_sequentially("화살표로 고칠")
-    expect(person.page.get_by_test_id("InputInstructions")).to_have_count(1)
-    expect(person.page.get_by_test_id("InputInstructions")).to_be_hidden()  # «Press Enter to apply»
-    search.press("Enter")
-    expect(person.page.get_by_text("찾은 곳")).to_be_visible()
+    expect(person.page.get_by_text("검색 결과 ")).to_be_visible()
 
 
 def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path: Path) -> None:
     person = visit()
-    page, menu = person.page, person.page.get_by_role("button", name="이 대화의 메뉴")
+    page = person.page
     person.ask("내보냈다가 가져올 질문", 1)
-    menu.click()
-    page.get_by_text("이름·링크·내보내기").click()
-    page.get_by_label("이름", exact=True).fill("내가 붙인 이름")
-    page.get_by_label("이름", exact=True).press("Enter")
+    person.choose("이름 바꾸기")
+    page.get_by_label("이름 바꾸기").fill("내가 붙인 이름")
+    page.get_by_label("이름 바꾸기").press("Enter")
     expect(page.locator(".st-key-header")).to_contain_text("내가 붙인 이름")
-    menu.click()
-    page.get_by_text("이름·링크·내보내기").click()
+    person.choose("링크·내보내기")
     with page.expect_download() as download:
         page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")
     page.get_by_role("button", name="닫기", exact=True).click()
-    menu.click()
-    page.get_by_text("삭제", exact=True).click()
+    person.choose("삭제")
     expect(page.get_by_role("button", name="되돌리기")).to_be_visible()
     expect(page.locator(".st-key-invitation")).to_be_visible()
-    page.get_by_role("button", name="대화 가져오기").click()
+    page.locator(".st-key-import button").click()
     page.locator("input[type=file]").last.set_input_files(tmp_path / "chat.json")
-    page.get_by_role("button", name="파일 빼기").click()
+    page.get_by_role("button", name="파일 제거").click()
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="파일 고르기").click()
     chooser.value.set_files(tmp_path / "chat.json")
-    page.get_by_role("button", name="가져오기", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="가져오기", exact=True).click()
     expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문", timeout=20_000)
 
 
@@ -397,20 +423,18 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_is_harmless(visit: Visit, text: str) -> None:
-    person = visit()
+def test_hostile_text_is_harmless(visit: Visit, subtests: pytest.Subtests) -> None:
+    person = visit(own=True)
     asked: list[str] = []
     person.page.on("request", lambda request: asked.append(request.url))
-    person.input.fill(text)
-    person.input.press("Enter")
-    person.see(1)
-    shown = person.page.locator(".st-key-question-1 [data-testid=stText]").inner_text()
-    assert shown.split() == text.split()
-    assert person.page.evaluate("window.hacked") is None
-    assert [url for url in asked if not url.removeprefix("blob:").startswith(person.app.url)] == []
-    size = person.page.evaluate(MEASURE)
-    assert size["width"] <= 0
+    for number, (kind, text) in enumerate(HOSTILE.items(), 1):
+        person.ask(text, number)
+        with subtests.test(kind):
+            shown = person.page.locator(f".st-key-question-{number} [data-testid=stText]").inner_text()
+            assert shown.split() == text.replace("\u202e", "").replace("\u202c", "").split(), "signs that turn text go"
+            assert person.page.evaluate("window.hacked") is None
+            assert [url for url in asked if not url.removeprefix("blob:").startswith(person.app.url)] == []
+            assert person.page.evaluate(MEASURE)["width"] <= 0
 
 
 FETCHED = """![x]({url}/a.png) ![y]
@@ -493,7 +517,3 @@ def test_a_long_answer_costs_few_bytes(visit: Visit) -> None:
     text = len(answer.inner_text().encode())
     # the page itself, at most three times (for the question, the answer, the title), frames, and the text
     assert sum(received) < 80_000 + 15 * text
-
-
-def test_the_app_has_nothing_to_complain_about(app: Any) -> None:
-    assert app.complaints() == []

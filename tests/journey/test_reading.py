@@ -1,8 +1,6 @@
-"""Reading: Markdown as it is meant, any turn of a long conversation, the tour, a phone, the keyboard, the theme."""
+"""Reading: Markdown as it is meant, any turn of a long conversation, a phone, the keyboard, the theme."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +9,7 @@ from store import Finished, Store
 from tests.journey.application import App
 from tests.journey.conftest import Visit
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.spread]
 
 TURNS = 1000
 
@@ -57,8 +55,7 @@ def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: V
     person.page.keyboard.press("Control+k")
     search = person.page.get_by_label("대화 검색")
     search.fill("표지0007입니다")
-    search.press("Enter")
-    person.page.locator("[class*='st-key-hit-'] button").first.click()
+    person.page.locator(".gieok-list .hit").first.click()
     expect(person.page.locator(".st-key-question-7")).to_be_in_viewport(timeout=20_000)
     expect(person.page.locator("[class*='st-key-question-']")).to_have_count(20)
     person.page.get_by_role("button", name="다음 대화 더 보기").click()
@@ -118,47 +115,6 @@ def test_on_a_phone_the_versions_of_an_answer_can_be_reached(visit: Visit) -> No
     expect(person.answer(1)).to_contain_text("1/2")
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_the_tour_begins_after_the_first_answer_and_is_shown_once(visit: Visit, width: int) -> None:
-    person = visit(width, 844, tour=True)
-    tour = person.page.locator("#gieok-tour")
-    expect(tour).to_have_count(0)
-    person.say("둘러보기를 기다립니다")
-    person.input.press_sequentially("이어서 쓰는 말 ", delay=50)
-    person.see(1)
-    person.page.keyboard.type("쓰는 동안 나오지 않습니다", delay=50)
-    expect(person.input).to_have_value("이어서 쓰는 말 쓰는 동안 나오지 않습니다")
-    expect(tour).to_have_count(0)
-    person.input.fill("")
-    expect(tour).to_be_visible(timeout=10_000)
-    expect(person.input).to_be_focused()
-    tour.get_by_role("button", name="다음").focus()
-    expect(tour).to_contain_text("모델이 받는 것을 보는 곳")
-    steps = int(re.search(r"1/(\d)", tour.inner_text())[1])  # type: ignore[index]
-    assert 2 <= steps <= 5
-    for _ in range(steps):
-        box = tour.bounding_box()
-        assert box is not None
-        assert 0 <= box["x"] <= width - box["width"]
-        person.page.keyboard.press("Enter")
-    expect(tour).to_have_count(0)
-    person.page.reload()
-    person.ask("둘러보기를 다시 기다립니다", 2)
-    expect(person.page.locator("#gieok-live")).to_have_text("답변이 끝났습니다.", timeout=20_000)
-    expect(tour).to_have_count(0)
-
-
-def test_the_tour_is_reached_again_from_the_help_and_can_be_skipped(visit: Visit) -> None:
-    person = visit()
-    person.page.get_by_role("button", name="도움말").click()
-    expect(person.page.get_by_role("dialog")).to_contain_text("Shift + Enter")
-    person.page.get_by_role("button", name="패널 둘러보기").click()
-    tour = person.page.locator("#gieok-tour")
-    expect(tour).to_be_visible(timeout=10_000)
-    tour.get_by_role("button", name="건너뛰기").click()
-    expect(tour).to_have_count(0)
-
-
 def test_shift_and_enter_make_a_new_line(visit: Visit) -> None:
     person = visit()
     person.input.focus()
@@ -195,7 +151,7 @@ def test_budgets_are_changed_for_the_tab_and_the_rest_is_shown_with_the_names_of
     person.page.get_by_role("button", name="설정", exact=True).click()
     dialog = person.page.get_by_role("dialog")
     dialog.get_by_role("tab", name="컨텍스트").click()
-    for said in ("GIEOK_BUDGET_SYSTEM", "1,500", "GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
+    for said in ("GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
         expect(dialog).to_contain_text(said)
     field, back = (
         dialog.get_by_role("spinbutton", name="대화 요약"),
@@ -213,7 +169,3 @@ def test_budgets_are_changed_for_the_tab_and_the_rest_is_shown_with_the_names_of
     back.click()
     expect(field).to_have_value("12000")
     assert person.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-
-
-def test_the_app_has_nothing_to_complain_about(app: App) -> None:
-    assert app.complaints() == []

@@ -20,7 +20,7 @@ from tests.journey.application import REPEATED, App, Person, answer, free_port, 
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Upstream
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.spread]
 
 SOCKETS = """
 const Native = window.WebSocket;
@@ -78,9 +78,8 @@ def whole(person: Person, number: int = 1) -> None:
 
 
 def test_a_lost_connection_in_mid_answer_loses_nothing(visit: Visit, app: App) -> None:
-    person = visit()
+    person = visit(own=True)
     person.page.add_init_script(SOCKETS)
-    person.page.reload()
     person.open()
     slow(person)
     person.page.context.set_offline(True)
@@ -106,7 +105,7 @@ def test_two_tabs_follow_the_same_answer_queue_behind_it_and_either_stops_it(vis
     second = visit(path=f"/?s={session_of(first)}")
     expect(second.live).to_contain_text("도착하는", timeout=20_000)
     second.say("둘째 탭에서 묻는 질문")
-    expect(second.page.get_by_text("보낼 차례를 기다리는 중")).to_be_visible()
+    expect(second.page.get_by_text("전송 대기 중")).to_be_visible()
     second.page.keyboard.press("Escape")
     for person in (first, second):
         expect(person.see(2, seconds=60)).to_contain_text("둘째 탭에서 묻는 질문")
@@ -128,6 +127,7 @@ def test_an_idle_tab_shows_what_another_one_does_and_keeps_what_is_typed(visit: 
     expect(idle.answer(2)).to_contain_text("다른 탭에서 한 질문", timeout=20_000)
     expect(idle.input).to_have_value("아직 보내지 않은 글")
     asking.page.locator(".st-key-new-chat button").click()
+    expect(asking.page.locator(".st-key-invitation")).to_be_visible(timeout=20_000)  # else it goes to the old chat
     asking.ask("다른 대화의 질문", 1)
     expect(idle.page.locator(".st-key-sessions")).to_contain_text("다른 대화의 질문", timeout=20_000)
     expect(idle.input).to_have_value("아직 보내지 않은 글")
@@ -152,7 +152,7 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
         upstream.always = lambda body: answer(body).but(pause=0.4)
         slow(person, 2)
         person.say("기다리던 질문")
-        expect(person.page.get_by_text("보낼 차례를 기다리는 중")).to_be_visible()
+        expect(person.page.get_by_text("전송 대기 중")).to_be_visible()
         expect(person.live).to_contain_text(re.compile("긴 답변입니다. 기억은"), timeout=20_000)
         os.kill(app.pid, signal.SIGKILL)
         upstream.always = answer
@@ -178,7 +178,7 @@ def test_a_model_server_that_dies_in_mid_answer_can_be_asked_again(browser: Brow
         dying.__exit__()
         expect(person.see(1)).to_contain_text("모델이 답변 도중에 끊겼습니다")
         expect(person.answer(1)).to_contain_text("도착하는")  # what had arrived
-        expect(person.answer(1)).to_contain_text("완성된 답변으로 치지 않습니다")
+        expect(person.answer(1)).to_contain_text("완성된 답변으로 보지 않습니다")
         person.page.get_by_role("button", name=RETRY).click()
         expect(person.answer(1)).to_contain_text("모델에 연결할 수 없습니다", timeout=30_000)
         with Upstream(always=answer, port=port):

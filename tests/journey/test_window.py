@@ -19,7 +19,7 @@ from tests.journey.application import SLOW, App, Person, answer, started
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Request, Upstream
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.spread]
 
 LONG = "여행의 예산은 500,000원이고 3월 5일에 부산에서 떠나 제주에서 사흘을 보냅니다. " * 4
 SUMMARY = "3월 5일 부산에서 제주로 사흘, 예산 500,000원."
@@ -105,7 +105,7 @@ def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None
     expect(window.get_by_role("slider")).to_have_value("0.35")
     window.get_by_role("button", name="이 압축률로 다시 요약").click()
     expect(window).to_contain_text("다시 요약함", timeout=30_000)
-    expect(window).to_contain_text("압축률 0.35")
+    expect(window).to_contain_text("목표 길이 35%")
 
 
 def test_a_summary_that_is_being_made_again_is_stopped_by_closing_its_window(visit: Visit, app: App) -> None:
@@ -158,7 +158,7 @@ def test_the_drawer_on_a_phone_works_and_stays_while_an_answer_runs_and_after_it
     other.page.reload()
     other.page.get_by_role("button", name="중지").click(timeout=20_000)
     expect(person.answer(5)).to_have_count(1, timeout=20_000)
-    expect(drawer).to_contain_text("6턴에 담길 것", timeout=20_000)
+    expect(drawer).to_contain_text("6턴의 프롬프트 미리 보기", timeout=20_000)
     shut(person)
     expect(person.answer(5)).to_be_visible()
 
@@ -201,8 +201,7 @@ def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:
     person = visit()
     person.ask("지웠다가 되돌릴 질문", 1)
     address = person.page.url
-    person.page.get_by_role("button", name="이 대화의 메뉴").click()
-    person.page.get_by_text("삭제", exact=True).click()
+    person.choose("삭제")
     expect(person.page.locator(".st-key-invitation")).to_be_visible()
     person.page.get_by_role("button", name="되돌리기").click()
     expect(person.answer(1)).to_contain_text("지웠다가 되돌릴 질문")
@@ -214,8 +213,7 @@ def test_a_chat_is_carried_to_an_empty_store_and_goes_on_there_in_english_and_da
     visit: Visit, browser: Browser, app: App, tmp_path: Path
 ) -> None:
     person = visit(path=f"/?s={talked(app)}")
-    person.page.get_by_role("button", name="이 대화의 메뉴").click()
-    person.page.get_by_text("이름·링크·내보내기").click()
+    person.choose("링크·내보내기")
     with person.page.expect_download() as download:
         person.page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")

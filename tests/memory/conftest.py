@@ -1,32 +1,24 @@
-"""Real servers: the embedded one, one of its own on TCP, and a cluster of three; each started once per module."""
+"""Real servers: the embedded one, one of its own on TCP, and a cluster of three; each started once."""
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
 
 import settings
 from memory import Memory
-from memory.link import Link
-from memory.server import binary
+from memory.redis import link as link_
+from memory.redis.link import USER_SECONDS, Link, Patience
+from memory.redis.server import binary
 from store import Store
-
-
-def free_port() -> int:
-    """A port whose cluster bus port (10,000 higher) exists too."""
-    while True:
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
-        if port < 55_000:
-            return port
+from tests.port import free_port as free_port
 
 
 @contextmanager
@@ -45,7 +37,7 @@ def valkey(folder: Path, port: int, *options: str) -> Iterator[subprocess.Popen[
 
 def answers(port: int, password: str | None = None) -> None:
     client = redis.Redis(port=port, password=password, protocol=2)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while True:
         try:
             client.ping()
@@ -58,7 +50,19 @@ def answers(port: int, password: str | None = None) -> None:
             return
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine does not make memory away."""
+    monkeypatch.setattr(link_, "USER_SECONDS", 10.0)
+
+
+@pytest.fixture
+def impatient(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that are about waiting for Redis: as impatient as the product."""
+    monkeypatch.setattr(link_, "USER_SECONDS", USER_SECONDS)
+
+
+@pytest.fixture(scope="session")
 def tcp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that is not ours."""
     port = free_port()
@@ -66,12 +70,12 @@ def tcp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"redis://127.0.0.1:{port}/0"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of an embedded server that one link keeps alive for the module."""
+    """The folder of an embedded server that one link keeps alive."""
     path = tmp_path_factory.mktemp("m") / "memory"
     link = Link(None, path)
-    assert link.wait(10), link.away
+    assert link.wait(60), link.away
     yield path
     link.close()
 
@@ -83,10 +87,27 @@ def link(request: pytest.FixtureRequest) -> Iterator[Link]:
         made = Link(None, request.getfixturevalue("folder"))
     else:
         made = Link(request.getfixturevalue("tcp"), Path("unused"))
-    assert made.wait(10), made.away
+    assert made.wait(60), made.away
     made.run(lambda client: client.flushall())
     yield made
     made.close()
+
+
+class Asked:
+    """What users who wait had Redis asked from here on: the patience of each command, in order, and how long each would
+    have been waited for at most."""
+
+    def __init__(self, link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.patience: list[Patience] = []
+        self.seconds: list[float] = []
+        self._within = link.within
+        monkeypatch.setattr(link, "within", self._record)
+
+    def _record(self, patience: Patience, command: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        if patience.left > 0:
+            self.patience.append(patience)
+            self.seconds.append(patience.left)
+        return self._within(patience, command, *args, **named)
 
 
 Opened = Callable[..., Memory]
@@ -106,7 +127,7 @@ def opened(tcp: str, tmp_path: Path) -> Iterator[Opened]:
         store = Store(chosen.database)
         memory = Memory.open(chosen, store)
         made.append((memory, store))
-        assert not wait or memory.wait(10), memory.away
+        assert not wait or memory.wait(60), memory.away
         return memory
 
     yield open_

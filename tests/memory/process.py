@@ -10,11 +10,16 @@ from functools import partial
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import Any
 
 import settings
-from memory import Memory, folding
-from memory.lock import LEASE_SECONDS, hold
-from memory.server import Server
+from memory import Memory
+from memory.fold import folding
+from memory.fold.holder import LEASE_SECONDS, hold
+from memory.key import Scope
+from memory.redis.address import Client
+from memory.redis.redis_store import RedisStore
+from memory.redis.server import Server
 from store import Store
 from tests.memory.models import good, saying, small
 
@@ -62,6 +67,30 @@ def fold_until(
 
     report = _open(url, folder).fold("acme", session, models=models, language="en", rest=rest, step=reached)
     assert report.status == "busy", "it went on with a lock that it had lost"
+
+
+def delete_until(step: str, url: str, folder: Path, session: str, forget: bool | None) -> None:
+    """Delete a session with what it told, or restore it, and be killed at this step."""
+    memory = _open(url, folder)
+    with memory._store.transaction() as connection:
+        memory.deleting("acme", session, forget)(connection)
+    reached: list[str] = ["answered"]
+
+    def dying(write: Any) -> Any:
+        def written(self: RedisStore, client: Client, scope: Scope, *how: Any) -> Any:
+            made = write(self, client, scope, *how)
+            reached.append("apart" if scope.session == session else "other" if scope.session else "owner")
+            if step in reached:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return made
+
+        return written
+
+    RedisStore.revise = dying(RedisStore.revise)  # type: ignore[method-assign]
+    RedisStore.change = dying(RedisStore.change)  # type: ignore[method-assign]
+    if step in reached:
+        os.kill(os.getpid(), signal.SIGKILL)
+    memory.settle_deleted("acme", session)
 
 
 def note(url: str, folder: Path, session: str, numbers: list[int]) -> None:

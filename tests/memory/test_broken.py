@@ -27,6 +27,7 @@ def spoil(url: str, how: str) -> None:
         client.set(key, "} no JSON") if how == "no JSON" else client.hset(key, "a", "b")
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", KEYS)
 def test_what_waits_for_it_holds_up_nothing(how: str, opened: Opened, tmp_path: Path) -> None:
     port = free_port()

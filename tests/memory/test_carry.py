@@ -6,7 +6,8 @@ import pytest
 import redis
 from langchain_core.messages import BaseMessage
 
-from memory import Memory, carry
+from memory import Memory
+from memory.change import user_memory
 from memory.key import Scope
 from memory.state import Entity, State, Version
 from model import scripted
@@ -166,7 +167,7 @@ def test_what_was_said_while_sessions_are_kept_apart_stays_there(memory: Memory)
 def test_a_session_that_the_user_s_memory_has_lost_count_of_is_not_taken_in_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.carry.MOST_CARRIED", 1)
+    monkeypatch.setattr("memory.change.user_memory.MOST_CARRIED", 1)
     two(memory)
     talk(memory, *range(7, 12))
     asked = asked_by_a_fold(memory, "s1")
@@ -317,7 +318,7 @@ def test_a_change_by_hand_touches_only_its_own_lines_and_values() -> None:
         prior="The budget is $100.\nThe user likes tea.\nTom is 40 years old.",
         dropped=(Entity("budget", "$100", 1), Entity("guest", "Tom", 1)),
     )
-    made = carry.by_hand(owner, [change])
+    made = user_memory.by_hand(owner, [change])
     assert made.text.splitlines() == [
         "The budget is $150.",
         "The user likes tea and travels to Busan with Tom.",

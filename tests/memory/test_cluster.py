@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import redis
 
+from memory.fold.holder import Held, hold
 from memory.key import Scope
-from memory.link import Link
-from memory.lock import Held, hold
-from memory.server import binary
-from memory.state import Turn
-from memory.store import RedisStore
+from memory.redis.link import Link
+from memory.redis.redis_store import RedisStore
+from memory.redis.server import binary
+from memory.state import MemoryTurn
 from tests.memory.conftest import answers, free_port, valkey
 
 STORE = RedisStore(60_000)
@@ -84,7 +84,7 @@ def sentinel(tcp: str, tmp_path: Path) -> Iterator[str]:
 def test_a_sentinel_leads_to_its_master(sentinel: str, tcp: str) -> None:
     scope, link = Scope("acme", "watched"), Link(sentinel, Path("unused"))
     assert link.wait(10), link.away
-    link.quick(lambda client: STORE.append_turn(client, scope, Turn(1, "q", "a")))
+    link.quick(lambda client: STORE.append_turn(client, scope, MemoryTurn(1, "q", "a")))
     link.close()
     direct = redis.Redis.from_url(tcp.replace("/0", "/3"))
     assert direct.llen(scope.key("short")) == 1
@@ -102,7 +102,7 @@ def test_reading_and_changing_work_on_every_node(link: Link) -> None:
     scopes = [Scope("acme", f"{link.where} {number}") for number in range(12)]
     for scope in scopes:
         for number in range(1, 4):
-            turn = Turn(number, scope.session, "answer")
+            turn = MemoryTurn(number, scope.session, "answer")
             link.quick(lambda client, scope=scope, turn=turn: STORE.append_turn(client, scope, turn))  # type: ignore[misc]
     for scope in scopes:
         state = link.quick(lambda client, scope=scope: STORE.read(client, scope))  # type: ignore[misc]
@@ -112,7 +112,7 @@ def test_reading_and_changing_work_on_every_node(link: Link) -> None:
 
 def test_lock_and_erasing_work_in_a_cluster(link: Link) -> None:
     scope = Scope("acme", f"locked {link.where}")
-    link.run(lambda client: STORE.append_turn(client, scope, Turn(1, "q", "a")))
+    link.run(lambda client: STORE.append_turn(client, scope, MemoryTurn(1, "q", "a")))
     with hold(link, scope) as token:
         assert token > 0
         with pytest.raises(Held), hold(link, scope):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory import Line, Memory, Turn
-from memory.drop import rid, without
+from memory import Line, Memory, MemoryTurn
+from memory.change.drop import rid, without
 from memory.key import Scope
 from memory.state import Entity, State
 from model.modelset import ModelSet
@@ -116,7 +116,7 @@ def test_going_back_in_the_conversation_does_not_bring_it_back(memory: Memory) -
     tell(memory, *TOLD, "Fine.", "Good.")
     memory.fold("acme", "s1", models=small(), language="en")
     forget(memory, "Rex", 6)
-    path = [Turn(number, each, "Noted.") for number, each in enumerate((*TOLD, "Not fine."), 1)]
+    path = [MemoryTurn(number, each, "Noted.") for number, each in enumerate((*TOLD, "Not fine."), 1)]
     assert memory.follow("acme", "s1", lambda first: path[first - 1 :], 5)
     memory.fold("acme", "s1", models=small(), language="en", rest=True)
     text = memory.context("acme", "s1", "en").text

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
+from memory.fold.holder import Held, _born, _dead, _machine, hold
 from memory.key import Scope
-from memory.link import Link
-from memory.lock import Held, _born, _dead, _machine, hold
+from memory.redis.link import Link
 
 SCOPE = Scope("acme", "held")
 
@@ -29,11 +28,9 @@ def test_a_running_process_is_not_dead_whichever_it_is() -> None:
 def test_an_earlier_process_with_the_same_number_is_dead(link: Link) -> None:
     """A container that is started again gives its process the number that the killed one had."""
     killed = f"{_machine()} {os.getpid()} 1 x"
-    link.run(lambda client: client.set(SCOPE.key("lock"), killed, px=30_000))
-    began = time.monotonic()
+    link.run(lambda client: client.set(SCOPE.key("lock"), killed, px=3_600_000))
     with hold(link, SCOPE) as token:
         assert token > 0
-    assert time.monotonic() - began < 5
 
 
 def test_a_process_of_another_machine_is_waited_for(link: Link) -> None:

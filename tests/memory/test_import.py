@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from errors import BadImport, MemoryBlank
+from errors import BadImport, Empty
 from memory import Memory
 from tests.memory.test_memory import fold, forget, talk
 
@@ -84,8 +84,8 @@ def test_one_damaged_memory_keeps_out_all(memory: Memory, taken: dict[str, Any])
 
 @pytest.mark.parametrize(("key", "value"), [(" ", "x"), ("x", "\n"), ("", "")])
 def test_what_is_blank_is_not_remembered(memory: Memory, key: str, value: str) -> None:
-    with pytest.raises(MemoryBlank):
+    with pytest.raises(Empty):
         memory.remember("acme", "s1", key, value, turn=1)
-    with pytest.raises(MemoryBlank):
+    with pytest.raises(Empty):
         memory.pin("acme", "s1", " ")
     assert memory.context("acme", "s1").entities == ()

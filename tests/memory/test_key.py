@@ -1,14 +1,14 @@
-"""Keys: the specified form, and no way from one tenant to another."""
+"""Keys: the form of specification 6.3, and no way from one tenant to another."""
 
 from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from memory.key import Scope
+from tests.table import table
 
 HOSTILE = [
     "a",
@@ -43,7 +43,7 @@ def test_korean_names_stay_readable() -> None:
     assert Scope("한빛", "세션 1").key("short") == "chat:{한빛:세션%201}:short"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_a_tag_holds_exactly_one_colon_and_no_brace(text: str) -> None:
     tag = Scope(text, text).tag
     assert tag.count(":") == 1

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from memory.line import Told, dated, equal, from_before, parts, says_again, tells, thinned, undated
+from tests.table import table
 
 TEXT = "From before.\nturn 3: My rent is $900.\nturns 7-9: My dog is Rex · My cat is Tom"
 
 
-@pytest.mark.parametrize("language", ["ko", "en"])
-@pytest.mark.parametrize("told", [Told(7, 7, "A dog."), Told(7, 9, "A dog · A cat"), Told(0, 0, "A dog.")])
+@table("language", ["ko", "en"])
+@table("told", [Told(7, 7, "A dog."), Told(7, 9, "A dog · A cat"), Told(0, 0, "A dog.")])
 def test_a_line_is_read_as_it_was_written(told: Told, language: str) -> None:
     assert undated(dated(told, "ko" if language == "ko" else "en")) == told
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from memory.fold.holder import Held, hold
 from memory.key import Scope
-from memory.link import Link
-from memory.lock import Held, hold
+from memory.redis.link import Link
 from tests.memory import process
 from tests.memory.conftest import Opened
 from tests.memory.models import good

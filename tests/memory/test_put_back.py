@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memory import Memory, Turn
+from memory import Memory, MemoryTurn
 from model.modelset import ModelSet
 from tests.memory.models import good, small
 from tests.memory.test_memory import forget
@@ -69,8 +69,8 @@ def test_going_back_in_the_conversation_leaves_what_was_written_down_again(memor
     memory.edit("acme", "s1", "\n".join(TOLD["en"][:2]))
     talk(memory, 7, 11)
     fold(memory, "en", good())
-    turns = [Turn(number, f"Walk {number} was fine.", "OK.") for number in range(1, 11)]
-    turns[:2] = [Turn(1, TOLD["en"][0], "OK."), Turn(2, TOLD["en"][1], "OK.")]
-    turns[7] = Turn(8, "It rained.", "OK.")
+    turns = [MemoryTurn(number, f"Walk {number} was fine.", "OK.") for number in range(1, 11)]
+    turns[:2] = [MemoryTurn(1, TOLD["en"][0], "OK."), MemoryTurn(2, TOLD["en"][1], "OK.")]
+    turns[7] = MemoryTurn(8, "It rained.", "OK.")
     assert memory.follow("acme", "s1", lambda first: turns[first - 1 :], 10)
     assert memory.context("acme", "s1", "en").text.splitlines() == [*TOLD["en"][:2]]

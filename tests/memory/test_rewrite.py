@@ -40,7 +40,7 @@ def test_later_folds_keep_the_words_of_the_model_first(memory: Memory) -> None:
     memory.rewrite("acme", "s1", models=saying(reply(WORDS, entities=NAMES)), language="en")
     talk(memory, *range(8, 14))
     memory.fold("acme", "s1", models=small(), language="en")
-    assert memory.context("acme", "s1", "en").whole.startswith(f"{WORDS}\nturns 8-12: My item 8 costs $800")
+    assert memory.context("acme", "s1", "en").whole.startswith(f"{WORDS}\nturns 8-9: My item 8 costs $800")
 
 
 def test_without_turns_that_wait_it_is_written_from_the_memory_alone(memory: Memory) -> None:

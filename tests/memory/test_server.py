@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from memory import server as module
-from memory.server import Server
+from memory.redis import server as module
+from memory.redis.server import Server
 from tests.memory import process
 
 

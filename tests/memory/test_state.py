@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from errors import MemoryTooLarge
+from errors import TooLong
 from memory.state import (
     MOST_ENTITIES,
     TURN_BYTES,
     Entity,
+    MemoryTurn,
     Rejection,
     State,
-    Turn,
     Version,
     added,
     entity,
@@ -26,8 +26,8 @@ from memory.state import (
 )
 
 
-def turn(number: int, text: str = "") -> Turn:
-    return Turn(number, text or f"question {number}", f"answer {number}")
+def turn(number: int, text: str = "") -> MemoryTurn:
+    return MemoryTurn(number, text or f"question {number}", f"answer {number}")
 
 
 def noted(*numbers: int) -> State:
@@ -41,7 +41,7 @@ def folded(state: State) -> State:
     return trimmed(replace(state, folded=added(state.folded, (each.number for each in state.batch))))
 
 
-def numbers(turns: tuple[Turn, ...]) -> list[int]:
+def numbers(turns: tuple[MemoryTurn, ...]) -> list[int]:
     return [each.number for each in turns]
 
 
@@ -133,19 +133,19 @@ def test_the_oldest_entity_leaves_when_there_are_more_than_25() -> None:
 
 @pytest.mark.parametrize(("key", "value"), [("k" * 101, "v"), ("k", "v" * 1001), ("k", "v" * 1_000_000)])
 def test_an_entity_that_is_too_large_is_an_error_that_says_the_limit(key: str, value: str) -> None:
-    with pytest.raises(MemoryTooLarge, match=r"memory takes 1(00|,000)\b"):
+    with pytest.raises(TooLong, match=r"limit is 1(00|,000)\b"):
         entity(key, value, 1)
 
 
 def test_a_huge_turn_keeps_beginning_and_end() -> None:
-    made = fitted(Turn(1, "start" + "가" * 2_000_000 + "end", "short", ""))
+    made = fitted(MemoryTurn(1, "start" + "가" * 2_000_000 + "end", "short", ""))
     assert made.question.startswith("start")
     assert made.question.endswith("end")
     assert len((made.question + made.answer).encode()) <= TURN_BYTES
 
 
 def test_what_no_json_takes_does_not_come_in() -> None:
-    assert fitted(Turn(1, "a\ud800b\x00c", "ok")).question == "a\ufffdbc"
+    assert fitted(MemoryTurn(1, "a\ud800b\x00c", "ok")).question == "a\ufffdbc"
 
 
 def test_ranges_join_and_split() -> None:

@@ -10,17 +10,17 @@ from dataclasses import replace
 import pytest
 
 from memory.key import Scope
-from memory.link import Link
-from memory.state import Entity, State, Turn, Version, added, put, trimmed
-from memory.store import KEPT_VERSIONS, RedisStore, Stale
+from memory.redis.link import Link
+from memory.redis.redis_store import KEPT_VERSIONS, RedisStore, Stale
+from memory.state import Entity, MemoryTurn, State, Version, added, put, trimmed
 
 SCOPE = Scope("acme", "s1")
 DAY = 86_400_000
 STORE = RedisStore(DAY)
 
 
-def turn(number: int) -> Turn:
-    return Turn(number, f"question {number}", f"answer {number}")
+def turn(number: int) -> MemoryTurn:
+    return MemoryTurn(number, f"question {number}", f"answer {number}")
 
 
 def append(link: Link, *numbers: int, scope: Scope = SCOPE, store: RedisStore = STORE) -> State:
@@ -204,5 +204,5 @@ def test_tenants_and_hostile_names_stay_apart(link: Link) -> None:
 
 def test_hostile_text_comes_back_as_it_was(link: Link) -> None:
     text = "}{:\r\n\t\"'\\ \u2028 \U0001f600 \x1b[31m 가나다 {chat:x}" + "😀" * 50_000
-    link.run(lambda client: STORE.append_turn(client, SCOPE, Turn(1, text, text[::-1])))
-    assert read(link).short == (Turn(1, text, text[::-1]),)
+    link.run(lambda client: STORE.append_turn(client, SCOPE, MemoryTurn(1, text, text[::-1])))
+    assert read(link).short == (MemoryTurn(1, text, text[::-1]),)

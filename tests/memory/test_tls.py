@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from memory import address
-from memory.address import Client
 from memory.key import Scope
-from memory.link import Link
-from memory.server import binary
-from memory.state import Turn
-from memory.store import RedisStore
+from memory.redis import address
+from memory.redis.address import Client
+from memory.redis.link import Link
+from memory.redis.redis_store import RedisStore
+from memory.redis.server import binary
+from memory.state import MemoryTurn
 from tests.memory.conftest import answers, free_port
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
@@ -38,7 +38,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     made, key = folder / "own.pem", folder / "own.key"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
     command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(made)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=240)
     return made, key
 
 
@@ -86,8 +86,8 @@ def use(url: str) -> None:
     try:
         assert link.wait(10), link.away
         link.run(lambda client: STORE.erase(client, scope))
-        link.quick(lambda client: STORE.append_turn(client, scope, Turn(1, "비밀", "a")))
-        assert link.run(lambda client: STORE.read(client, scope)).short == (Turn(1, "비밀", "a"),)
+        link.quick(lambda client: STORE.append_turn(client, scope, MemoryTurn(1, "비밀", "a")))
+        assert link.run(lambda client: STORE.read(client, scope)).short == (MemoryTurn(1, "비밀", "a"),)
     finally:
         link.close()
 

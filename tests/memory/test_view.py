@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from memory.state import Entity, State, Turn, put
+from memory.state import Entity, MemoryTurn, State, put
 from memory.view import view
 from model.scripted import count
 
@@ -60,14 +60,14 @@ def test_a_session_without_memory_shows_the_user_s_under_its_own() -> None:
     )
     own = replace(State(), entities=put((), Entity("Colour", "green", 2)))
     made = view(own, base, count, 500, 200, 0.0)
-    assert made.text == "A pin.\nFrom before."
+    assert made.text == "A pin.\nearlier: From before."
     assert made.entity_text == "name: Kim, Colour: green"
     assert made.from_user
 
 
 def test_text_and_entities_are_told_as_they_are_whatever_was_said_since() -> None:
     """Nothing edits a sentence: what waits stands beside it, with its turn."""
-    short = (Turn(6, "The budget of the trip rose to $3,800.", "Noted."), Turn(7, "What else?", "Fine."))
+    short = (MemoryTurn(6, "The budget of the trip rose to $3,800.", "Noted."), MemoryTurn(7, "What else?", "Fine."))
     text = "The budget of the trip is $3,200.\nThe user likes trains."
     state = State(text=text, entities=(Entity("trip budget", "$3,200", 2),), short=short, folded=((1, 5),))
     made = view(state, None, count, 500, 200, 0.0, "en")
@@ -78,7 +78,7 @@ def test_text_and_entities_are_told_as_they_are_whatever_was_said_since() -> Non
 
 
 def test_waiting_turns_take_the_room_that_the_memory_leaves() -> None:
-    short = tuple(Turn(number, f"Shelf {number} holds the blue boxes of row {number}0.", "") for number in (1, 2))
+    short = tuple(MemoryTurn(number, f"Shelf {number} holds the blue boxes of row {number}0.", "") for number in (1, 2))
     first = view(State(short=short), None, count, 15, 200, 0.0, "en")
     assert [number for number, _ in first.waiting_lines] == [2]
     assert first.tokens + count("\n".join(line for _, line in first.waiting_lines)) <= 15
@@ -86,22 +86,22 @@ def test_waiting_turns_take_the_room_that_the_memory_leaves() -> None:
 
 
 def test_waiting_lines_tell_neither_what_the_memory_tells_nor_what_was_forgotten() -> None:
-    short = (Turn(3, "My dog is Rex. My cat is Tom.", ""), Turn(4, "I live in Busan.", ""))
+    short = (MemoryTurn(3, "My dog is Rex. My cat is Tom.", ""), MemoryTurn(4, "I live in Busan.", ""))
     state = State(text="turn 1: My dog is Rex.", short=short, forgotten=(("My cat is Tom.", 3),))
     assert view(state, None, count, 500, 200, 0.0).waiting_lines == ((4, "turn 4: I live in Busan."),)
 
 
-def test_what_earlier_sessions_left_has_no_numbers_of_their_turns() -> None:
+def test_what_earlier_sessions_left_says_so_in_place_of_the_numbers_of_their_turns() -> None:
     base = State(text="From before.\nturns 7-9: My dog is Rex · My cat is Tom\n12턴: 내 주소는 부산이야.", version=2)
     made = view(State(), base, count, 500, 200, 0.0)
-    assert made.text == "From before.\nMy dog is Rex · My cat is Tom\n내 주소는 부산이야."
+    assert made.text == "earlier: From before.\nearlier: My dog is Rex · My cat is Tom\n이전: 내 주소는 부산이야."
 
 
 def test_a_long_list_of_prices_that_waits_takes_no_time() -> None:
     listed = [
         "\n".join(f"항목{100 * turn + number} 가격은 {number}00원이야." for number in range(100)) for turn in range(6)
     ]
-    state = State(text=listed[0], short=tuple(Turn(number, said, "") for number, said in enumerate(listed, 1)))
+    state = State(text=listed[0], short=tuple(MemoryTurn(number, said, "") for number, said in enumerate(listed, 1)))
     begun = time.thread_time()
     view(state, None, count, 500, 200, 0.0)
     assert time.thread_time() - begun < 2.0

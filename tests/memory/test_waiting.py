@@ -88,7 +88,7 @@ def test_a_session_that_is_folded_but_not_yet_carried_is_told_too(
 ) -> None:
     talk(memory, *range(1, 7), session="a")
     with monkeypatch.context() as patched:
-        patched.setattr("memory.folding.Folding._carry", lambda *args: None)
+        patched.setattr("memory.fold.folding.Folding._carry", lambda *args: None)
         fold(memory, "a")
     assert memory.settle(10)
     view = memory.context("acme", "b", "en", count=lambda text: 0)

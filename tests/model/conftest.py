@@ -9,7 +9,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 import settings
-from model import client
+from model.call import client
 from tests.stub.upstream import Upstream
 
 Connect = Callable[..., BaseChatModel]

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 import errors
-from model import stream
+from model.call import stream
 from tests.model.conftest import Connect
 from tests.stub import reply
 from tests.stub.upstream import Upstream
@@ -253,10 +252,8 @@ def test_silence_ends_in_a_time_out_that_is_not_repeated(
     upstream: Upstream, connect: Connect, silence: reply.Reply
 ) -> None:
     upstream.always = silence
-    began = time.monotonic()
     with pytest.raises(errors.ModelTimeout, match=r"0\.3 s"):
         stream.complete(connect(model_timeout=0.3), QUESTION)
-    assert time.monotonic() - began < 3
     assert len(upstream.requests) == 1
 
 

@@ -12,11 +12,12 @@ from langchain_core.messages import HumanMessage
 
 import settings
 from errors import BadSetting, WeightsMissing
-from model import catalogue, default, embedded, resolve, source, terminal, weights
-from model.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER, SMOLLM2, Weights
-from model.default import CORES, FREE, pick
-from model.machine import Room
-from model.stream import complete
+from model.call.stream import complete
+from model.choice import default, resolve
+from model.choice.default import CORES, FREE, pick
+from model.embedded import catalogue, download, llama_server, terminal, weights
+from model.embedded.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER, SMOLLM2, WeightsFile
+from model.embedded.machine import Room
 from tests.stub.offered import BIG, SMALL, World, made, offered
 
 # --- the rule -----------------------------------------------------------------------------------
@@ -32,7 +33,7 @@ from tests.stub.offered import BIG, SMALL, World, made, offered
         (SMALL, QWEN25),
     ],
 )
-def test_where_the_hub_answers_the_machine_decides(machine: Room, chosen: Weights) -> None:
+def test_where_the_hub_answers_the_machine_decides(machine: Room, chosen: WeightsFile) -> None:
     assert pick(machine, (), (), hub=True) == chosen
 
 
@@ -99,7 +100,7 @@ def test_a_begun_download_is_taken_up_by_a_machine_that_has_less_room_now(world:
 
 
 def test_without_the_hub_the_registry_gives_the_coder(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "HUB", "http://127.0.0.1:9")
+    monkeypatch.setattr(download, "HUB", "http://127.0.0.1:9")
     world.machine = BIG
     assert weights.ensure(world.settings()).name == world.coder.file
 
@@ -143,11 +144,11 @@ def test_when_nothing_comes_from_anywhere_the_next_attempt_asks_again(world: Wor
 
 def test_when_nothing_can_be_had_the_next_attempt_asks_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.registry = False
-    hub = source.HUB
-    monkeypatch.setattr(source, "HUB", "http://127.0.0.1:9")
+    hub = download.HUB
+    monkeypatch.setattr(download, "HUB", "http://127.0.0.1:9")
     with pytest.raises(WeightsMissing, match="coder"):
         weights.ensure(world.settings())
-    monkeypatch.setattr(source, "HUB", hub)
+    monkeypatch.setattr(download, "HUB", hub)
     world.hub.content = made(world.general)
     assert weights.ensure(world.settings()).name == world.general.file
 
@@ -211,4 +212,4 @@ def test_a_model_chosen_beside_another_runs_in_a_server_of_its_own(
         for models in (first, second, first):
             assert complete(models.chat, [HumanMessage("Say yes.")], max_tokens=4).text
     finally:
-        embedded.release()
+        llama_server.release()

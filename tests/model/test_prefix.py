@@ -16,10 +16,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
 import settings
-from model import embedded, prefix, resolve, slot
-from model.embedded import Embedded
-from model.lock import held
-from model.prefix import Prefix, Prefixes
+from model.choice import resolve
+from model.embedded import llama_server, prefix, slot
+from model.embedded.llama_server import Embedded
+from model.embedded.prefix import Prefix, Prefixes
+from model.file_lock import held
 
 pytestmark = pytest.mark.small_model
 
@@ -34,7 +35,7 @@ Make = Callable[..., Prefixes]
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data folder that the tests of this file share, and so the server."""
     yield tmp_path_factory.mktemp("prefix")
-    embedded.release()
+    llama_server.release()
 
 
 @pytest.fixture
@@ -47,13 +48,15 @@ def given(small_model: Path, data: Path) -> settings.Settings:
 @pytest.fixture
 def make(given: settings.Settings, small_model: Path, tmp_path: Path) -> Make:
     """Prefixes on a server that has just started, with an empty folder of files."""
-    server = embedded.connect(given, small_model)
+    server = llama_server.connect(given, small_model)
     died(server, given)
-    for file in embedded.states(given).iterdir():
+    for file in llama_server.states(given).iterdir():
         file.unlink()
 
     def made(*prefixes: Prefix) -> Prefixes:
-        return Prefixes(prefixes, lambda: embedded.connect(given, small_model), small_model, embedded.states(given))
+        return Prefixes(
+            prefixes, lambda: llama_server.connect(given, small_model), small_model, llama_server.states(given)
+        )
 
     return made
 
@@ -68,8 +71,8 @@ def died(server: Embedded, given: settings.Settings) -> None:
 
 def again(given: settings.Settings, small_model: Path) -> Embedded:
     """The server, started anew."""
-    died(embedded.connect(given, small_model), given)
-    return embedded.connect(given, small_model)
+    died(llama_server.connect(given, small_model), given)
+    return llama_server.connect(given, small_model)
 
 
 def request(beginning: Prefix, question: str = "How long is it?") -> dict[str, Any]:
@@ -87,13 +90,13 @@ def read(server: Embedded, body: dict[str, Any]) -> int:
 
 
 def files(given: settings.Settings) -> list[Path]:
-    return sorted(embedded.states(given).iterdir())
+    return sorted(llama_server.states(given).iterdir())
 
 
 def test_the_first_prefix_stands_and_each_has_a_file(make: Make, given: settings.Settings, small_model: Path) -> None:
     make(RIVERS, HILLS).prepare()
     assert len(files(given)) == 2
-    assert read(embedded.connect(given, small_model), request(RIVERS)) < 20
+    assert read(llama_server.connect(given, small_model), request(RIVERS)) < 20
 
 
 def test_a_new_server_is_given_what_was_saved(
@@ -110,13 +113,13 @@ def test_a_prefix_with_tools_is_one_of_its_own(make: Make, given: settings.Setti
     tooled = Prefix(RIVERS.text, (TOOL,))
     make(tooled, RIVERS).prepare()
     assert len(files(given)) == 2
-    assert read(embedded.connect(given, small_model), request(tooled)) < 20
+    assert read(llama_server.connect(given, small_model), request(tooled)) < 20
 
 
 def test_a_request_in_the_other_language_finds_its_prefix_standing(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    made, server = make(RIVERS, HILLS), embedded.connect(given, small_model)
+    made, server = make(RIVERS, HILLS), llama_server.connect(given, small_model)
     made.prepare()
     for beginning in (HILLS, RIVERS, HILLS):
         made.before(json.dumps(request(beginning)).encode())
@@ -126,7 +129,7 @@ def test_a_request_in_the_other_language_finds_its_prefix_standing(
 def test_a_conversation_that_goes_on_keeps_all_that_the_slot_holds(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    made, server = make(RIVERS), embedded.connect(given, small_model)
+    made, server = make(RIVERS), llama_server.connect(given, small_model)
     made.prepare()
     long = "How long is the Rhine? " * 20
     for question in (long, long + "And the Han?"):
@@ -136,7 +139,7 @@ def test_a_conversation_that_goes_on_keeps_all_that_the_slot_holds(
 
 
 def test_after_another_kind_of_call_it_is_put_back(make: Make, given: settings.Settings, small_model: Path) -> None:
-    made, server = make(RIVERS), embedded.connect(given, small_model)
+    made, server = make(RIVERS), llama_server.connect(given, small_model)
     made.prepare()
     title = {"messages": [{"role": "user", "content": "A title for this talk, please."}]}
     made.before(json.dumps(title).encode())
@@ -148,7 +151,7 @@ def test_after_another_kind_of_call_it_is_put_back(make: Make, given: settings.S
 def test_a_slot_that_another_process_uses_is_left_alone(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    server = embedded.connect(given, small_model)
+    server = llama_server.connect(given, small_model)
     talk = {"messages": [{"role": "user", "content": "A long talk of another process. " * 20}]}
     read(server, talk)
     make(RIVERS).prepare()
@@ -180,10 +183,10 @@ def test_a_file_that_is_no_good_is_made_again(
     again(given, small_model)
     harm(files(given)[0])
     make(RIVERS).prepare()
-    assert read(embedded.connect(given, small_model), request(RIVERS)) < 20
+    assert read(llama_server.connect(given, small_model), request(RIVERS)) < 20
     again(given, small_model)
     make(RIVERS).prepare()
-    assert read(embedded.connect(given, small_model), request(RIVERS)) < 20
+    assert read(llama_server.connect(given, small_model), request(RIVERS)) < 20
     assert len(files(given)) == 1
 
 
@@ -195,7 +198,7 @@ def test_what_has_long_not_been_used_goes(make: Make, given: settings.Settings) 
 def test_where_nothing_can_be_saved_it_is_read_at_every_start(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    folder = embedded.states(given)
+    folder = llama_server.states(given)
     folder.rmdir()
     folder.write_text("a file stands in the way")
     try:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, get_args
 
 import pytest
 
 import settings
-from component.catalogue import LANGUAGES, Words
+from component.page.catalogue import LANGUAGES, Words
 from door.phrase import PHRASES
 from errors import ToolsRejected
-from model import resolve
-from model.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER
-from model.probe import parameters
-from model.profile import SMALL, STRONG, TOOLLESS, Choice, Profile, Why, choose
+from model.choice import resolve
+from model.choice.probe import parameters
+from model.embedded.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER
+from model.profile import SMALL, STRONG, TOOLLESS, Profile, ProfileChoice, Why, choose
+from tests.table import table
 
 Serve = Callable[..., str]
 
@@ -62,7 +64,7 @@ def ollama(size: str, *able: str) -> dict[str, Any]:
     return {"details": {"parameter_size": size}, "capabilities": ["completion", *able]}
 
 
-def roles(url: str, **more: Any) -> tuple[Choice, Choice]:
+def roles(url: str, **more: Any) -> tuple[ProfileChoice, ProfileChoice]:
     found = resolve.find(settings.load(local_servers=(url,), **more))
     return found.chat, found.utility
 
@@ -70,8 +72,8 @@ def roles(url: str, **more: Any) -> tuple[Choice, Choice]:
 # --- the rule -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("known", [None, QWEN25.profile, QWEN3_4B.profile])
-@pytest.mark.parametrize("size", [None, 1e9, 70e9])
+@table("known", [None, QWEN25.profile, QWEN3_4B.profile])
+@table("size", [None, 1e9, 70e9])
 def test_the_setting_goes_before_everything_that_is_known(known: Profile | None, size: float | None) -> None:
     for setting, name in (("small", "small"), ("strong", "strong")):
         choice = choose(setting, known=known, parameters=size)  # type: ignore[arg-type]
@@ -82,17 +84,26 @@ def test_a_model_that_is_trusted_otherwise_by_setting_keeps_the_sampling_of_its_
     assert choose("strong", known=QWEN25.profile).profile.sampling == QWEN25.profile.sampling
 
 
+def test_a_model_that_calls_tools_gets_no_grammar() -> None:
+    routed, native = (choose(setting, known=QWEN25_CODER.profile) for setting in ("small", "strong"))
+    assert routed.profile.sampling is not None
+    assert native.profile.sampling is not None
+    assert "grammar" in routed.profile.sampling.body()
+    assert "grammar" not in native.profile.sampling.body()
+
+
 def test_the_catalogue_knows_its_models() -> None:
     assert [choose("auto", known=entry.profile).profile.name for entry in OFFERED] == ["strong", "small", "small"]
     cards = {entry.about: entry.profile.sampling for entry in OFFERED}
-    assert cards["general"] == cards["coder"]
+    assert cards["general"] is not None
+    assert replace(cards["general"], never_first="죄") == cards["coder"]
     for about, penalty in (("general", 1.05), ("large", 1.0)):
         card = cards[about]
         assert card is not None
         assert (card.temperature, card.top_p, card.top_k, card.repeat_penalty) == (0.7, 0.8, 20, penalty)
 
 
-@pytest.mark.parametrize(
+@table(
     ("size", "number"),
     [("3.2B", 3.2e9), ("494.03M", 494.03e6), (" 8b ", 8e9), ("1T", 1e12), ("big", None), (7, None), ("", None)],
 )
@@ -110,12 +121,12 @@ def test_a_size_is_read_as_people_write_it(size: object, number: float | None) -
 def test_ollama_tells_the_size(serve: Serve, size: str, profile: Profile) -> None:
     chat, utility = roles(serve({"id": "m"}, shown={"m": ollama(size, "tools")}))
     why: Why = "unknown_size" if "knows" in size else "size"
-    assert chat == utility == Choice(profile, why)
+    assert chat == utility == ProfileChoice(profile, why)
 
 
 @pytest.mark.parametrize(("count", "profile"), [(1_543_714_304, SMALL), (4_022_468_096, STRONG)])
 def test_llama_cpp_tells_the_number_of_parameters(serve: Serve, count: int, profile: Profile) -> None:
-    assert roles(serve({"id": "m", "meta": {"n_params": count}}))[0] == Choice(profile, "size")
+    assert roles(serve({"id": "m", "meta": {"n_params": count}}))[0] == ProfileChoice(profile, "size")
 
 
 def test_ollamas_exact_count_goes_before_its_rounded_size(serve: Serve) -> None:
@@ -125,20 +136,20 @@ def test_ollamas_exact_count_goes_before_its_rounded_size(serve: Serve) -> None:
 
 def test_a_strong_model_whose_server_takes_no_tools_is_sent_none(serve: Serve) -> None:
     url = serve({"id": "m"}, shown={"m": ollama("8B")})
-    assert roles(url) == (Choice(TOOLLESS, "no_tools"), Choice(TOOLLESS, "no_tools"))
-    assert roles(url, model_profile="strong")[0] == Choice(TOOLLESS, "setting")
-    assert roles(url, native_tools=True)[0] == Choice(STRONG, "size")
-    assert roles(serve({"id": "m"}), native_tools=False)[0] == Choice(TOOLLESS, "no_tools")
+    assert roles(url) == (ProfileChoice(TOOLLESS, "no_tools"), ProfileChoice(TOOLLESS, "no_tools"))
+    assert roles(url, model_profile="strong")[0] == ProfileChoice(TOOLLESS, "setting")
+    assert roles(url, native_tools=True)[0] == ProfileChoice(STRONG, "size")
+    assert roles(serve({"id": "m"}), native_tools=False)[0] == ProfileChoice(TOOLLESS, "no_tools")
 
 
 def test_a_small_model_is_small_whatever_tools_it_takes(serve: Serve) -> None:
-    assert roles(serve({"id": "m"}, shown={"m": ollama("1.5B", "tools")}))[0] == Choice(SMALL, "size")
+    assert roles(serve({"id": "m"}, shown={"m": ollama("1.5B", "tools")}))[0] == ProfileChoice(SMALL, "size")
 
 
 def test_each_role_has_the_profile_of_its_own_model(serve: Serve) -> None:
     url = serve({"id": "big"}, {"id": "little"}, shown={"big": ollama("14B", "tools"), "little": ollama("1B", "tools")})
     chat, utility = roles(url, utility_model="little")
-    assert (chat, utility) == (Choice(STRONG, "size"), Choice(SMALL, "size"))
+    assert (chat, utility) == (ProfileChoice(STRONG, "size"), ProfileChoice(SMALL, "size"))
     chat, utility = roles(url, chat_model="little", utility_model="big")
     assert (chat.profile, utility.profile) == (SMALL, STRONG)
 
@@ -148,14 +159,14 @@ def test_the_setting_for_summaries_changes_the_side_calls_of_a_small_model_alone
     chat, utility = roles(url, summaries="model")
     assert (chat.profile, chat.why) == (SMALL, "size")
     assert (utility.profile.summaries, utility.profile.folds, utility.why) == ("model", "model", "summaries_setting")
-    assert roles(serve({"id": "x"}), summaries="model")[1] == Choice(STRONG, "unknown_size")
+    assert roles(serve({"id": "x"}), summaries="model")[1] == ProfileChoice(STRONG, "unknown_size")
 
 
 def test_one_slot_makes_no_side_calls_unless_the_setting_wants_them() -> None:
     for entry in (QWEN25_CODER, QWEN3_4B):
         assert resolve.embedded_roles(settings.load(), entry) == (
-            Choice(entry.profile, "catalogue"),
-            Choice(SMALL, "one_slot"),
+            ProfileChoice(entry.profile, "catalogue"),
+            ProfileChoice(SMALL, "one_slot"),
         )
     utility = resolve.embedded_roles(settings.load(summaries="model"), QWEN3_4B)[1]
     assert (utility.profile.summaries, utility.why) == ("model", "summaries_setting")
@@ -165,7 +176,7 @@ def test_one_slot_makes_no_side_calls_unless_the_setting_wants_them() -> None:
 # --- in words -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*get_args(Why)])
+@table("name", [*get_args(Why)])
 def test_every_reason_has_words_in_the_page_and_in_the_terminal(name: str) -> None:
     assert f"profile.why.{name}" in PHRASES
     assert all(f"profile.why.{name}" in Words(language) for language in LANGUAGES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.reply import MOST_TRIES, objects
+from model.call.json_reply import MOST_TRIES, objects
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,13 @@ from langchain_openai import ChatOpenAI
 
 import settings
 from errors import BadSetting, GieokError, KeyRejected, ModelUnreachable
-from model import embedded, resolve, weights
-from model.catalogue import QWEN3_4B, QWEN25_CODER
-from model.embedded import Embedded
-from model.profile import SMALL, STRONG, TOOLLESS, Choice
-from model.stream import complete
+from model.call.stream import complete
+from model.choice import resolve
+from model.choice.choice import OPENAI
+from model.embedded import llama_server, weights
+from model.embedded.catalogue import QWEN3_4B, QWEN25_CODER
+from model.embedded.llama_server import Embedded
+from model.profile import SMALL, STRONG, TOOLLESS, ProfileChoice
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
 
@@ -80,9 +82,9 @@ def not_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_key_alone_means_openai_without_asking_anybody() -> None:
     found = resolve.find(settings.load(openai_api_key="sk-1"))
-    assert (found.kind, found.url, found.key) == ("hosted", resolve.OPENAI, "sk-1")
-    assert (found.chat_model, found.utility_model) == ("gpt-5-mini", "gpt-5-mini")
-    assert (found.chat, found.utility) == (Choice(STRONG, "unknown_size"), Choice(STRONG, "unknown_size"))
+    assert (found.kind, found.url, found.key) == ("hosted", OPENAI, "sk-1")
+    assert (found.chat_model, found.utility_model) == ("gpt-5-mini", "gpt-5-nano")
+    assert (found.chat, found.utility) == (ProfileChoice(STRONG, "unknown_size"), ProfileChoice(STRONG, "unknown_size"))
     assert found.context_size == 128_000
     assert "sk-1" not in repr(found)
 
@@ -100,7 +102,7 @@ def test_settings_go_before_what_the_server_says(start: Start) -> None:
     given = settings.load(openai_base_url=url, chat_model="c", utility_model="d", native_tools=False, context_size=5000)
     found = resolve.find(given)
     assert (found.chat_model, found.utility_model, found.context_size) == ("c", "d", 5000)
-    assert found.chat == found.utility == Choice(TOOLLESS, "no_tools")
+    assert found.chat == found.utility == ProfileChoice(TOOLLESS, "no_tools")
 
 
 def test_a_rejected_key_is_told(start: Start) -> None:
@@ -146,7 +148,7 @@ def test_servers_are_asked_at_once_and_a_silent_one_costs_one_timeout(start: Sta
     silent = [start(offering("slow"), wait=answer) for _ in range(4)]
     good = start(offering("a", meta={"n_ctx": 4096}))
     try:
-        found = resolve.find(settings.load(local_servers=(*silent, good), local_timeout=0.4))
+        found = resolve.find(settings.load(local_servers=(*silent, good)))
     finally:
         answer.set()
     assert (found.url, found.context_size) == (good, 4096)
@@ -196,14 +198,17 @@ def running(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Em
     """An embedded server that needs no weights: a stub stands where it would listen."""
     server = Embedded(start({"/props": {"default_generation_settings": {"n_ctx": 24_576}}}, key="k"), "k", 1, tmp_path)
     monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path / QWEN25_CODER.file)
-    monkeypatch.setattr(embedded, "connect", lambda *_: server)
+    monkeypatch.setattr(llama_server, "connect", lambda *_: server)
     return server
 
 
 def test_without_key_and_local_server_it_is_the_embedded_one(running: Embedded) -> None:
     found = resolve.find(settings.load())
     assert (found.kind, found.url, found.key) == ("embedded", running.url, "k")
-    assert (found.chat, found.utility) == (Choice(QWEN25_CODER.profile, "catalogue"), Choice(SMALL, "one_slot"))
+    assert (found.chat, found.utility) == (
+        ProfileChoice(QWEN25_CODER.profile, "catalogue"),
+        ProfileChoice(SMALL, "one_slot"),
+    )
     assert (found.chat_model, found.context_size) == (QWEN25_CODER.name, 24_576)
 
 
@@ -217,7 +222,7 @@ def test_the_weights_say_what_the_embedded_model_is_trusted_with(
         wanted.append(given)
         return running
 
-    monkeypatch.setattr(embedded, "connect", connect)
+    monkeypatch.setattr(llama_server, "connect", connect)
     found = resolve.find(settings.load())
     assert (found.chat_model, found.chat.profile.name, found.utility.profile) == (QWEN3_4B.name, "strong", SMALL)
     assert (wanted[0].embedded_model, wanted[0].embedded_context) == (QWEN3_4B.name, 16_384)
@@ -265,7 +270,7 @@ def test_an_embedded_server_that_came_back_elsewhere_is_found_there(
 ) -> None:
     made = resolve.models(settings.load())
     with Upstream(said("다시 왔습니다"), key="new") as moved:
-        monkeypatch.setattr(embedded, "connect", lambda *_: replace(running, url=moved.url, key="new"))
+        monkeypatch.setattr(llama_server, "connect", lambda *_: replace(running, url=moved.url, key="new"))
         assert complete(made.chat, [HumanMessage("왔어?")]).text == "다시 왔습니다"
     assert moved.requests[0].headers["host"] in moved.url
 

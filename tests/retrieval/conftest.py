@@ -14,7 +14,7 @@ import pytest
 import settings
 from errors import EmbeddingFailed
 from retrieval import Library
-from retrieval.embed import Vectors
+from retrieval.index.embed import Vectors
 from store import Store
 
 

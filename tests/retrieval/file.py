@@ -7,8 +7,8 @@ import zipfile
 
 import pypdf
 
-from retrieval.load import load
-from retrieval.split import split
+from retrieval.read.load import load
+from retrieval.read.split import split
 
 LIMIT = 1_000_000
 CIPHERS = ("RC4-128", "AES-128", "AES-256-R5", "AES-256")

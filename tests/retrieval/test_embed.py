@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ import pytest
 
 from errors import EmbeddingFailed
 from model import scripted
-from model.interrupt import stopped_by
+from model.call.interrupt import stopped_by
+from model.call.stream import Stopped
 from model.profile import SMALL
-from model.stream import Stopped
-from retrieval import Library, embed
-from retrieval.embed import Hosted
+from retrieval import Library
+from retrieval.index import embed
+from retrieval.index.embed import Hosted
 from settings import Settings, load
 from tests.retrieval.conftest import Opened
 from tests.stub.reply import Reply
@@ -38,6 +38,12 @@ def server() -> Iterator[Upstream]:
     with Upstream() as upstream:
         upstream.embeds = embedded
         yield upstream
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question is given up so late that nothing but a stop can end it."""
+    monkeypatch.setattr(embed, "QUERY_SECONDS", 3600.0)
 
 
 def hosted(server: Upstream, **more: Any) -> Hosted:
@@ -77,18 +83,16 @@ def test_a_stop_ends_a_search_whose_embedding_hangs(
 ) -> None:
     library, stop = opened(hosted(server)), threading.Event()
     library.add([("fruit.md", b"# Fruit\n\nPears ripen in September.\n")])
-    began = _stop_when_asked(hang(server), stop)
+    stop_when_asked(hang(server), stop)
     with pytest.raises(Stopped):
         work(library, stop)
-    assert time.monotonic() - began[0] < 5, "not the 20 s of a question"
-    assert server.others[-1].gone.wait(5), "the request is aborted"
+    assert server.others[-1].gone.wait(30), "the request is aborted"
 
 
 def test_a_cancel_ends_an_addition_whose_embedding_hangs(opened: Opened, server: Upstream, tmp_path: Path) -> None:
     library, stop = opened(hosted(server)), threading.Event()
-    began = _stop_when_asked(hang(server), stop)
+    stop_when_asked(hang(server), stop)
     assert library.add([("fruit.md", b"Pears.")], stop=stop).cancelled
-    assert time.monotonic() - began[0] < 5, "not the 20 s of a question"
     assert library.documents() == []
 
 
@@ -109,14 +113,11 @@ def test_nothing_is_asked_after_a_stop(server: Upstream) -> None:
     assert server.others == []
 
 
-def _stop_when_asked(asked: threading.Event, stop: threading.Event) -> list[float]:
-    """Sets ``stop`` once the server was asked; gives the time of that."""
-    at: list[float] = []
+def stop_when_asked(asked: threading.Event, stop: threading.Event) -> None:
+    """Sets ``stop`` once the server was asked."""
 
     def wait() -> None:
-        assert asked.wait(20)
-        at.append(time.monotonic())
+        assert asked.wait(30)
         stop.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    return at

@@ -11,15 +11,17 @@ import pytest
 from sqlalchemy import event
 
 import settings
-from errors import BadSetting, LibraryCorrupt
-from retrieval import index as module
-from retrieval import pgvector
-from retrieval.embed import Vectors
-from retrieval.index import FaissIndex, FaissSearcher, Ids, Index, Searcher, build
-from retrieval.pgvector import PgVector
-from retrieval.pgvector import index as chosen
+from errors import LibraryCorrupt
+from retrieval.index import pgvector
+from retrieval.index import vectors as module
+from retrieval.index.embed import Vectors
+from retrieval.index.pgvector import PgVector
+from retrieval.index.pgvector import index as chosen
+from retrieval.index.vectors import FaissIndex, FaissSearcher, Ids, Index, Searcher, build
 from store import Store
 from tests.retrieval.conftest import libraries
+from tests.retrieval.test_collection import attach
+from tests.retrieval.test_collection import found as finds
 
 
 def unit(count: int, seed: int, dimension: int = 16) -> Vectors:
@@ -191,10 +193,9 @@ def test_an_index_that_holds_the_wrong_vectors_is_not_published() -> None:
         flat.changed(ids(99), ids(7), unit(1, 11))
 
 
-def test_pgvector_on_sqlite_is_a_bad_setting(tmp_path: Path) -> None:
+def test_without_postgresql_the_index_is_faiss(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'x.db'}")
-    with pytest.raises(BadSetting, match="GIEOK_RETRIEVAL_INDEX"):
-        chosen(settings.load(_env_file=None, data_dir=tmp_path, retrieval_index="pgvector"), store)
+    assert isinstance(chosen(settings.load(_env_file=None, data_dir=tmp_path), store), FaissIndex)
     store.close()
 
 
@@ -229,3 +230,6 @@ def test_a_whole_library_works_on_postgresql_from_two_machines(postgres: str, tm
         assert [hit.passage.name for hit in two.search("pears")] == ["faq.md"]
         assert two.rebuild()
         assert one.search("사과")[0].passage.doc_type == "faq"
+        attach(one, "a", ("plums.md", b"# Fruit\n\nPlums are blue.\n"))
+        asked = {session: finds(two, session, "session", question="plums blue") for session in ("a", "b")}
+        assert asked == {"a": ["Plums are blue."], "b": []}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from retrieval import Filters
-from retrieval.kind import asked_for
+from retrieval.answer.kind import asked_for
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "kind"),
     [
         ("What does the FAQ say about refunds?", Filters("faq")),
@@ -24,7 +23,7 @@ def test_a_question_that_says_where_to_look_is_taken_at_its_word(question: str, 
     assert asked_for(question) == kind
 
 
-@pytest.mark.parametrize(
+@table(
     "question",
     [
         "How long is the warranty?",

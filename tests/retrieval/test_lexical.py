@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from errors import LibraryCorrupt
-from retrieval.lexical import K1, SHARE, B, Lexical, Segments
-from retrieval.row import digest
-from retrieval.segment import Marks, Segment, marks
-from retrieval.word import words
+from retrieval.index.lexical import K1, SHARE, B, Lexical, Segments
+from retrieval.index.row import digest
+from retrieval.index.segment import Marks, Segment, marks
+from retrieval.index.word import words
 
 TEXTS = [
     "red fox",

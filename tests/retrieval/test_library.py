@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryModelChanged, PassageUnknown
-from retrieval import Filters, Library, Progress, lexical, segment, shelf
-from retrieval.embed import Vectors
-from retrieval.row import Rows, Slot
-from retrieval.word import Cut
-from retrieval.word import words as words_of
+from retrieval import AddingProgress, Filters, Library
+from retrieval.index import lexical, published, segment
+from retrieval.index.embed import Vectors
+from retrieval.index.row import Rows, Slot
+from retrieval.index.word import Cut
+from retrieval.index.word import words as words_of
 from tests.process import end, start
 from tests.retrieval.conftest import Opened, Words, libraries
 
@@ -274,10 +275,10 @@ def test_removing_what_is_not_there_changes_nothing(library: Library, folder: Pa
 
 
 def test_progress_counts_files_and_passages(library: Library, folder: Path) -> None:
-    said: list[Progress] = []
+    said: list[AddingProgress] = []
     library.add([folder], progress=said.append)
-    assert said[0] == Progress("docs/faq/fruit.md", 1, 2)
-    assert said[-1] == Progress("docs/kitchen.md", 2, 2, 1, 1)
+    assert said[0] == AddingProgress("docs/faq/fruit.md", 1, 2)
+    assert said[-1] == AddingProgress("docs/kitchen.md", 2, 2, 1, 1)
 
 
 def test_a_cancelled_addition_keeps_what_was_embedded_and_goes_on_later(
@@ -322,7 +323,11 @@ def raising(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["retrieval.segment.Segment.save", "retrieval.index.faiss.write_index", "retrieval.row.Rows.set_state"],
+    [
+        "retrieval.index.segment.Segment.save",
+        "retrieval.index.vectors.faiss.write_index",
+        "retrieval.index.row.Rows.set_state",
+    ],
 )
 def test_a_crash_in_mid_build_leaves_the_old_index_working(
     opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
@@ -351,7 +356,7 @@ def _killed(path: Path, place: str) -> None:
         open_().add([path / "docs"])
 
 
-@pytest.mark.parametrize("place", ["retrieval.index.faiss.write_index", "retrieval.row.Rows.set_state"])
+@pytest.mark.parametrize("place", ["retrieval.index.vectors.faiss.write_index", "retrieval.index.row.Rows.set_state"])
 def test_a_kill_in_mid_build_leaves_the_old_index_working(
     opened: Opened, folder: Path, tmp_path: Path, place: str
 ) -> None:
@@ -371,7 +376,7 @@ def test_what_a_crash_left_is_not_taken_for_the_revision_of_another_machine(
 ) -> None:
     one, two = (opened(data=name, database_url=f"sqlite:///{tmp_path / 'shared.db'}") for name in ("one", "two"))
     with monkeypatch.context() as patch:
-        patch.setattr("retrieval.row.Rows.set_state", raising)
+        patch.setattr("retrieval.index.row.Rows.set_state", raising)
         with pytest.raises(Killed):
             one.add([("a.md", b"Apples are red.")])
     two.add([("b.md", b"Bread needs flour.")])
@@ -414,10 +419,10 @@ def test_adding_to_a_library_reads_and_cuts_only_what_is_new(
 def test_vectors_that_nothing_uses_are_looked_for_once_a_day(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     looked, library, now = list[float](), opened(), time.time()
     monkeypatch.setattr(Rows, "drop_vectors", lambda _, before: looked.append(before))
-    for later in (0.0, 60.0, 2 * shelf.SWEEP_SECONDS):
-        monkeypatch.setattr("retrieval.shelf.time.time", lambda later=later: now + later)
+    for later in (0.0, 60.0, 2 * published.SWEEP_SECONDS):
+        monkeypatch.setattr("retrieval.index.published.time.time", lambda later=later: now + later)
         library.add([(f"{later}.md", b"Some text.")])
-    assert looked == [now - shelf.UNUSED_SECONDS, now + 2 * shelf.SWEEP_SECONDS - shelf.UNUSED_SECONDS]
+    assert looked == [now - published.UNUSED_SECONDS, now + 2 * published.SWEEP_SECONDS - published.UNUSED_SECONDS]
 
 
 def test_a_type_changes_with_the_revision_or_not_at_all(
@@ -427,7 +432,7 @@ def test_a_type_changes_with_the_revision_or_not_at_all(
     library.add([folder])
     before = content(library)
     with monkeypatch.context() as patch:
-        patch.setattr("retrieval.row.Rows.set_state", raising)
+        patch.setattr("retrieval.index.row.Rows.set_state", raising)
         with pytest.raises(Killed):
             library.set_type(library.documents()[0].id, "guide")
     assert content(opened()) == before

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errors import DocumentEmpty, DocumentError
-from retrieval.change import Source, stage
-from retrieval.load import NAME_CHARS, SUFFIXES, label, load
-from retrieval.split import HEADING_CHARS, Piece
+from retrieval.change import SourceFile, stage
+from retrieval.read.load import NAME_CHARS, SUFFIXES, label, load
+from retrieval.read.split import HEADING_CHARS, Piece
 from tests.retrieval.file import CIPHERS, LIMIT, pdf, pieces, word, zipped
+from tests.table import table
 
 NOT_HTML = (".pdf", ".docx", ".csv", ".txt", ".md")
 
@@ -51,7 +52,7 @@ def test_markdown_keeps_its_headings_and_its_front_matter() -> None:
 )
 def test_front_matter_that_grows_when_it_is_read_says_nothing(front: str) -> None:
     data = f"---\n{front}\n---\n# Apples\n\nRed.\n".encode()
-    staged = stage(Source("a.md", "/a.md", lambda: data), data, None, LIMIT)
+    staged = stage(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
     assert (staged.title, staged.doc_type, [piece.text for piece in staged.pieces]) == ("Apples", "guide", ["Red."])
 
 
@@ -88,7 +89,7 @@ def test_korean_text_is_read_in_every_usual_encoding(encoding: str) -> None:
     assert pieces("a.txt", "한국어 문서입니다.".encode(encoding)) == [((), "한국어 문서입니다.")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "data", "code"),
     [
         ("a.md", b"", "document_empty"),
@@ -159,18 +160,18 @@ def test_no_bytes_bring_the_reader_down(name: str, data: bytes) -> None:
 def test_the_type_comes_from_the_form_the_front_matter_or_the_path(
     path: str, data: bytes, asked: object, doc_type: str
 ) -> None:
-    staged = stage(Source("start.md", path, lambda: data), data, asked, LIMIT)  # type: ignore[arg-type]
+    staged = stage(SourceFile("start.md", path, lambda: data), data, asked, LIMIT)  # type: ignore[arg-type]
     assert staged.doc_type == doc_type
 
 
 def test_a_document_without_a_passage_is_empty() -> None:
     data = b"[apples]: https://example.com"
     with pytest.raises(DocumentEmpty):
-        stage(Source("a.md", "/a.md", lambda: data), data, None, LIMIT)
+        stage(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
 
 
 def test_a_document_says_its_language_and_where_its_steps_are() -> None:
     data = "# 설치\n\n## 순서\n\n1. 내려받습니다.\n2. 실행합니다.\n\n## 참고\n\n쉽습니다.".encode()
-    staged = stage(Source("a.md", "/a.md", lambda: data), data, None, LIMIT)
+    staged = stage(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
     assert (staged.language, [piece.has_steps for piece in staged.pieces]) == ("ko", [True, False])
     assert isinstance(staged.pieces[0], Piece)

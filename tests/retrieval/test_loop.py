@@ -1,4 +1,4 @@
-"""The paths of the loop (copilot-rag.md §4): enough, again, section, three calls, low confidence, empty, not judged."""
+"""The paths of the loop (specification 7.2): enough, again, section, three calls, low confidence, empty, not judged."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from langchain_core.messages import BaseMessage
 
 from errors import BadSetting, ModelTimeout, PassageUnknown, RequestRejected
 from model import scripted
+from model.call.stream import Stopped
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
-from model.stream import Stopped
 from retrieval import Filters, Hit, LookUp, Passage, Section
-from retrieval.fallback import links
-from retrieval.judge import excerpt, parse
-from retrieval.loop import look_up
+from retrieval.answer.fallback import links
+from retrieval.answer.judge import excerpt, parse
+from retrieval.answer.loop import look_up
+from tests.table import table
 
 
 def passage(id_: int, text: str = "", *, steps: bool = False, section: int | None = None) -> Passage:
@@ -46,6 +47,10 @@ class Shelf:
 
     def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
         self.asked.append(("metadata", query, filters or Filters()))
+        return self.answers.pop(0)
+
+    def sections(self, query: str, filters: Filters | None = None) -> list[Hit]:
+        self.asked.append(("sections", query, filters or Filters()))
         return self.answers.pop(0)
 
     def section(self, id_: str) -> Section:
@@ -195,14 +200,24 @@ def test_a_menu_that_is_wrong_is_told_as_a_bad_setting_and_fails_no_answer(tmp_p
     assert (found.text, found.links) == ("No related document was found.", links("How do I do it?", "en", None))
 
 
+@pytest.mark.parametrize("confidence", [0.1, 0.9])
+def test_documents_about_something_else_offer_the_menu(confidence: float) -> None:
+    """The judge ranks none of what was found, as its prompt asks it to."""
+    judge = models(*(said([], action=None, confidence=confidence) for _ in range(3)))
+    found = run(Shelf([hit(1)], [hit(1)], [hit(1)]), judge)
+    assert found.fallback is not None
+    assert (found.fallback.kind, found.fallback.text) == ("not_found", "No related document was found.")
+    assert (len(found.fallback.links), found.passages, found.sufficiency) == (3, (), "empty")
+
+
 @pytest.mark.parametrize(
     ("language", "text"), [("ko", "해당 내용은 준비 중입니다."), ("en", "This topic is not ready yet.")]
 )
-def test_nothing_ranked_is_not_ready_yet(language: str, text: str) -> None:
-    judge = models(*(said([], action=None, confidence=0.9) for _ in range(3)))
-    found = look_up(Shelf([hit(1)], [hit(1)], [hit(1)]), "question", judge, language)
+def test_no_hit_at_all_is_not_ready_yet(language: str, text: str) -> None:
+    found = look_up(Shelf([]), "question", models(), language)
+    assert (found.sufficiency, found.calls, found.trace[0].reason) == ("empty", 1, "empty")
     assert found.fallback is not None
-    assert (found.fallback.kind, found.fallback.text, found.passages) == ("not_ready", text, ())
+    assert (found.fallback.kind, found.fallback.text, found.fallback.links) == ("not_ready", text, ())
 
 
 WHERE = "What does the FAQ say about it?"
@@ -246,23 +261,16 @@ def test_fewer_calls_can_be_left() -> None:
     assert (found.calls, found.sufficiency) == (1, "insufficient")
 
 
-def test_nothing_found_asks_no_model() -> None:
-    found = run(Shelf([]), models())
-    assert (found.sufficiency, found.calls, found.trace[0].reason) == ("empty", 1, "empty")
-    assert found.fallback is not None
-    assert found.fallback.kind == "not_ready"
-
-
 def test_what_is_far_from_the_question_asks_no_model() -> None:
     shelf = Shelf([Hit(passage(1), 1.0, 0.78, 0.1, 0.05, 1, 1, 1)])
     shelf.unrelated = 0.81
     found = run(shelf, models())
     assert (found.sufficiency, found.trace[0].reason, len(found.trace[0].hits)) == ("empty", "unrelated", 1)
+    assert found.fallback is not None
+    assert (found.fallback.kind, bool(found.fallback.links)) == ("not_found", True)
 
 
-@pytest.mark.parametrize(
-    "reply", ["I think passage 2", "{", '{"ranked_indices": [1]}', said([9]), said([1], confidence=7), "[" * 9999]
-)
+@table("reply", ["I think passage 2", "{", '{"ranked_indices": [1]}', said([9]), said([1], confidence=7), "[" * 9999])
 def test_a_reply_that_cannot_be_read_is_not_judged_and_the_fused_order_holds(reply: str) -> None:
     found = run(Shelf([hit(1), hit(2), hit(3)]), models(reply))
     assert (found.sufficiency, found.confidence, found.fallback) == ("not_judged", None, None)
@@ -349,4 +357,9 @@ def test_what_a_model_thought_before_is_no_judgement(thought: str) -> None:
 
 def test_an_excerpt_is_the_stretch_that_answers() -> None:
     text = "Nothing here. " * 30 + "The rate is set by the slider. " + "More follows. " * 30
+    assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)
+
+
+def test_an_excerpt_has_the_best_sentence_behind_a_long_one() -> None:
+    text = "Long " * 60 + "ago. The rate is set by the slider. The end."
     assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)

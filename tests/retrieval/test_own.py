@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 
 import settings
-from retrieval import Library, own
+from retrieval import Library, product_docs
 from retrieval.change import sources, stage
-from retrieval.embed import BuiltIn
-from retrieval.own import OWN, first_run
+from retrieval.index.embed import BuiltIn
+from retrieval.product_docs import OWN, first_run
 from tests.retrieval.conftest import Opened, Words
+from tests.table import table
 
 
 def test_the_vectors_that_come_with_the_documents_are_those_of_their_passages() -> None:
-    texts, known = own.texts(), own.vectors()
-    assert set(known) == set(texts), "the documents have changed: python -m retrieval.own"
+    texts, known = product_docs.texts(), product_docs.vectors()
+    assert set(known) == set(texts), "the documents have changed: python -m retrieval.product_docs"
     some = sorted(texts)[::50]
     made = BuiltIn().passages([texts[each] for each in some])
     assert np.einsum("ij,ij->i", made, np.array([known[each] for each in some], np.float32)).min() > 0.999
@@ -56,8 +57,8 @@ def test_without_them_the_documents_are_embedded(
     (tmp_path / "faq/a.md").write_text("Apples.")
     if damage is not None:
         (tmp_path / "vectors.npz").write_bytes(damage)
-    monkeypatch.setattr(own, "OWN", (tmp_path / "faq",))
-    monkeypatch.setattr(own, "VECTORS", tmp_path / "vectors.npz")
+    monkeypatch.setattr(product_docs, "OWN", (tmp_path / "faq",))
+    monkeypatch.setattr(product_docs, "VECTORS", tmp_path / "vectors.npz")
     assert first_run(library) is not None
     assert len(words.made) == 1
 
@@ -65,20 +66,20 @@ def test_without_them_the_documents_are_embedded(
 def test_they_are_written_for_the_passages_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "faq").mkdir()
     (tmp_path / "faq/a.md").write_text("Apples.")
-    monkeypatch.setattr(own, "OWN", (tmp_path / "faq",))
-    monkeypatch.setattr(own, "VECTORS", tmp_path / "vectors.npz")
-    assert (own.write(), own.write()) == (1, 0)
-    before = own.VECTORS.read_bytes()
+    monkeypatch.setattr(product_docs, "OWN", (tmp_path / "faq",))
+    monkeypatch.setattr(product_docs, "VECTORS", tmp_path / "vectors.npz")
+    assert (product_docs.write(), product_docs.write()) == (2, 0), "the passage and its headings"
+    before = product_docs.VECTORS.read_bytes()
     (tmp_path / "faq/b.md").write_text("Pears.")
-    assert own.write() == 1
+    assert product_docs.write() == 2
     (tmp_path / "faq/b.md").unlink()
-    assert own.write() == 0
-    assert own.VECTORS.read_bytes() == before
+    assert product_docs.write() == 0
+    assert product_docs.VECTORS.read_bytes() == before
 
 
 def test_the_vectors_of_another_model_are_passed_over(library: Library, words: Words) -> None:
     first_run(library)
-    assert len(words.made) == len(own.texts())
+    assert 0 < len(words.made) < len(product_docs.texts()), "headings are embedded when they are asked for"
 
 
 def test_a_first_run_indexes_the_products_own_documents_once(library: Library) -> None:
@@ -116,7 +117,7 @@ def test_an_update_of_the_product_is_followed(
     folder = tmp_path / "faq"
     (folder / "en").mkdir(parents=True)
     (folder / "en/a.md").write_text("Apples.")
-    monkeypatch.setattr(own, "OWN", (folder,))
+    monkeypatch.setattr(product_docs, "OWN", (folder,))
     first_run(library)
     (folder / "en/a.md").write_text("Pears.")
     done = first_run(library)
@@ -132,7 +133,7 @@ def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "faq/en").mkdir(parents=True)
     for name in ("Apples", "Pears"):
         (folder / f"faq/en/{name.lower()}.md").write_text(f"{name}.")
-    monkeypatch.setattr(own, "OWN", (folder / "faq",))
+    monkeypatch.setattr(product_docs, "OWN", (folder / "faq",))
     return folder
 
 
@@ -167,7 +168,7 @@ def test_an_update_in_another_folder_is_followed(
     shutil.copytree(product, other)
     (other / "faq/en/apples.md").write_text("Quinces.")
     (other / "faq/en/plums.md").write_text("Plums.")
-    monkeypatch.setattr(own, "OWN", (other / "faq",))
+    monkeypatch.setattr(product_docs, "OWN", (other / "faq",))
     done = first_run(library)
     assert done is not None
     assert (done.changed, done.added, done.removed) == (("faq/en/apples.md",), ("faq/en/plums.md",), ())
@@ -182,7 +183,7 @@ def test_without_a_note_of_what_was_given_nothing_comes_back(
     library: Library, product: Path, noted: str | None
 ) -> None:
     first_run(library)
-    note = library.folder / own.OFFERED
+    note = library.folder / product_docs.OFFERED
     note.unlink() if noted is None else note.write_text(noted)
     library.remove(library.documents()[0].id)
     assert first_run(library) is None
@@ -223,9 +224,7 @@ def test_the_products_own_documents_are_whole_in_both_languages() -> None:
     assert names[0] == names[1]
 
 
-@pytest.mark.parametrize(
-    "path", sorted(path for folder in OWN for path in folder.rglob("*.md")), ids=lambda each: each.name
-)
+@table("path", sorted(path for folder in OWN for path in folder.rglob("*.md")), ids=lambda each: each.name)
 def test_the_products_own_documents_name_only_settings_that_exist(path: Path) -> None:
     known = {settings.variable(field) for field in settings.Settings.model_fields}
     named = set(

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.split import HEADING_CHARS, PASSAGE, WHOLE, split, tokens
+from retrieval.read.split import HEADING_CHARS, PASSAGE, WHOLE, split, tokens
+from tests.table import table
 
 
 def texts(text: str) -> list[str]:
@@ -76,7 +77,7 @@ CODE = "\n".join(f"call_{number}(argument, another)" for number in range(70))
 TABLE = "| a | b |\n|---|---|\n" + "\n".join(f"| row number {number} | its value |" for number in range(40))
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         f"```json\n{LINE}\n```",
@@ -157,7 +158,7 @@ def test_no_word_of_the_text_is_lost(lines: list[str]) -> None:
     assert all(piece.text.strip() for piece in found)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "1. Open.\n2. Save.",
@@ -178,7 +179,7 @@ def test_steps_are_told_in_all_their_forms(text: str) -> None:
     assert all(piece.has_steps for piece in split(f"# T\n\n{text}", markdown=True))
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "1. Open.\n\nSave.",

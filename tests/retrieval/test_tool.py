@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from model.scripted import ScriptedModel
-from retrieval import Library, LookUp, tool
-from retrieval.tool import NAME
+from retrieval import Library, LookUp
+from retrieval.answer.tool import NAME, tool
 from tests.retrieval.conftest import Opened
 from tests.retrieval.test_loop import models, said
 from text.fence import fenced
@@ -93,3 +93,8 @@ def test_a_hostile_heading_cannot_leave_its_attribute(library: Library) -> None:
 
 def test_fencing_leaves_other_text_as_it_is() -> None:
     assert fenced("a < b, <b>passages</b>, 문단", "passage") == "a < b, <b>passages</b>, 문단"
+
+
+@pytest.mark.parametrize("tag", ["</passage>", "< /passage>", "<PASSAGE x>", "< passage>"])
+def test_fencing_lets_no_spelling_of_the_tag_through(tag: str) -> None:
+    assert fenced(f"a {tag} b", "passage") == f"a ‹{tag[1:]} b"

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from errors import BadConversation
-from graph.agent import Agent, open_agent
+from graph.turn.agent import Agent, open_agent
 from model import scripted
 from settings import load
-from store import Store, chatgpt, portable
+from store import Store
+from store.export import chatgpt, portable
 from tests.graph.talk import answer as reply
 from tests.graph.talk import answering, done, prompts, raw, say, summarising, topic
 from tests.graph.talk import question as ask

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from errors import BadSetting, MissingExtra
-from store.database import connect
+from store.database.engine import connect
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg", "postgresql+psycopg2"])

@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from errors import BadConversation, ConversationTooNew, DiskFull, FileTooLarge, SessionUnknown
-from graph.agent import Agent, open_agent
+from graph.turn.agent import Agent, open_agent
 from model import scripted
 from settings import load
-from store import Finished, Store, portable
-from store.form import VERSION
-from store.transcript import transcript
+from store import Finished, Store
+from store.export import portable
+from store.export.form import VERSION
+from store.export.transcript import transcript
 from tests.graph.talk import answering, calling, done, prompts, question, raw, say, summarised, summarising, talk, topic
+from text.clean import clean
 
 LIMIT = 10_000_000
 Change = Callable[[dict[str, Any]], object]
@@ -184,6 +186,18 @@ def test_odd_characters_survive(store: Store, odd: str) -> None:
     store.finish_turn(own, store.accept_turn(own, f"a{odd}b"), Finished("failed", odd))
     (made,) = portable.import_(store, portable.export(store, own).encode(), LIMIT, len).sessions
     assert (store.turns(made)[0].question, store.turns(made)[0].answer) == (f"a{odd}b", odd)
+
+
+@pytest.mark.parametrize("odd", ["a\ud800", "\udfff\x00b"])
+def test_a_summary_with_characters_that_no_model_takes_comes_in_clean(exported: str, other: Agent, odd: str) -> None:
+    found = json.loads(exported)
+    found["session"]["id"] = odd
+    for each in found["summaries"]:
+        each["record"]["summary"] = odd
+    made = brought(json.dumps(found), other)
+    talk(other, made, [8])
+    assert {each.record["summary"] for each in other.store.ledger.summaries(made) if each.record} >= {clean(odd)}
+    assert other.export_session(made).encode()
 
 
 # --- what is refused ----------------------------------------------------------------------------

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert, text
 
-from store import Finished, Store, schema
-from store.search import PER_SESSION, Hit
+from store import Finished, Store
+from store.database import schema
+from store.search import PER_SESSION, TextHit, head, tail
+from tests.table import table
 
 
 @pytest.fixture(params=["index", "text", "postgresql"])
@@ -35,7 +37,7 @@ def tell(store: Store, *turns: tuple[str, str | None], title: str = "") -> str:
     return own
 
 
-def places(hits: list[Hit]) -> list[tuple[str, int | None]]:
+def places(hits: list[TextHit]) -> list[tuple[str, int | None]]:
     return [(hit.session_id, hit.number) for hit in hits]
 
 
@@ -83,6 +85,33 @@ def test_words_are_looked_for_in_one_text(kept: Store) -> None:
 def test_decomposed_korean_in_the_query_finds_composed_text(kept: Store) -> None:
     own = tell(kept, ("기억", "네"), title="t")
     assert places(kept.search("\u1100\u1175\u110b\u1165\u11a8")) == [(own, 1)]
+
+
+@pytest.mark.parametrize("room", range(9))
+def test_the_snippet_is_cut_between_words_and_never_inside_a_number(kept: Store, room: int) -> None:
+    said = "12월 25일 저녁에 1,250,000원 " * 9
+    whole = f"{said} {'나' * room} 표지 {'다' * room} {said}"
+    tell(kept, ("x", whole), title="t")
+    (hit,) = kept.search("표지")
+    for shown in ((hit.before, hit.after), (tail(hit.before, 12), head(hit.after, 40))):
+        assert set(" ".join(shown).replace("…", " ").split()) <= set(whole.split())
+
+
+@table(
+    ("text", "most", "shown"),
+    [
+        ("12월 25일에 만나자", 4, "12월"),
+        ("가격은1,250,000원", 6, "가격은"),
+        ("가나다라마바사", 3, "가나다"),
+        (" https://a.example/b", 9, " https://"),
+        ("1,250,000", 4, ""),
+        ("짧다", 9, "짧다"),
+        ("", 9, ""),
+    ],
+)
+def test_a_long_word_is_cut_but_no_number(text: str, most: int, shown: str) -> None:
+    assert head(text, most) == shown
+    assert tail(text[::-1], most) == shown[::-1]
 
 
 def test_the_snippet_marks_the_match_as_it_is_written(kept: Store) -> None:

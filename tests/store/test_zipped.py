@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from component.catalogue import LANGUAGES, Words
+from component.page.catalogue import LANGUAGES, Words
 from errors import BadConversation, FileTooLarge
-from store.portable import read
-from store.zipped import NAME
+from store.export.portable import read
+from store.export.zipped import NAME
 
 LIMIT = 100_000
 CHAT: dict[str, Any] = {

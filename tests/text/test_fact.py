@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.table import table
 from text.fact import facts, kept, lost
 from text.note import clauses
 
@@ -14,7 +15,7 @@ def found(text: str) -> dict[str, str]:
     return {each.text: each.kind for each in facts(text)}
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         (
@@ -76,7 +77,7 @@ def test_facts_are_found_with_their_kind(text: str, expected: dict[str, str]) ->
     assert found(text) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Thanks! That sounds great. How can I help you today? Please let me know.",
@@ -95,7 +96,7 @@ def test_what_is_no_fact_is_not_taken_for_one(text: str) -> None:
     assert found(text) == {}
 
 
-@pytest.mark.parametrize(
+@table(
     ("original", "summary"),
     [
         ("1,200,000원", "120만 원"),
@@ -128,7 +129,7 @@ def test_one_value_in_two_forms_is_kept(original: str, summary: str) -> None:
     assert lost(original, summary) == ()
 
 
-@pytest.mark.parametrize(
+@table(
     ("original", "summary", "missing"),
     [
         ("예산은 120만 원", "예산은 12만 원", ("120만 원",)),
@@ -173,7 +174,7 @@ def test_a_long_text_is_read_in_reasonable_time() -> None:
     assert len(facts("값은 1,234원이고 " * 5000)) == 1
 
 
-@pytest.mark.parametrize("sign", ["1", "a", "A", "가", " ", "\n", "\t", "a@", "1.", "# "])
+@table("sign", ["1", "a", "A", "가", " ", "\n", "\t", "a@", "1.", "# "])
 def test_no_run_of_signs_takes_long(sign: str) -> None:
     """Nothing can interrupt a regular expression: one that takes twice the length squared stops everybody."""
     text = f"a{sign * 200_000} b"[:200_000]

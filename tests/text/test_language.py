@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.table import table
 from text.language import detect
 
 
@@ -24,7 +25,7 @@ def test_english_with_a_korean_word_is_english(text: str) -> None:
     assert detect(text, "ko") == "en"
 
 
-@pytest.mark.parametrize("default", ["ko", "en"])
-@pytest.mark.parametrize("text", ["", "123 + 456", "👍", "…"])
+@table("default", ["ko", "en"])
+@table("text", ["", "123 + 456", "👍", "…"])
 def test_without_words_the_default_holds(text: str, default: str) -> None:
     assert detect(text, default) == default  # type: ignore[arg-type]

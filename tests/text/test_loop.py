@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
+from tests.table import table
 from text import loop
 
 SAID = "강릉에 가 볼 만한 곳입니다: "
@@ -19,7 +18,7 @@ def test_the_first_of_the_repetitions_stays() -> None:
     assert text[:start].rstrip() == (SAID + UNIT).rstrip()
 
 
-@pytest.mark.parametrize("more", range(0, len(UNIT), 5))
+@table("more", range(0, len(UNIT), 5))
 def test_it_is_found_wherever_the_text_stops(more: int) -> None:
     text = SAID + UNIT * 3 + UNIT[:more]
     start = loop.begins(text)
@@ -27,7 +26,7 @@ def test_it_is_found_wherever_the_text_stops(more: int) -> None:
     assert text[:start].count("곳입니다") <= 2
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         SAID + UNIT * 2,

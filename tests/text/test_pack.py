@@ -29,7 +29,7 @@ def test_a_note_with_facts_is_kept_before_one_without() -> None:
     text = pack.pack(
         notes(["사용자가 이것저것 물었고 AI가 친절하게 답했다", "3월 5일에 12,000원을 냈다"]),
         wanted,
-        pack.Room(20, 22, 22),
+        pack.TextRoom(20, 22, 22),
     )
     assert text == "3월 5일에 12,000원을 냈다."
 
@@ -37,16 +37,16 @@ def test_a_note_with_facts_is_kept_before_one_without() -> None:
 def test_a_sentence_of_the_original_fills_in_for_a_missing_fact() -> None:
     wanted = [pack.Wanted(each) for each in fact.facts("예약번호는 ABC123입니다.")]
     candidates = [*notes(["사용자가 예약함"]), Note("예약번호는 ABC123입니다.", 9)]
-    assert pack.pack(candidates, wanted, pack.Room(30, 33, 33)) == "사용자가 예약함. 예약번호는 ABC123입니다."
+    assert pack.pack(candidates, wanted, pack.TextRoom(30, 33, 33)) == "사용자가 예약함. 예약번호는 ABC123입니다."
 
 
 def test_notes_stand_in_the_order_of_the_original() -> None:
     late, early = Note("나중 일", 50), Note("먼저 한 일", 3)
-    assert pack.pack([late, early], (), pack.Room(40, 44, 44)) == "먼저 한 일. 나중 일."
+    assert pack.pack([late, early], (), pack.TextRoom(40, 44, 44)) == "먼저 한 일. 나중 일."
 
 
 def test_a_note_that_repeats_another_is_left_out() -> None:
-    text = pack.pack(notes(["회의는 7층에서 열린다", "회의는 7층에서 열린다고"]), (), pack.Room(60, 66, 66))
+    text = pack.pack(notes(["회의는 7층에서 열린다", "회의는 7층에서 열린다고"]), (), pack.TextRoom(60, 66, 66))
     assert text == "회의는 7층에서 열린다고."
 
 
@@ -54,24 +54,24 @@ def test_a_clause_gives_way_to_the_sentence_that_holds_it() -> None:
     wanted = [pack.Wanted(each) for each in fact.facts("한솔이사는 185만 원, 으뜸이사는 165만 원")]
     clause = Note("한솔이사는 185만 원", 9)
     whole = Note("한솔이사는 185만 원, 으뜸이사는 165만 원인데 이전비는 별도래요", 9)
-    assert pack.pack([clause, whole], wanted, pack.Room(60, 66, 66)) == whole.text + "."
+    assert pack.pack([clause, whole], wanted, pack.TextRoom(60, 66, 66)) == whole.text + "."
 
 
 def test_facts_that_are_still_lost_may_take_more_room_than_the_rest() -> None:
     texts = ["예약번호는 ABC123입니다.", "요금은 12,000원입니다.", "참 좋은 하루였습니다."]
     wanted = [pack.Wanted(each) for text in texts for each in fact.facts(text)]
     candidates = [Note(text, at) for at, text in enumerate(texts)]
-    assert pack.pack(candidates, wanted, pack.Room(22, 24, 35)) == " ".join(texts[:2])
-    assert pack.pack(candidates, wanted, pack.Room(22, 24, 24)) in texts[:2]
+    assert pack.pack(candidates, wanted, pack.TextRoom(22, 24, 35)) == " ".join(texts[:2])
+    assert pack.pack(candidates, wanted, pack.TextRoom(22, 24, 24)) in texts[:2]
 
 
 def test_room_is_the_specified_target_with_a_tenth_more() -> None:
-    assert pack.room(1500, 0.3) == pack.Room(450, 495, 562)
-    assert pack.room(400, 0.1) == pack.Room(40, 52, 52)
-    assert pack.room(10, 0.5) == pack.Room(5, 10, 10, short=True)
+    assert pack.room(1500, 0.3) == pack.TextRoom(450, 495, 562)
+    assert pack.room(400, 0.1) == pack.TextRoom(40, 52, 52)
+    assert pack.room(10, 0.5) == pack.TextRoom(5, 10, 10, short=True)
 
 
 def test_facts_of_three_short_turns_have_room_for_a_line_as_far_as_the_rate_lets_them() -> None:
-    assert pack.room(100, 0.3) == pack.Room(30, 42, 75, short=True)
-    assert pack.room(100, 0.1) == pack.Room(10, 22, 25, short=True)
-    assert pack.room(204, 0.3) == pack.Room(61, 67, 76, short=True)
+    assert pack.room(100, 0.3) == pack.TextRoom(30, 42, 75, short=True)
+    assert pack.room(100, 0.1) == pack.TextRoom(10, 22, 25, short=True)
+    assert pack.room(204, 0.3) == pack.TextRoom(61, 67, 76, short=True)

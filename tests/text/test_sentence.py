@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.table import table
 from text.sentence import split
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "The value is 3.14 exactly.",
@@ -26,7 +27,7 @@ def test_decimals_dates_abbreviations_and_addresses_stay_whole(text: str) -> Non
     assert split(text)[0] == text if "https" not in text else split(text)[0].endswith("c=d.")
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "sentences"),
     [
         ("안녕하세요. 반갑습니다! 누구세요?", ["안녕하세요.", "반갑습니다!", "누구세요?"]),

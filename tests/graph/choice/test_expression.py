@@ -6,6 +6,7 @@ import pytest
 
 from graph.choice.expression import expression
 from graph.tool import arithmetic
+from tests.table import table
 
 
 def _value(question: str, previous: str | None = None) -> Decimal | None:
@@ -13,7 +14,7 @@ def _value(question: str, previous: str | None = None) -> Decimal | None:
     return None if found is None else arithmetic.evaluate(arithmetic.understand(found))[0]
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "value"),
     [
         ("120만원에 35만원 더하면?", 1_550_000),
@@ -37,7 +38,7 @@ def test_what_the_words_state_exactly_is_read(question: str, value: int | str) -
     assert _value(question) == Decimal(value)
 
 
-@pytest.mark.parametrize(
+@table(
     "question",
     [
         "2024년 매출 3억에 20% 오르면?",  # a number is left over

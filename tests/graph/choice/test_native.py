@@ -6,11 +6,11 @@ import json
 from typing import cast
 
 from graph.choice import native
+from graph.context.turns import question as asked
 from graph.tool import TOOLS, memory_tools
 from graph.tool.reach import Reach
-from graph.turns import question as asked
+from model.call.stream import complete
 from model.scripted import ScriptedModel, models
-from model.stream import complete
 from tests.graph.talk import question
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
 from graph.choice.routed import choose
+from tests.table import table
 
 NAMES = ("current_time", "calculate", "search_documents", "recall_memory", "remember", "forget")
 
@@ -14,7 +14,7 @@ def _tools(*names: str) -> list[BaseTool]:
     return [StructuredTool.from_function(lambda text: text, name=name, description=name) for name in names]
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "previous", "name", "arguments"),
     [
         ("지금 몇 시야?", None, "current_time", {"zone": "local"}),

@@ -6,6 +6,7 @@ from errors import EmbeddingFailed
 from graph.choice.feature import HEAD, TAIL, Label, Values, core
 from graph.choice.router import MARGIN, Router, Weights, router
 from graph.choice.train import digest
+from tests.table import table
 
 CLEAR: list[tuple[str, Label]] = [
     ("지금 몇 시야?", "time"),
@@ -27,7 +28,7 @@ CLEAR: list[tuple[str, Label]] = [
 ]
 
 
-@pytest.mark.parametrize(("question", "label"), CLEAR)
+@table(("question", "label"), CLEAR)
 def test_a_plainly_clear_message_finds_its_tool_or_none(question: str, label: Label) -> None:
     assert router().route(question).label == label
 
@@ -76,6 +77,6 @@ def test_of_a_long_message_the_beginning_and_the_end_are_read() -> None:
     assert len(text) <= HEAD + TAIL + 1
 
 
-@pytest.mark.parametrize("question", ["", " ", "?", "ㅋ", "🙂" * 500, "9" * 5000, "\ud800"])
+@table("question", ["", " ", "?", "ㅋ", "🙂" * 500, "9" * 5000, "\ud800"])
 def test_any_text_is_routed(question: str) -> None:
     assert router().route(question, question).margin >= 0

@@ -1,4 +1,4 @@
-"""A summary in the model's own words: one repair, and what is rejected (design §5)."""
+"""A summary in the model's own words: one repair, and what is rejected (design 5.2)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from errors import ModelUnreachable, RequestRejected, SummaryRejected
+from model.call.stream import Stopped
 from model.scripted import ScriptedModel, models
-from model.stream import Stopped
 from tests.graph.summary.chunk import FACTS, chunk, run, scripted, turns
 
 

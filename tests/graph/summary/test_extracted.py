@@ -1,4 +1,4 @@
-"""A summary of sentences of the original: chosen by code, at once, and of nothing else (design §5)."""
+"""A summary of sentences of the original: chosen by code, at once, and of nothing else (design 5.2)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from errors import SummaryRejected
+from graph.summary.original import Original
 from model.profile import SMALL
 from model.scripted import models
 from tests.graph.summary.chunk import FACTS, run, scripted, turns
+from tests.table import table
 from text import pack, sentence
-from text.fact import facts
 
 CODE = models(profile=SMALL)  # a model that is asked fails the test: its script is empty
 
@@ -57,8 +58,8 @@ SIGNS = turns(("1+1=2; 2+2=4; 3+3=6; " * 9, "4"), ("5", "6"), ("7", "8"))
 PASTE = turns(("abc123" * 40, "1"), ("defg45" * 40, "2"), ("hij678" * 40, "3"))
 
 
-@pytest.mark.parametrize("failing", [False, True], ids=["rule", "second failure of a model"])
-@pytest.mark.parametrize(
+@table("failing", [False, True], ids=["rule", "second failure of a model"])
+@table(
     ("messages", "beginning"),
     [(SUMS, "12*7? 84 13*7? 91"), (SIGNS, "1+1=2; 2+2=4; 3+3=6; 1+1=2; "), (PASTE, "abc123" * 37)],
     ids=["sums", "signs", "paste"],
@@ -79,7 +80,13 @@ def test_deep_brackets_are_text_like_any_other(text: str) -> None:
     ]
 
 
-@pytest.mark.timeout(60)
+def test_a_tiny_original_is_its_own_summary() -> None:
+    made = run(turns(("안녕!", "안녕하세요! 무엇을 도와드릴까요?"), ("고마워", "천만에요.")), CODE)
+    assert made.record["original_chars"] < 60
+    assert made.record["summary_chars"] >= 0.8 * made.record["original_chars"]
+    assert "고마워" in made.record["summary"]
+
+
 def test_a_very_long_original_takes_reasonable_time() -> None:
     lines = " ".join(f"{index}번 주문은 {index * 37:,}원이고 상태는 배송 중입니다." for index in range(2500))
     made = run(turns((lines, "확인했습니다")), CODE, rate=0.1)
@@ -110,4 +117,4 @@ def test_no_summary_is_longer_than_the_original_nor_cut_in_mid_word(said: list[s
     pieces = [piece for text in said for piece in (text, *sentence.split(text))]
     known = {word.strip(",.;").casefold() for piece in pieces for word in piece.split()}
     assert {word.strip(",.;").casefold() for word in summary.split()} <= known | {"사용자:", "user:", ""}
-    assert len(made.kept) + len(made.lost) == len(facts("\n".join(said)))
+    assert len(made.kept) + len(made.lost) == len(Original(tuple(messages), (1, 2, 3), rate, "ko").told)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from graph.tool import TOOLS, memory_tools
 from graph.tool.reach import Reach
-from retrieval.tool import tool as search
+from retrieval.answer.tool import tool as search
 
 OWN = [*TOOLS, *memory_tools(cast(Reach, None))]
 SEARCH = search(lambda _: pytest.fail("it must not run"))
@@ -21,6 +21,7 @@ RIGHT: dict[str, dict[str, object]] = {
     "current_time": {"zone": "local"},
     "calculate": {"expression": "6*7"},
     "recall_memory": {"query": "budget"},
+    "recall_turns": {"query": "budget"},
     "remember": {"key": "budget", "value": "$5"},
     "forget": {"what": "budget", "numbers": [1]},
 }

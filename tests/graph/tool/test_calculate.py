@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from langchain_core.messages import ToolMessage
 
 from graph.tool.calculate import calculate
+from tests.table import table
 
 
 def _result(expression: str) -> ToolMessage:
@@ -15,7 +15,7 @@ def _result(expression: str) -> ToolMessage:
     return message
 
 
-@pytest.mark.parametrize(
+@table(
     ("expression", "said"),
     [
         ("15% of 2400", "(15/100)*2400 = 360"),
@@ -60,7 +60,7 @@ def test_says_what_it_understood_and_the_exact_value(expression: str, said: str)
     assert _result(expression).content == said
 
 
-@pytest.mark.parametrize(
+@table(
     "expression",
     [
         "9**9**9**9",
@@ -103,11 +103,11 @@ def test_says_what_it_understood_and_the_exact_value(expression: str, said: str)
     ],
 )
 def test_hostile_or_senseless_input_is_an_error_text_at_once(expression: str) -> None:
-    started = time.monotonic()
+    started = time.thread_time()
     message = _result(expression)
     assert message.status == "error"
     assert message.content
-    assert time.monotonic() - started < 1
+    assert time.thread_time() - started < 1
 
 
 def test_a_division_by_zero_is_named() -> None:

@@ -9,13 +9,14 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import ValidationError
 
-from errors import MemoryBlank
+from errors import Empty
 from graph.tool import TOOLS, guard, memory_tools
 from graph.tool.ask import asked, asking
-from retrieval.tool import NAME
+from retrieval.answer.tool import NAME
 from settings import load
 from tests.graph.tool.calls import call, reaching
 from tests.stub.memory import ListedMemory
+from tests.table import table
 
 SETTINGS = load(_env_file=None, retrieval=True)
 ASKED, ANSWER = HumanMessage("Which colour are pears?"), AIMessage("Green.")
@@ -62,7 +63,7 @@ def test_every_tool_that_writes_can_ask_and_the_others_simply_run() -> None:
     writing = [each for each in own if (each.metadata or {}).get("writes")]
     assert [each.name for each in writing] == ["remember", "forget"]
     assert all(callable((each.metadata or {})["question"]) for each in writing)
-    assert [guard.held(each, {}) for each in own if each not in writing] == [None, None, None]
+    assert [guard.held(each, {}) for each in own if each not in writing] == [None] * 4
 
 
 def test_the_question_holds_what_would_be_kept_or_dropped() -> None:
@@ -88,7 +89,7 @@ def test_the_question_holds_what_would_be_kept_or_dropped() -> None:
     ("name", "arguments", "error"),
     [
         ("remember", {"key": "x"}, ValidationError),
-        ("remember", {"key": " ", "value": "x"}, MemoryBlank),
+        ("remember", {"key": " ", "value": "x"}, Empty),
         ("forget", {"numbers": ["a"]}, ValidationError),
         ("forget", {"numbers": [1]}, ToolException),
     ],
@@ -98,7 +99,7 @@ def test_nobody_is_asked_about_a_call_that_could_not_run(name: str, arguments: d
         guard.held(tool(name, ListedMemory(["dog: Barley"])), arguments)
 
 
-@pytest.mark.parametrize(
+@table(
     "artifact",
     [
         None,

@@ -7,6 +7,7 @@ import pytest
 from memory.state import KEY_CHARS, VALUE_CHARS
 from tests.graph.tool.calls import call, reaching
 from tests.stub.memory import ListedMemory
+from tests.table import table
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ def test_any_value_that_its_schema_takes_is_kept(key: str, value: str) -> None:
     assert memory.texts == [f"{key}: {value}"]
 
 
-@pytest.mark.parametrize(
+@table(
     "arguments",
     [
         {"key": "", "value": "x"},

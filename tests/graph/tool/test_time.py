@@ -3,11 +3,11 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-import pytest
 from langchain_core.messages import ToolMessage
 
 from graph.tool import zone
 from graph.tool.time import current_time
+from tests.table import table
 
 
 def _result(place: str) -> ToolMessage:
@@ -16,7 +16,7 @@ def _result(place: str) -> ToolMessage:
     return message
 
 
-@pytest.mark.parametrize(
+@table(
     ("place", "expected"),
     [
         ("Asia/Seoul", "Asia/Seoul"),
@@ -52,7 +52,7 @@ def test_an_unknown_zone_names_near_ones() -> None:
     assert "Asia/Seoul" in str(message.content)
 
 
-@pytest.mark.parametrize("place", ["xyzzy", "../../etc/passwd", "/etc/localtime", "\0", "' OR 1=1 --", "🙂" * 16])
+@table("place", ["xyzzy", "../../etc/passwd", "/etc/localtime", "\0", "' OR 1=1 --", "🙂" * 16])
 def test_hostile_or_unknown_places_are_an_error_text(place: str) -> None:
     message = _result(place)
     assert message.status == "error"

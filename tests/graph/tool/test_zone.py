@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from graph.tool import zone
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "zones"),
     [
         ("부에노스아이레스는 지금 몇 시야", ["America/Argentina/Buenos_Aires"]),

@@ -8,21 +8,21 @@ import pytest
 
 from memory.fold import MOST_SENTENCES, Folded
 from memory.fold.extracted import MOST_OF_TURN, SHARE, make
-from memory.line import parts, undated
-from memory.source import Source
-from memory.state import Turn
+from memory.fold.fold_input import FoldInput
+from memory.line import parts, statements_of, undated
+from memory.state import MemoryTurn
+from model.call.token import estimate
 from model.scripted import count
-from model.token import estimate
 
 WORDS = ("parsnip", "quartz", "lilac", "ferry", "violin", "cobalt")
 
 
-def said(*questions: str, first: int = 1) -> tuple[Turn, ...]:
-    return tuple(Turn(number, question, "Noted.") for number, question in enumerate(questions, first))
+def said(*questions: str, first: int = 1) -> tuple[MemoryTurn, ...]:
+    return tuple(MemoryTurn(number, question, "Noted.") for number, question in enumerate(questions, first))
 
 
 def fold(*questions: str, text: str = "", room: int = 500, first: int = 1, pins: tuple[str, ...] = ()) -> Folded:
-    return make(Source(text, (), said(*questions, first=first), pins, default="en"), count, room)
+    return make(FoldInput(text, (), said(*questions, first=first), pins, default="en"), count, room)
 
 
 def test_each_statement_has_its_turn_and_its_own_words() -> None:
@@ -32,11 +32,28 @@ def test_each_statement_has_its_turn_and_its_own_words() -> None:
 
 def test_short_statements_of_neighbouring_turns_share_a_line() -> None:
     made = fold("My dog is Rex.", "Thanks!", "The rent is $900.", text="The user likes tea.")
-    assert made.text.splitlines() == ["The user likes tea.", "turns 1-3: My dog is Rex · Thanks · The rent is $900"]
+    assert made.text.splitlines() == [
+        "The user likes tea.",
+        "turns 1-2: My dog is Rex · Thanks",
+        "turn 3: The rent is $900.",
+    ]
     again = fold("My cat is Tom.", text=made.text, first=4)
-    assert again.text.splitlines()[1] == "turns 1-4: My dog is Rex · Thanks · The rent is $900 · My cat is Tom"
+    assert again.text.splitlines()[2] == "turns 3-4: The rent is $900 · My cat is Tom"
     far = fold("My cat is Tom.", text=made.text, first=9)
-    assert far.text.splitlines()[1:] == [made.text.splitlines()[1], "turn 9: My cat is Tom."]
+    assert far.text.splitlines()[2:] == ["turn 3: The rent is $900.", "turn 9: My cat is Tom."]
+
+
+def test_from_a_line_of_several_statements_the_turn_of_each_can_be_told() -> None:
+    made = fold("My dog is Rex. He is 3.", "Thanks!", "Ok.", "My cat is Tom. He is 5. He is grey.")
+    told = [each for line in made.text.splitlines() for each in statements_of(line)]
+    assert [(each.first, each.text.rstrip(".!")) for each in told] == [
+        (1, "My dog is Rex"),
+        (1, "He is 3"),
+        (2, "Thanks"),
+        (4, "My cat is Tom"),
+        (4, "He is 5"),
+        (4, "He is grey"),
+    ]
 
 
 def test_a_question_is_remembered_for_its_values_alone() -> None:
@@ -45,7 +62,7 @@ def test_a_question_is_remembered_for_its_values_alone() -> None:
 
 
 def test_the_answers_are_no_memory() -> None:
-    made = make(Source("", (), (Turn(1, "My dog is Rex.", "Rex is 7 years old."),), default="en"), count, 500)
+    made = make(FoldInput("", (), (MemoryTurn(1, "My dog is Rex.", "Rex is 7 years old."),), default="en"), count, 500)
     assert "7" not in made.text
 
 
@@ -104,7 +121,7 @@ def test_lines_and_tokens_are_bounded_and_the_newest_stays() -> None:
         f"Shelf {number} of the {number}th room holds {number}00 blue boxes for the museum." for number in range(90)
     ]
     for counted in (count, estimate):
-        made = make(Source("", (), said(*many), default="en"), counted, 500)
+        made = make(FoldInput("", (), said(*many), default="en"), counted, 500)
         assert len(made.text.splitlines()) <= MOST_SENTENCES
         assert counted(made.text) <= 500 * SHARE
         assert "Shelf 89 " in made.text
@@ -121,7 +138,7 @@ def test_a_memory_of_many_folds_holds_what_it_held_in_one() -> None:
     text = ""
     for number, each in enumerate(told, 1):
         text = fold(each, text=text, first=number).text
-    assert parts(text) == [each.rstrip(".") for each in told]
+    assert [each.rstrip(".") for each in parts(text)] == [each.rstrip(".") for each in told]
     assert undated(text.splitlines()[-1]).last == len(told)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from errors import DocumentBroken
-from retrieval.load import load
+from retrieval.read.load import load
 from tests.retrieval.file import LIMIT, pieces
 
 
@@ -109,3 +111,31 @@ def test_links_keep_their_target_and_pictures_their_description() -> None:
 def test_the_first_row_of_a_table_is_its_head_and_a_bar_in_a_cell_is_no_border() -> None:
     body = "<table><tr><td>a</td><td>b</td></tr><tr><td>1 | 2</td><td>3</td></tr></table>"
     assert pieces("a.html", page(body)) == [((), "| a | b |\n| --- | --- |\n| 1 \\| 2 | 3 |")]
+
+
+@pytest.mark.parametrize(
+    ("around", "one"), [("<ol>", "<li>x</li>"), ("<div>", "x<form>y</form>")], ids=["items", "forms"]
+)
+def test_many_of_a_kind_take_no_square_of_their_number(around: str, one: str) -> None:
+    """Ten times as many would take a hundred times as long. Both are measured in one run, which a busy machine slows
+    alike."""
+
+    def seconds(count: int) -> float:
+        body = page(around + one * count)
+        started = time.thread_time()
+        assert "x" in load("a.html", body, LIMIT).text
+        return time.thread_time() - started
+
+    few = min(seconds(2_000) for _ in range(3))
+    assert seconds(20_000) < 40 * few
+
+
+def test_numbered_items_keep_their_numbers_and_what_is_in_them() -> None:
+    body = "<ol start=5><li>a<ol><li>b<li>c</ol><li><p>d</p><p>e</p><li><li>f</ol>"
+    assert load("a.html", page(body), LIMIT).text == "5. a\n   1. b\n   2. c\n6. d\n\n   e\n8. f"
+
+
+def test_what_is_in_a_form_stays_and_its_fields_do_not() -> None:
+    fields = "<input value=secret></p><select><option>secret</select>"
+    body = f"<p>Fill <b>in</b></p><form><p>Your name {fields}</form><p>Then send</p>"
+    assert load("a.html", page(body), LIMIT).text == "Fill **in**\n\nYour name\n\nThen send"

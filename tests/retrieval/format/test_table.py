@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from errors import DocumentBroken
-from retrieval.load import load
+from retrieval.read.load import load
 from tests.retrieval.file import LIMIT, pieces
+from tests.table import table
 
 
 def test_a_table_of_questions_becomes_one_section_per_question() -> None:
@@ -47,7 +48,7 @@ def test_another_table_gives_a_section_per_row_with_its_columns() -> None:
     assert pieces("parts.tsv", b"part\tprice\nbolt\t3\n") == [(("bolt",), "part: bolt  \nprice: 3")]
 
 
-@pytest.mark.parametrize(
+@table(
     "cell",
     [
         "Run this:\n# pip install x\nthen",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval.load import load
+from retrieval.read.load import load
 from tests.retrieval.file import LIMIT, pieces, word
 
 

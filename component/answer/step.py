@@ -1,0 +1,68 @@
+"""One step on the way to an answer: a tool call, or a summary that the turn waits for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.page.catalogue import Words
+from component.widget.markdown import plain, short, shown
+from component.work.job import Step
+
+LABEL_CHARS = 60
+RESULT_CHARS = 4000
+
+
+def draw_step(words: Words, step: Step) -> None:
+    """Draws a step as a folded box with its arguments and its result."""
+    with st.status(label(words, step), state=_state(step), type="step"):
+        if step.arguments:
+            _field(words("step.arguments"), json.dumps(step.arguments, ensure_ascii=False, indent=1))
+        if step.result:
+            _field(words("step.result"), step.result)
+
+
+def _state(step: Step) -> Literal["running", "complete", "error"]:
+    if step.result is None:
+        return "running"
+    return "complete" if step.ok else "error"
+
+
+def label(words: Words, step: Step) -> str:
+    """Returns one line of Markdown that names the step, its arguments and, once it has ended, its seconds."""
+    if step.name == "summary_later":
+        return plain(words("step.summary_later", first=step.turns[0], last=step.turns[-1]))
+    if step.name == "summary":
+        key = "step.summarising" if step.result is None else ("step.summarised" if step.ok else "step.summary_failed")
+        text = words(key, first=step.turns[0], last=step.turns[-1])
+    else:
+        arguments = ", ".join(str(value) for value in step.arguments.values())
+        name = words(f"tool.{step.name}") if f"tool.{step.name}" in words else step.name
+        text = f"{name}: {arguments}" if arguments else name
+    text = plain(short(text, LABEL_CHARS))
+    if step.result is None:
+        return f":shimmer[{text}]"
+    return f"{text} :gray[· {step.seconds:.1f}{words('unit.second')}]"
+
+
+def of_turn(steps: list[dict[str, Any]]) -> list[Step]:
+    """Returns the stored steps of a turn as ``Step`` objects."""
+    return [
+        Step(
+            str(index),
+            str(step.get("name", "")),
+            step.get("arguments") or {},
+            str(step.get("result") or ""),
+            bool(step.get("ok", True)),
+            float(step.get("seconds") or 0.0),
+        )
+        for index, step in enumerate(steps)
+    ]
+
+
+def _field(name: str, value: str) -> DeltaGenerator:
+    st.caption(name)
+    return st.code(shown(short(value, RESULT_CHARS)), language=None, wrap_lines=True)

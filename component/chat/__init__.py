@@ -1,0 +1,1 @@
+"""The view of a conversation: its turns, the message input, and the notices between them."""

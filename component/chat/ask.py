@@ -1,0 +1,142 @@
+"""Questions of a turn that the user must confirm: keep this value in memory, or forget these lines?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from component.page.catalogue import Words
+from component.page.view import View, tried
+from component.widget.markdown import plain, short
+from component.work import resource
+from graph.tool.ask import Ask, Forget, KeptValue, asked
+from graph.turn.confirm import CLOSED, open_asks
+from store import Turn
+
+LINE_CHARS = 300
+
+
+def draw_asks(view: View, turn: Turn) -> None:
+    """Draws the questions under an answer, one below the other; an answered question shows the decision."""
+    if turn.status not in CLOSED:
+        return
+    for place, step in enumerate(turn.steps):
+        ask = asked(step.get("artifact"))
+        if ask is not None:
+            _draw(view, turn, ask, str(step["call"]), f"{turn.number}-{place}")
+
+
+def answer_typed(view: View, text: str) -> bool:
+    """Answers the open question of the last turn when ``text`` is the label of its yes or no button.
+
+    Returns whether it did; otherwise the message is for the model. The model also gets a bare yes or no while two
+    questions are open, and a bare yes while the user has ticked no line.
+    """
+    session, yes = view.session, _decision(view.words, text)
+    if session is None or view.job is not None or yes is None:
+        return False
+    turn = view.store.turn(session.id, session.turn_count)
+    asks = open_asks(turn) if turn is not None else []
+    if turn is None or len(asks) != 1:
+        return False
+    call, ask = asks[0]
+    chosen = _ticked(turn, ask, call) if ask["tool"] == "forget" else None
+    if yes and chosen is not None and not chosen:
+        return False
+    return _confirm(turn, call, yes, chosen)
+
+
+def _decision(words: Words, text: str) -> bool | None:
+    """Returns True for the label of the yes button, False for that of the no button, None for any other text."""
+    decisions = {words(f"ask.{name}").casefold(): yes for name, yes in (("yes", True), ("no", False))}
+    return decisions.get(text.strip().casefold())
+
+
+def _ticked(turn: Turn, ask: Forget, call: str) -> list[str]:
+    """Returns the lines to forget: the ticked ones if the user picks among them, otherwise all."""
+    lines = ask["arguments"]["lines"]
+    if not ask["arguments"].get("pick"):
+        return lines
+    place = next(index for index, step in enumerate(turn.steps) if step.get("call") == call)
+    key = f"{turn.session_id}-{turn.branch}-{turn.number}-{place}"
+    return [line for index, line in enumerate(lines) if st.session_state.get(_box(key, index))]
+
+
+def _draw(view: View, turn: Turn, ask: Ask, call: str, key: str) -> None:
+    is_open = ask["answer"] is None
+    with st.container(key=f"ask-{'open' if is_open else 'closed'}-{key}", gap="xsmall"):
+        if not is_open:
+            st.caption(_decided(view.words, ask))
+            return
+        st.markdown(_asked(view.words, ask))
+        chosen = _draw_lines(ask, f"{turn.session_id}-{turn.branch}-{key}") if ask["tool"] == "forget" else None
+        with st.container(horizontal=True, gap="xsmall"):
+            _draw_answers(view, turn, call, key, chosen)
+
+
+def _draw_answers(view: View, turn: Turn, call: str, key: str, chosen: Sequence[str] | None) -> None:
+    """Draws the yes and no buttons; both are disabled while the session answers, yes also while no line is chosen."""
+    words, busy = view.words, view.job is not None
+    none = chosen is not None and not chosen
+    for yes, name, icon in ((True, "yes", "check"), (False, "no", "close")):
+        st.button(
+            words(f"ask.{name}"),
+            key=f"ask-{name}-{key}",
+            icon=f":material/{icon}:",
+            on_click=_press,
+            args=(turn, call, yes, chosen),
+            disabled=busy or (yes and none),
+        )
+
+
+def _draw_lines(ask: Forget, key: str) -> list[str]:
+    """Draws the lines in question; returns the ticked ones if the user picks among them, otherwise all."""
+    lines = ask["arguments"]["lines"]
+    if not ask["arguments"].get("pick"):
+        st.markdown("\n".join(f"- {_line(line)}" for line in lines))
+        return lines
+    return [line for index, line in enumerate(lines) if st.checkbox(_line(line), key=_box(key, index))]
+
+
+def _box(key: str, at: int) -> str:
+    """Returns the key of the checkbox beside line ``at`` of a question."""
+    return f"ask-line-{key}-{at}"
+
+
+def _press(turn: Turn, call: str, yes: bool, chosen: Sequence[str] | None) -> None:
+    _confirm(turn, call, yes, chosen)
+
+
+def _confirm(turn: Turn, call: str, yes: bool, chosen: Sequence[str] | None) -> bool:
+    confirm = partial(resource.here().confirm, turn.session_id, turn.number, call, yes)
+    return tried(partial(confirm, branch=turn.branch, lines=chosen))
+
+
+def _asked(words: Words, ask: Ask) -> str:
+    """Returns the question as one line of Markdown."""
+    if ask["tool"] == "remember":
+        return f":material/bookmark_add: **{plain(words('ask.remember'))}** {_value(ask['arguments'])}"
+    return (
+        f":material/bookmark_remove: **{plain(words('ask.pick' if ask['arguments'].get('pick') else 'ask.forget'))}**"
+    )
+
+
+def _decided(words: Words, ask: Ask) -> str:
+    """Returns the decision and its subject as one line of Markdown."""
+    decision = plain(words(f"ask.{ask['tool']}.{'yes' if ask['answer'] else 'no'}"))
+    if ask["tool"] == "remember":
+        subject = _value(ask["arguments"])
+    else:
+        subject = " · ".join(_line(line) for line in ask.get("chosen") or ask["arguments"]["lines"])
+    waits = f" {plain(words('ask.waits'))}" if ask.get("waits") else ""
+    return f":material/{'check' if ask['answer'] else 'close'}: {decision} {subject}{waits}"
+
+
+def _value(kept: KeptValue) -> str:
+    return _line(f"{kept['key']} = {kept['value']}")
+
+
+def _line(text: str) -> str:
+    return plain(short(text, LINE_CHARS))

@@ -1,0 +1,33 @@
+"""A turn that another program on the same data is answering: the page polls the text stored so far until the answer
+ends."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from component.page.frame import MARK
+from component.page.view import View
+from component.widget.markdown import fixed
+from component.work import resource
+from store import Turn
+
+BEAT = 1.0
+
+
+def draw_elsewhere(view: View, turn: Turn) -> None:
+    """Draws the text that the other program has stored so far, once a second.
+
+    Runs the page anew when no program answers the turn any more, or when this program does.
+    """
+    with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=MARK):
+
+        @st.fragment(run_every=BEAT)
+        def look() -> None:
+            if view.jobs.of(turn.session_id) or resource.here().reconcile(turn.session_id):
+                st.rerun()
+            arrived = view.store.partials.text(turn.session_id, turn.number)
+            if arrived:
+                st.markdown(fixed(arrived))
+            st.markdown(f":shimmer[{view.words('turn.elsewhere')}]")
+
+        look()

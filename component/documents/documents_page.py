@@ -1,0 +1,136 @@
+"""The documents page: adding documents, the list of documents, and the state of the search index."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+import settings
+from component.documents.adding import Adding, add_files, draw_adding, read_again, rebuild, upload_limit
+from component.documents.document_list import draw_list
+from component.documents.web_field import draw_web_field
+from component.page.view import View, show_documents, told
+from component.widget.failure import draw_error
+from component.widget.markdown import plain
+from component.work import resource
+from errors import LibraryModelChanged
+from retrieval import DocType, Document, Library, LibraryStatus
+from retrieval.change import UPLOAD
+from retrieval.index.embed import BUILT_IN
+from retrieval.read.load import SUFFIXES
+
+AUTO = "auto"
+TYPE = "upload-type"
+
+
+def draw_documents(view: View) -> Adding | None:
+    """Draws the page. Returns the work on the library, so that the caller can follow the work; None when answers from
+    documents are switched off."""
+    words, library = view.words, resource.agent().library
+    with st.container(key="documents", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", key="documents-head"):
+            st.markdown(f"## {words('documents.title')}", anchors=False, width="stretch")
+            back, icon = words("documents.back"), ":material/arrow_back:"
+            st.button(back, key="documents-back", icon=icon, type="tertiary", on_click=show_documents, args=(False,))
+        if library is None:
+            st.info(words("documents.off"), icon=":material/info:")
+            return None
+        st.caption(words("documents.about"))
+        error = told()
+        if error:
+            draw_error(words, error)
+        else:
+            st.empty()
+        _draw_upload(view, library)
+        draw_web_field(view, library, _chosen_type())
+        with st.container(key="documents-adding", gap="small"):
+            adding = draw_adding(view, resource.intakes().of(""))
+        status, documents = library.status, library.documents()
+        _draw_state(view, library, status, documents, busy=adding.active)
+        draw_list(view, library, documents)
+    return adding
+
+
+def _draw_upload(view: View, library: Library) -> None:
+    """Draws the upload field. Files are added as soon as they have arrived, and the field is emptied."""
+    words = view.words
+    number = int(st.session_state.get("uploads", 0))
+    limit = settings.current().document_limit // 1_000_000
+    key = f"upload-{number}"
+    with st.container(key="upload", gap="xsmall"):
+        st.segmented_control(
+            words("documents.type"),
+            (AUTO, *get_args(DocType)),
+            default=AUTO,
+            format_func=lambda name: words(f"documents.type.{name}"),
+            key=TYPE,
+            required=True,
+            help=words("documents.type.help"),
+        )
+        st.file_uploader(
+            words("documents.upload", kinds=", ".join(suffix[1:] for suffix in SUFFIXES), limit=limit),
+            accept_multiple_files=True,
+            key=key,
+            max_upload_size=upload_limit(),
+            on_change=_uploaded,
+            args=(library, key),
+        )
+
+
+def _uploaded(library: Library, key: str) -> None:
+    files = [file for file in st.session_state.get(key) or () if isinstance(file, UploadedFile)]
+    if not files:
+        return
+    add_files(library, files, _chosen_type())
+    st.session_state["uploads"] = int(st.session_state.get("uploads", 0)) + 1
+
+
+def _chosen_type() -> DocType | None:
+    """Returns the chosen type of the documents that are added next; None means automatic."""
+    chosen = st.session_state.get(TYPE, AUTO)
+    return None if chosen == AUTO else cast(DocType, chosen)
+
+
+def _draw_state(view: View, library: Library, status: LibraryStatus, documents: list[Document], busy: bool) -> None:
+    """Draws what the index holds. When the index cannot be used, draws the reason and the button that rebuilds it."""
+    words = view.words
+    if status.rebuild is not None:
+        if status.rebuild == "model":
+            draw_error(words, LibraryModelChanged(old=status.model, new=settings.current().embedding_model or BUILT_IN))
+        else:
+            st.error(words("documents.damaged"), icon=":material/error:")
+        label, icon = words("documents.rebuild"), ":material/build:"
+        st.button(label, key="rebuild", type="primary", icon=icon, on_click=_rebuild, args=(library,), disabled=busy)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="documents-state"):
+        st.caption(plain(_facts(view, status)), width="stretch")
+        files = [document for document in documents if not document.source.startswith(UPLOAD)]
+        args = (library, [document.id for document in files], [document.name for document in files])
+        label, icon = words("documents.read_again"), ":material/refresh:"
+        if files:
+            st.button(
+                label, key="read-again", type="tertiary", icon=icon, on_click=_read_again, args=args, disabled=busy
+            )
+
+
+def _rebuild(library: Library) -> None:
+    rebuild(library)
+
+
+def _read_again(library: Library, documents: list[int], names: list[str]) -> None:
+    read_again(library, documents, names)
+
+
+def _facts(view: View, status: LibraryStatus) -> str:
+    words = view.words
+    parts = [
+        words("documents.count", count=status.documents),
+        words("documents.passages", count=status.passages),
+        words("documents.model", model=status.model),
+        words(f"documents.words.{status.tokens}"),
+    ]
+    if status.failed:
+        parts.insert(1, words("documents.failed", count=status.failed))
+    return " · ".join(parts)

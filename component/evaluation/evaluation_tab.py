@@ -1,0 +1,15 @@
+"""The tab that tests the memory: a judge for a question, a scenario, and the compression curve of the conversation."""
+
+from __future__ import annotations
+
+from component.evaluation.curve_section import draw_curve
+from component.evaluation.judgement import draw_judgement
+from component.evaluation.scenario_section import draw_scenario
+from component.page.view import View
+
+
+def draw_evaluation(view: View, prefix: str = "") -> None:
+    """Draws the tab."""
+    draw_judgement(view, prefix)
+    draw_curve(view, prefix)
+    draw_scenario(view, prefix)

@@ -1,0 +1,130 @@
+"""A scenario of the tab: choose one, play it, and see which planted values each form of memory holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from component.evaluation import side_work
+from component.evaluation.scenario_run import FormResult, ScenarioResult, run_scenario
+from component.page.catalogue import Words
+from component.page.view import View
+from component.panel.summary_history import percent
+from component.widget.failure import draw_error
+from component.widget.markdown import plain, shown
+from component.work.side_call import SideCall
+from errors import GieokError
+from evaluation import scenario as scenarios
+from evaluation.scenario import Scenario
+from graph.context.turns import CHUNK
+from memory.state import SHORT_TURNS
+
+
+def draw_scenario(view: View, prefix: str = "") -> None:
+    """Draws the choice, the button and the last result."""
+    words, session = view.words, view.session_id or ""
+    st.markdown(f"## {words('evaluation.scenario')}", anchors=False)
+    names = _names(words)
+    if not names:
+        st.caption(words("evaluation.scenario.none"))
+        return
+    st.caption(words("evaluation.scenario.about"))
+    key = f"{prefix}evaluation-scenario-{words.language}"
+    name = st.selectbox(words("evaluation.scenario.choose"), names, format_func=partial(_label, words), key=key)
+    try:
+        scenario = scenarios.load(scenarios.FOLDER / f"{name}.yaml")
+    except GieokError as error:
+        draw_error(words, error)
+        return
+    st.caption(plain(_about(view, scenario)))
+    idle = view.status.models is not None and not side_work.is_busy(session)
+    st.button(
+        words("evaluation.scenario.go"), key=f"{prefix}evaluation-scenario-go", icon=":material/play_arrow:",
+        disabled=not idle, on_click=partial(_start, view, session, scenario),
+    )  # fmt: skip
+    side_work.draw_work(view, session, "scenario", partial(_draw_call, words), prefix)
+
+
+def _names(words: Words) -> Sequence[str]:
+    """Returns the names of the scenarios, those in the page's language first."""
+    return sorted(scenarios.names(), key=lambda name: not name.endswith(f"_{words.language}"))
+
+
+def _label(words: Words, name: str) -> str:
+    """Returns a scenario's name for people, with its language where it is not the page's."""
+    kind, _, language = name.rpartition("_")
+    key = f"evaluation.scenario.name.{kind}"
+    label = words(key) if key in words else kind.replace("_", " ")
+    return label if language == words.language else f"{label} ({language.upper()})"
+
+
+def _about(view: View, scenario: Scenario) -> str:
+    """Returns what the scenario is about and, where a model writes summaries and memory, how many calls it takes."""
+    words, models, turns = view.words, view.status.models, len(scenario.turns)
+    parts = [scenario.about, words("evaluation.scenario.turns", turns=turns, percent=percent(view.rate))]
+    if models is not None and models.side.summaries == "model":
+        parts.append(words("evaluation.scenario.calls", calls=turns // CHUNK + turns // SHORT_TURNS))
+    return " · ".join(parts)
+
+
+def _start(view: View, session: str, scenario: Scenario) -> None:
+    models, rate = view.status.models, view.rate
+    if models is None:
+        return
+    side_work.start(session, "scenario", lambda call: run_scenario(scenario, models, rate, call))
+
+
+def _draw_call(words: Words, call: SideCall) -> None:
+    if not call.done:
+        share = float(call.at or 0.0)
+        st.progress(share, words("evaluation.scenario.running", percent=round(100 * share)))
+    elif call.error is not None:
+        draw_error(words, call.error)
+    elif isinstance(call.result, ScenarioResult):
+        _draw(words, call.result)
+    else:
+        st.caption(words("evaluation.stopped"))
+
+
+def _draw(words: Words, result: ScenarioResult) -> None:
+    said = words(
+        "evaluation.scenario.asked", name=_label(words, result.name), query=result.query, percent=percent(result.rate)
+    )
+    st.caption(plain(said))
+    st.html(table(words, result.forms))
+    if result.away:
+        st.caption(f":material/cloud_off: {words('memory.away')}")
+    elif result.waiting:
+        st.caption(f":material/schedule: {words('evaluation.scenario.waiting', count=result.waiting)}")
+    for form in result.forms:
+        if form.failed is not None:
+            draw_error(words, form.failed)
+        elif form.wrong and form.form != "none":
+            _draw_wrong(words, form)
+    st.caption(f"{result.seconds:.1f}{words('unit.second')}")
+
+
+def _draw_wrong(words: Words, form: FormResult) -> None:
+    title = words("evaluation.scenario.wrong", form=words(f"evaluation.form.{form.form}"), count=len(form.wrong))
+    st.caption(f"**{plain(title)}**")
+    lines = (words(f"evaluation.probe.{item.kind}", value=item.value, about=item.about) for item in form.wrong)
+    st.markdown("\n".join(f"- {plain(line)}" for line in lines))
+
+
+def table(words: Words, forms: Sequence[FormResult]) -> str:
+    """Returns recall, stale values and tokens of every form as a table."""
+    names = ("form", "recall", "stale", "tokens")
+    head = "".join(f'<th scope="col">{escape(words(f"evaluation.column.{name}"))}</th>' for name in names)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(words(f"evaluation.form.{form.form}"))}</th><td>{_share(form.recall)}</td>'
+        f"<td>{_share(form.stale)}</td><td>{form.tokens:,}</td></tr>"
+        for form in forms
+    )
+    return shown(f'<table class="gieok-figures"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f}%"

@@ -1,0 +1,1 @@
+"""The memory tab of the panel."""

@@ -1,0 +1,77 @@
+"""The owner of the memory that the page shows, and changes to this memory with their outcome shown in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from component.page.catalogue import Words
+from component.page.view import APART_NEW, View
+from component.widget.failure import draw_box
+from component.widget.markdown import plain
+from errors import GieokError
+from memory import Memory, MemoryView
+from memory.view import Count
+from model.call.token import estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The memory behind one page. ``session`` is empty for a conversation that has not begun; ``count``,
+    ``rooms``: see ``Memory.context``."""
+
+    memory: Memory
+    tenant: str
+    user: str
+    session: str
+    count: Count
+    rooms: tuple[int, int]
+
+    def look(self) -> MemoryView:
+        """Returns the memory now; for a conversation that has not begun, the memory that it would start from."""
+        if not self.session and st.session_state.get(APART_NEW):
+            return MemoryView(apart=True)
+        return self.memory.context(self.tenant, self.session, user=self.user, count=self.count, rooms=self.rooms)
+
+
+def owner(view: View) -> Owner | None:
+    """Returns the owner of the memory that this page shows; None when the settings turn memory off."""
+    agent, models = view.agent, view.status.models
+    if agent.memory is None:
+        return None
+    count, limits = models.count if models is not None else estimate, agent.prompting
+    rooms = (limits.budget_memory, limits.budget_entities)
+    return Owner(agent.memory, agent.tenant, agent.user, view.session_id or "", count, rooms)
+
+
+def attempt(place: str, action: Callable[[], object], done: str = "") -> bool:
+    """Runs the action; returns False on a ``GieokError``. The next run shows at ``place`` the error, or on success the
+    text of ``done``, a key of the catalogue."""
+    try:
+        action()
+    except GieokError as error:
+        st.session_state[f"said-{place}"] = error
+        return False
+    st.session_state[f"said-{place}"] = done
+    return True
+
+
+def draw_said(words: Words, place: str) -> None:
+    """Draws once the outcome that ``attempt`` stored for ``place``."""
+    outcome = st.session_state.pop(f"said-{place}", None)
+    if isinstance(outcome, GieokError):
+        draw_memory_error(words, outcome)
+    elif outcome:
+        st.success(words(outcome), icon=":material/check:")
+
+
+def draw_memory_error(words: Words, error: GieokError) -> None:
+    """Draws the box of a memory error."""
+    draw_box(words, error.code, error.text(), error.values)
+
+
+def warn(text: str, hint: str = "") -> None:
+    """Draws a notice; ``hint`` explains below the notice what it means for the user."""
+    st.warning(f"**{plain(text)}**" + (f"  \n{plain(hint)}" if hint else ""), icon=":material/info:")

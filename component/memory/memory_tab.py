@@ -1,0 +1,124 @@
+"""The memory tab: what memory holds of this conversation, how full it is, how long it stays, or why it is missing.
+
+Drawing the tab takes one or two short calls (``Memory.context``); while the tab is closed, nothing here is called.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from html import escape
+
+import streamlit as st
+
+from component.memory.all_memory import draw_takeout
+from component.memory.entity import draw_entities
+from component.memory.memory_change import Owner, draw_said, owner, warn
+from component.memory.rewrite import draw_rewrite
+from component.memory.statement import draw_statements
+from component.memory.version import versions_button
+from component.page.catalogue import Words
+from component.page.view import View
+from component.widget.markdown import plain, shown
+from component.widget.moment import moment
+from component.work import resource
+from errors import MemoryAway
+from graph.turn.long_term import key
+from memory import MemoryView
+
+
+def draw_memory(view: View, prefix: str = "") -> None:
+    """Draws the tab."""
+    words, mine, limits = view.words, owner(view), view.agent.prompting
+    if mine is None:
+        name = "private.memory" if view.is_private else "memory.off"
+        warn(words(name), words(f"{name}.hint"))
+        return
+    seen = mine.look()
+    draw_said(words, "memory")
+    if seen.away:
+        _draw_away(view, mine, seen, prefix)
+        return
+    _draw_notices(words, seen)
+    st.markdown(f"## {words('memory.title')}", anchors=False)
+    _draw_head(view, seen)
+    _draw_meter(words, "memory", seen.tokens, limits.budget_memory)
+    draw_statements(view, mine, seen, prefix)
+    draw_rewrite(view, prefix)
+    _draw_life(words, mine)
+    st.markdown(f"## {words('memory.entities')}", anchors=False)
+    _draw_meter(words, "entities", seen.entity_tokens, limits.budget_entities)
+    draw_entities(view, mine, seen, prefix)
+    draw_takeout(view, mine, prefix)
+
+
+def folds(view: View) -> bool:
+    """Returns whether a fold of this session is on the list of side work, without asking Redis."""
+    if view.session_id is None:
+        return False
+    fold = key(view.session_id)
+    return resource.here().background.has(lambda work: work == fold)
+
+
+def _draw_away(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
+    """Draws what it means that Redis cannot be reached, and the last version of the memory from the archive."""
+    words = view.words
+    if mine.memory.starting:  # the page looks again by itself (component.page.follow)
+        st.caption(words("memory.starting"))
+        return
+    warn(words("memory.away"), words("memory.away.hint"))
+    st.caption(plain(words.reason("memory_away", seen.why)))
+    st.button(words("memory.look"), key=f"{prefix}memory-look", icon=":material/refresh:")
+    versions = mine.memory.versions(mine.tenant, mine.session) if mine.session else []
+    if versions:
+        st.markdown(f"## {words('memory.archived')}", anchors=False)
+        st.caption(words("memory.version", number=versions[-1].number, moment=moment(versions[-1].created)))
+        st.text(shown(versions[-1].text), width="stretch")
+        versions_button(view, prefix)
+    draw_takeout(view, mine, prefix)
+
+
+def _draw_notices(words: Words, seen: MemoryView) -> None:
+    if resource.agent().settings.memory_tool_only:
+        st.caption(f":material/info: {words('memory.tool_only')}")
+    if seen.rejection is not None:
+        why = {**asdict(seen.rejection), **seen.rejection.why}
+        message, hint = words.error("fold_rejected", seen.rejection.reason, why)
+        warn(message, hint)
+    if seen.apart:
+        st.caption(f":material/link_off: {words('memory.apart')}")
+    if seen.from_user:
+        st.caption(f":material/history: {words('memory.from_user')}")
+
+
+def _draw_head(view: View, seen: MemoryView) -> None:
+    """Draws the version of this memory, and the turns that the memory does not hold yet."""
+    words = view.words
+    if seen.version:
+        st.caption(words("memory.version", number=seen.version, moment=moment(seen.updated)))
+    if seen.waiting:
+        first, last = seen.waiting[0], seen.waiting[-1]
+        st.caption(words("memory.waiting", turns=f"{first}-{last}" if first != last else str(first)))
+    elif not (seen.whole or seen.pins):
+        st.caption(words("memory.none"))
+
+
+def _draw_meter(words: Words, name: str, used: int, room: int) -> None:
+    """Draws a bar of the tokens used of the budget."""
+    rest = f'<span class="part-rest" style="flex:{room - used}"></span>' if used < room else ""
+    label = escape(words("memory.tokens", used=used, room=room))
+    bar = f'<span class="part-{name}" style="flex:{used}"></span>' if used else ""
+    st.html(f'<div class="gieok-bar" role="img" aria-label="{label}">{bar}{rest}</div><p class="gieok-key">{label}</p>')
+
+
+def _draw_life(words: Words, mine: Owner) -> None:
+    """Draws how long the memory stays in Redis without being used."""
+    hours = resource.agent().settings.memory_ttl
+    try:
+        left = mine.memory.expires(mine.tenant, mine.session) if mine.session else None
+    except MemoryAway:  # Redis went away a moment ago: the next run of the page says so
+        return
+    if not hours:
+        st.caption(f":material/schedule: {words('memory.life.ever')}")
+    elif left is not None:
+        st.caption(f":material/schedule: {words('memory.life', hours=hours, moment=moment(time.time() + left))}")

@@ -1,0 +1,138 @@
+"""The window of the memory's versions: what a version changed, its source turns, and buttons to undo or restore it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from component.memory.memory_change import Owner, attempt, draw_said, owner
+from component.page import window
+from component.page.view import View
+from component.widget.markdown import plain, shown
+from component.widget.marked import marked
+from component.widget.moment import moment
+from memory import Entity, Version
+from memory.recollect import Difference, difference
+
+NAME = "versions"
+
+
+def versions_button(view: View, prefix: str) -> None:
+    """Draws the button that opens the window."""
+    st.button(
+        view.words("memory.versions"),
+        key=f"{prefix}memory-versions",
+        icon=":material/difference:",
+        on_click=window.ask,
+        args=(NAME,),
+    )
+
+
+def draw_versions(view: View, about: object = None) -> None:
+    """Draws the window."""
+    mine = owner(view)
+    if mine is None or not mine.session:
+        window.shut()
+        return
+    window.draw(view.words("memory.versions"), lambda: _draw(view, mine), width="large")
+
+
+def _draw(view: View, mine: Owner) -> None:
+    words, versions = view.words, mine.memory.versions(mine.tenant, mine.session)
+    draw_said(words, "version")
+    if not versions:
+        st.caption(words("memory.versions.none"))
+        return
+    numbers = [version.number for version in reversed(versions)]
+    by_number = {version.number: version for version in versions}
+    chosen = st.selectbox(
+        words("memory.versions.which"),
+        numbers,
+        format_func=lambda number: _name(view, by_number[number]),
+        key=f"memory-version-{numbers[0]}",
+    )
+    selected = by_number[chosen]
+    before = by_number.get(numbers[numbers.index(chosen) + 1]) if chosen != numbers[-1] else None
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption(words("memory.versions.source"))
+        st.html(f'<div class="gieok-marked">{_source(view, selected)}</div>')
+    with right:
+        since = words("memory.versions.since", number=before.number) if before else words("memory.versions.first")
+        st.caption(since)
+        st.html(f'<div class="gieok-marked">{lines(difference(before.text if before else "", selected.text))}</div>')
+        _draw_entities(view, selected)
+    st.caption(plain(_cost(view, selected)))
+    _draw_ways(view, mine, selected, newest=chosen == numbers[0])
+
+
+def _name(view: View, version: Version) -> str:
+    """Returns the label of a version: number, source turns, time and origin."""
+    words, turns = view.words, version.turns
+    parts = [f"M{version.number}"]
+    if turns:
+        parts.append(words("memory.turns", first=turns[0].number, last=turns[-1].number))
+    parts += [moment(version.created), words(f"memory.origin.{version.origin}")]
+    return " · ".join(parts)
+
+
+def _source(view: View, version: Version) -> str:
+    """Returns the HTML of the turns that this version took in; the facts that it kept and lost are marked."""
+    if not version.turns:
+        return f"<p>{escape(view.words('memory.versions.by_hand'))}</p>"
+    user, ai = view.words("revision.user"), view.words("revision.ai")
+    return "".join(
+        f"<h4>{turn.number}</h4><p><b>{user}</b> {marked(turn.question, version.kept, version.lost)}</p>"
+        f"<p><b>{ai}</b> {marked(turn.answer, version.kept, version.lost)}</p>"
+        for turn in version.turns
+    )
+
+
+def lines(found: Sequence[Difference]) -> str:
+    """Returns the HTML of the sentences; new and removed sentences are marked."""
+    tags = {"new": "ins", "gone": "del", "same": "span"}
+    return "".join(f"<p><{tags[kind]}>{escape(shown(line))}</{tags[kind]}></p>" for kind, line in found)
+
+
+def _draw_entities(view: View, version: Version) -> None:
+    """Draws the entities that this version set or dropped."""
+    dropped = [entity for entity in version.before if entity not in version.after]
+    added = [entity for entity in version.after if entity not in version.before]
+    if dropped or added:
+        st.caption(view.words("memory.entities"))
+        st.html(f'<div class="gieok-marked">{lines([*_rows("gone", dropped), *_rows("new", added)])}</div>')
+
+
+def _rows(kind: str, entities: Sequence[Entity]) -> list[Difference]:
+    mark = "gone" if kind == "gone" else "new"
+    return [(mark, entity.line) for entity in entities]  # type: ignore[misc]
+
+
+def _cost(view: View, version: Version) -> str:
+    """Returns what making this version cost, in words; empty for a change by hand."""
+    cost = version.cost
+    if not cost.get("calls"):
+        return ""
+    tokens = int(cost.get("prompt_tokens", 0)) + int(cost.get("answer_tokens", 0))
+    seconds = f"{float(cost.get('seconds', 0)):.1f}"
+    text = view.words("memory.cost", calls=cost["calls"], tokens=tokens, seconds=seconds, model=cost.get("model", ""))
+    return f"{text} · {view.words('memory.facts', kept=len(version.kept), lost=len(version.lost))}"
+
+
+def _draw_ways(view: View, mine: Owner, version: Version, newest: bool) -> None:
+    words = view.words
+    if newest:
+        action = partial(mine.memory.undo, mine.tenant, mine.session, user=mine.user)
+        label, message = words("memory.undo"), "memory.undone"
+        st.caption(words("memory.undo.about"))
+    else:
+        action = partial(mine.memory.edit, mine.tenant, mine.session, version.text, user=mine.user)
+        label, message = words("memory.versions.use"), "memory.saved"
+    st.button(label, key=f"memory-back-{version.number}", icon=":material/undo:", on_click=_act, args=(action, message))
+
+
+def _act(back: partial[object], done: str) -> None:
+    attempt("version", back, done)

@@ -1,0 +1,266 @@
+"""What the page tells the browser and screen readers: language, colour scheme, names, an answer's start and end.
+
+A small component of our own, because Streamlit keeps ``<html lang="en">``, has no live region (design 8.4), and
+draws dialogs outside the element that knows whether the page is dark. On a phone the component closes the sidebar after
+a choice. Elsewhere it puts the cursor into the input when the page opens and when a new chat begins.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from component.answer.action import OPENED, edit
+from component.page.catalogue import Words
+from component.page.view import BEGUN, to_newest
+from component.work.job import Job
+from graph.turn.event import Done, Failed
+from store import Turn
+
+_SCRIPT = r"""
+export default function (component) {
+  const { data } = component;
+  document.documentElement.lang = data.lang;
+  window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
+  if (!window.gieokKeys) {
+    window.gieokKeys = true;
+    addEventListener("keydown", (event) => {  // Esc that is meant for a field or a composition stops no answer
+      const field = event.target.closest?.("input, textarea");
+      const elsewhere = field && !field.closest('[data-testid="stChatInput"]');
+      if (event.key === "Escape" && (elsewhere || event.isComposing || event.keyCode === 229)) {
+        if (!event.target.closest('[role="dialog"]')) event.stopImmediatePropagation();
+      }
+      if (event.key === "Escape" && event.target.closest?.(".gieok-list") && !event.isComposing) {
+        event.stopImmediatePropagation();
+        event.target.dispatchEvent(new CustomEvent("gieok-escape", { bubbles: true }));
+      }
+    }, true);
+    document.addEventListener("keydown", (event) => {
+      const input = event.target.closest?.('[data-testid="stChatInput"] textarea');
+      if (event.key === "ArrowUp" && input && !input.value && !event.isComposing) {
+        event.preventDefault();
+        window.gieokEdit();
+      } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        const search = () => document.querySelector(".gieok-list .search")?.focus();
+        document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
+        search();
+        setTimeout(search, 150);  // when the sidebar was folded
+      }
+    });
+  }
+  const bring = (selector, block, done) => {  // until the reader moves
+    let moved = false;
+    const stay = () => { moved = true; };
+    const seek = (tries, again) => {
+      const found = document.querySelector(selector);
+      if (moved) return;
+      if (found) {
+        found.scrollIntoView({ block });
+        done();
+        if (again) setTimeout(seek, 250, 0, again - 1);  // the list scrolls to its end while it is being filled
+      } else if (tries) setTimeout(seek, 100, tries - 1, again);
+    };
+    for (const kind of ["wheel", "touchmove", "keydown"]) addEventListener(kind, stay, { once: true, passive: true });
+    setTimeout(seek, 300, 50, 6);
+  };
+  const [jump, turn] = data.jump;
+  if (jump && window.gieokJump !== jump) {
+    bring(`.st-key-question-${turn}`, "start", () => { window.gieokJump = jump; });
+  }
+  const write = (selector, tries, free) => {  // free: only when nothing else has been gone to
+    const field = document.querySelector(selector), now = document.activeElement;
+    if (free && now && now !== document.body && !now.closest(".st-key-new-chat")) return;
+    if (field) {
+      field.focus({ preventScroll: free });
+      field.setSelectionRange(field.value.length, field.value.length);
+    } else if (tries) setTimeout(write, 100, selector, tries - 1, free);
+  };
+  const [opened, draft] = data.editor;
+  if (opened && window.gieokEditor !== opened) {
+    window.gieokEditor = opened;
+    const place = `.st-key-${draft.replace(/[^\w-]/g, "-")}`;
+    write(`${place} textarea`, 50, false);
+    bring(place, "nearest", () => {});
+  }
+  if (window.gieokBegun !== data.begun) {
+    window.gieokBegun = data.begun;
+    const phone = innerWidth <= 768 || matchMedia("(pointer: coarse)").matches;  // its keyboard would cover the page
+    if (!phone) write('[data-testid="stChatInput"] textarea:not([disabled])', 50, true);
+  }
+  const scheme = () => {
+    const app = document.querySelector(".stApp");
+    const now = app ? getComputedStyle(app).colorScheme : "";
+    if (document.documentElement.style.colorScheme !== now) document.documentElement.style.colorScheme = now;
+  };
+  const name = () => {
+    scheme();
+    for (const [selector, label] of Object.entries(data.names)) {
+      for (const each of document.querySelectorAll(selector)) {
+        if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
+      }
+    }
+    for (const each of document.querySelectorAll('[data-testid="stFileUploaderDropzone"] button p')) {
+      if (each.dataset.label !== data.choose) each.dataset.label = data.choose;
+    }
+    for (const zone of document.querySelectorAll('[data-testid="stFileUploaderDropzone"][role="presentation"]')) {
+      zone.setAttribute("role", "group");  // it takes the focus and has a name
+    }
+    for (const [selector, label] of Object.entries(data.regions)) {
+      for (const each of document.querySelectorAll(selector)) {
+        if (each.getAttribute("aria-label") === label) continue;
+        each.setAttribute("role", "region");
+        each.setAttribute("tabindex", "0");
+        each.setAttribute("aria-label", label);
+      }
+    }
+  };
+  name();
+  if (window.gieokNames) window.gieokNames.disconnect();
+  if (!window.gieokCloses) {
+    window.gieokCloses = true;
+    document.addEventListener("click", (event) => {
+      const leads = ".gieok-list .row button.open, .st-key-new-chat button, .st-key-documents-open button";
+      if (innerWidth > 768 || !event.target.closest(leads)) return;
+      document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+    });
+  }
+  if (!window.gieokCites) {  // a number in an answer opens what its button below the answer opens
+    window.gieokCites = true;
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest?.('a[href^="#source-"]');
+      if (!link) return;
+      event.preventDefault();
+      const [, place] = link.hash.match(/^#(source-\d+-\d+)$/) ?? [];  // the address may be a model's own
+      const button = place && document.querySelector(`.st-key-${place} button`);
+      button?.focus({ preventScroll: true });
+      // one click of a mouse: a window takes no focus after a click by script, and Esc would not close it
+      button?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
+    }, true);
+  }
+  let planned = false;
+  window.gieokNames = new MutationObserver(() => {
+    if (planned) return;
+    planned = true;
+    requestAnimationFrame(() => { planned = false; name(); });
+  });
+  window.gieokNames.observe(document.body, { childList: true, subtree: true });
+}
+"""
+
+_SAY = """
+export default function (component) {
+  const { data } = component;
+  let region = document.getElementById("gieok-live");
+  if (!region) {
+    region = document.createElement("div");
+    region.id = "gieok-live";
+    region.setAttribute("role", "status");
+    region.setAttribute("aria-live", "polite");
+    region.className = "gieok-unseen";
+    document.body.appendChild(region);
+  }
+  if (region.dataset.serial !== data.serial) {
+    region.dataset.serial = data.serial;
+    region.textContent = data.say;
+  }
+}
+"""
+
+_component = st.components.v2.component("gieok_announce", js=_SCRIPT)
+_say = st.components.v2.component("gieok_say", js=_SAY)  # apart, so that _component's data is sent once (config.toml)
+
+# Selector → catalogue key of the accessible name, for controls that Streamlit names in English or not at all.
+NAMES = {
+    '[data-testid="stChatInputSubmitButton"]': "a11y.send",
+    '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
+    '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
+    ".st-key-open-panel button": "panel.open",
+    '[class*="st-key-document-menu-"] button': "documents.menu",
+    '[data-testid="stFileUploaderDropzone"] button:not([data-testid="stFileChipDeleteBtn"] *)': "documents.choose",
+    '[data-testid="stChatInputFileUploadButton"] button': "documents.choose",
+    '[data-testid="stFileChipDeleteBtn"] button': "a11y.file.remove",
+    '[data-testid="stSkipToContent"]': "a11y.skip",
+    '[data-testid="stSidebar"]': "a11y.sidebar",
+    '[data-testid="stTooltipIcon"] button:not([data-testid])': "a11y.help",
+    '[data-testid="stCode"] [data-testid="stElementToolbarButton"] button': "a11y.copy",
+    '[data-testid="stNumberInputStepDown"]': "a11y.less",
+    '[data-testid="stNumberInputStepUp"]': "a11y.more",
+    '[data-testid="stSelectbox"] button[aria-haspopup="listbox"]': "a11y.choices",
+    '[data-testid="stTextInputRootElement"] button': "a11y.key",
+    '[data-testid="stPagination"] > [role="navigation"]': "a11y.pages",
+    '[data-testid="stPaginationPrev"]': "a11y.pages.earlier",
+    '[data-testid="stPaginationNext"]': "a11y.pages.later",
+    '[data-testid="stFeedback"] > [role="radiogroup"]': "a11y.rating",
+    ".st-key-new-private button": "private.create",
+    ".st-key-documents-open button": "documents.title",
+    '[class*="st-key-again-"] button': "turn.again",
+    '[class*="st-key-more-"]:not(.st-key-more-summaries) button': "turn.more",
+    '[role="dialog"] > button': "a11y.close",
+    '[class*="st-key-question-"] [data-testid="stChatMessageContent"]': "a11y.question",
+    '[class*="st-key-answer-"] [data-testid="stChatMessageContent"]': "a11y.answer",
+    '.st-key-live [data-testid="stChatMessageContent"]': "a11y.answer",
+    '[class*="st-key-earlier-"] button': "turn.earlier",
+    '[class*="st-key-later-"] button': "turn.later",
+    '[class*="st-key-memory-pin-"] button': "memory.pin",
+    '[class*="st-key-memory-unpin-"] button': "memory.unpin",
+    '[class*="st-key-entity-menu-"] button': "memory.entity.menu",
+    '[class*="st-key-thumb-"] button:first-of-type': "turn.up",
+    '[class*="st-key-thumb-"] button:last-of-type': "turn.down",
+}
+
+# Scrolling areas, with the catalogue keys of their names: the script makes them reachable with the keyboard.
+_REGIONS = {
+    '[class*="st-key-chat-"]': "a11y.chat",
+    ".st-key-panel": "panel.title",
+    '[data-testid="stLayoutWrapper"]:has(> .st-key-documents)': "documents.title",
+    '[data-testid="stLayoutWrapper"]:has(> .st-key-sessions)': "session.list",
+}
+
+
+def announce(words: Words, session_id: str | None, job: Job | None, last: Turn | None) -> None:
+    """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names.
+
+    Also sets two keys: Up edits the question of the ``last`` turn, Ctrl/⌘+K moves the focus to the search.
+    """
+    before, serial, say = st.session_state.get("announced", (None, 0, ""))
+    previous = before if before is not None and before.session == session_id else None
+    news = changes(previous, job)
+    if news:
+        serial, say = serial + 1, " ".join(words(f"a11y.{event}") for event in news)
+    st.session_state["announced"] = (job, serial, say)
+    jump = st.session_state.get("jump", (0, 0))
+    data: dict[str, object] = {"jump": list(jump), "lang": words.language}
+    data["editor"], data["begun"] = list(st.session_state.get(OPENED, (0, ""))), st.session_state.get(BEGUN, 0)
+    data["names"] = {selector: words(key) for selector, key in NAMES.items()}
+    data["choose"] = words("documents.choose")
+    data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
+    with st.container(key="announce"):
+        _component(key="announcer", data=data, on_edit_change=partial(_edit, last, job is not None))
+        _say(key="say", data={"say": say, "serial": str(serial)})
+
+
+def changes(before: Job | None, now: Job | None) -> list[str]:
+    """Returns the events to announce, given the job of a conversation in the last page run and its job now.
+
+    The events are the outcome of the old job and «started» for the new one.
+    """
+    if before is now:
+        return []
+    return [*([_outcome(before)] if before else []), *(["started"] if now else [])]
+
+
+def _outcome(job: Job) -> str:
+    match job.progress.end:
+        case Done(stopped=stopped):
+            return "stopped" if stopped else "done"
+        case Failed():
+            return "failed"
+    return "refused"
+
+
+def _edit(last: Turn | None, running: bool) -> None:
+    if last is not None and not running:
+        to_newest(last.session_id)  # the last turn may be out of view
+        edit(last)

@@ -1,0 +1,95 @@
+"""The words of the interface: one flat catalogue per language, and the lookup of a sentence.
+
+``component/page/text/<language>.json`` maps a key to a sentence; ``{name}`` marks what is filled in. Every class of
+``errors.py`` has the keys ``error.<code>`` and ``error.<code>.hint``: their English is that of the class, their Korean
+stands in ``ko.json``. A test checks that both languages have the same keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from errors import GieokError
+from text.hangul import particles
+
+Language = Literal["ko", "en"]
+LANGUAGES: tuple[Language, ...] = ("ko", "en")
+_FOLDER = Path(__file__).parent / "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The catalogue of one language: ``words("chat.ask")``, ``words("summary.range", first=1, last=3)``."""
+
+    language: Language
+
+    def __call__(self, key: str, **values: object) -> str:
+        """Returns the sentence of ``key`` with ``values`` filled in. Raises ``KeyError`` when the key is unknown."""
+        return self._filled(_catalogue(self.language)[key], values)
+
+    def _filled(self, template: str, values: Mapping[str, object]) -> str:
+        text = template.format(**values)
+        return particles(text) if self.language == "ko" else text
+
+    def __contains__(self, key: str) -> bool:
+        return key in _catalogue(self.language)
+
+    def error(self, code: str, message: str, values: Mapping[str, Any]) -> tuple[str, str]:
+        """Returns two sentences: what failed, and what to do. When the code or a value is unknown: ``message`` and ''.
+
+        Translates a ``reason`` or ``place`` among the values, too, when the values hold its code (``reason_code``), and
+        a ``what`` that has a noun in the catalogue (``what.<…>``). The sentence of a reason is
+        ``error.<code>.reason.<…>``, or ``error.reason.<…>`` for a message of pydantic.
+        """
+        catalogue = _catalogue(self.language)
+        try:
+            translated = {name: self.reason(code, values, name) for name in ("reason", "place") if name in values}
+            if "what" in values:
+                noun = f"what.{str(values['what']).replace(' ', '_')}"
+                translated["what"] = catalogue.get(noun, str(values["what"]))
+            values = {**values, **translated}
+            sentence = self._filled(catalogue[f"error.{code}"], values)
+            return sentence, self._filled(catalogue[f"error.{code}.hint"], values)
+        except (KeyError, ValueError, TypeError):
+            return message, ""
+
+    def reason(self, code: str, values: Mapping[str, Any], name: str = "reason") -> str:
+        """Returns the ``reason`` (or ``place``) among the values of an error, translated if its code is known."""
+        catalogue, suffix = _catalogue(self.language), f"{name}.{values.get(f'{name}_code')}"
+        template = catalogue.get(f"error.{code}.{suffix}") or catalogue.get(f"error.{suffix}")
+        return self._filled(template, values) if template else str(values.get(name, ""))
+
+    def keys(self) -> list[str]:
+        """Returns every key of this language, in the order of the file."""
+        return list(_catalogue(self.language))
+
+    def raw(self, key: str) -> str:
+        """Returns the sentence of ``key`` as it stands in the file, without values."""
+        return _catalogue(self.language)[key]
+
+
+def choose(asked: str | None, fixed: str, locale: str | None) -> Language:
+    """Returns the page's language: ``asked`` in the address, ``fixed`` in the settings, or the browser's ``locale``."""
+    for candidate in (asked, fixed):
+        if candidate in LANGUAGES:
+            return "ko" if candidate == "ko" else "en"
+    return "ko" if (locale or "").lower().startswith("ko") else "en"
+
+
+@cache
+def _catalogue(language: Language) -> dict[str, str]:
+    loaded: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))
+    return loaded if language == "ko" else {**_english(GieokError), **loaded}
+
+
+def _english(error: type[GieokError]) -> dict[str, str]:
+    """Returns the sentences of an error class and of all classes below it."""
+    texts = {f"error.{error.code}": error.message, f"error.{error.code}.hint": error.hint}
+    for below in error.__subclasses__():
+        texts |= _english(below)
+    return texts

@@ -1,0 +1,185 @@
+"""Follows running work until it ends, so that the page shows the progress as it happens.
+
+The page draws everything else first. A click or a key stroke interrupts the wait, and the next page run resumes it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.answer.live import Live
+from component.documents.adding import Adding
+from component.memory.memory_tab import folds
+from component.page.view import View
+from component.panel.panel import Panel
+from component.settings.model_status import draw_status
+from component.work import resource
+from component.work.job import Job
+from component.work.readiness import Status
+from graph.context.turns import CHUNK
+from store import Store, Turn
+
+BEAT = 0.1
+WINDOW_BEAT = 1.0
+AHEAD_SECONDS = 90.0
+START_SECONDS = 10.0
+
+
+Places = Sequence[DeltaGenerator]
+"""The places that show the model's state."""
+
+
+def follow(view: View, live: Live | None, panel: Panel, model: Places, turns: list[Turn], adding: Adding) -> None:
+    """Follows the running work until it ends, then runs the page anew.
+
+    Follows the first of these that is under way: the answer, the files being read, the model being made ready, the work
+    after an answer (start of memory, fold, summary). Returns without a new page run when nothing has changed.
+    """
+    if view.job is not None and live is None:  # the page shows earlier turns
+        _follow_unseen(view.job)
+    elif live is not None:
+        _follow_answer(view, live, panel, model, adding)
+    elif adding.active:
+        _follow_adding(view, adding, model)
+    elif not view.status.settled:
+        _follow_model(view, model)
+    elif not (_follow_start(panel) or _follow_fold(view, panel) or _follow_ahead(view, turns)):
+        return
+    st.rerun()
+
+
+def watch(view: View, live: Live | None) -> None:
+    """Runs the page anew when the answer has ended; used instead of ``follow`` while a window is open.
+
+    A page run that follows the answer would keep the window's own widgets waiting (``component.page.window``).
+    """
+    job = view.job
+    if job is None:
+        return
+    if live is not None:
+        live.update(job.progress, view.status)
+
+    @st.fragment(run_every=WINDOW_BEAT)
+    def look() -> None:
+        if job.progress.ended:
+            st.rerun()
+
+    look()
+
+
+def _follow_unseen(job: Job) -> None:
+    while not job.progress.ended:
+        _yield_to_clicks()
+        job.wait(job.progress.version, BEAT)
+
+
+def follow_documents(view: View, adding: Adding | None, model: Places) -> None:
+    """Follows the files being read, else the model, on the page of the documents; then runs the page anew."""
+    if adding is not None and adding.active:
+        _follow_adding(view, adding, model)
+    elif not view.status.settled:
+        _follow_model(view, model)
+    else:
+        return
+    st.rerun()
+
+
+def _follow_adding(view: View, adding: Adding, model: Places) -> None:
+    """Redraws the progress of the files until a piece of work begins or ends."""
+    intakes, status = resource.intakes(), view.status
+    seen = intakes.version
+    while adding.update():
+        status = _show_model(view, model, status)
+        _yield_to_clicks()
+        seen = intakes.wait(seen, BEAT)
+        time.sleep(BEAT)
+
+
+def _follow_answer(view: View, live: Live, panel: Panel, model: Places, adding: Adding) -> None:
+    status, report, shown_summaries = view.status, None, 0
+    while True:
+        progress = live.job.progress
+        status = _show_model(view, model, status)
+        live.update(progress, status)
+        adding.update()
+        if progress.report is not report:
+            report = progress.report
+            panel.show_prompt(report)
+        summaries = sum(bool(step.turns) and step.result is not None for step in progress.steps)
+        if summaries != shown_summaries:
+            shown_summaries = summaries
+            panel.show_summaries()
+        if progress.ended:
+            return
+        _yield_to_clicks()
+        live.job.wait(progress.version, BEAT)
+        time.sleep(0.03)
+
+
+def _follow_model(view: View, model: Places) -> None:
+    """Redraws the model's state until the model is ready or has failed, or until the search for a model has ended."""
+    status = view.status
+    while not status.settled and (status.state == "looking" or view.status.state != "looking"):
+        status = _show_model(view, model, status)
+        _yield_to_clicks()
+        time.sleep(BEAT)
+
+
+def _show_model(view: View, model: Places, before: Status) -> Status:
+    """Redraws the model's state if it differs from ``before``; returns the current status."""
+    now = view.readiness.status
+    if now is not before:
+        for place in model:
+            draw_status(view.words, place, now)
+    return now
+
+
+def _follow_start(panel: Panel) -> bool:
+    """Waits while memory starts and its tab is open; returns whether the start ended within ``START_SECONDS``."""
+    memory, until = resource.here().memory, time.monotonic() + START_SECONDS
+    if not panel.memory or memory is None or not memory.starting:
+        return False
+    while memory.starting and time.monotonic() < until:
+        _yield_to_clicks()
+        memory.wait(BEAT)
+    return not memory.starting
+
+
+def _follow_fold(view: View, panel: Panel) -> bool:
+    """Waits for the fold that ran when the memory tab was drawn; returns whether it ended within ``AHEAD_SECONDS``."""
+    until = time.monotonic() + AHEAD_SECONDS
+    while panel.folding and time.monotonic() < until:
+        if not folds(view):
+            return True
+        _yield_to_clicks()
+        time.sleep(3 * BEAT)
+    return False
+
+
+def _follow_ahead(view: View, turns: list[Turn]) -> bool:
+    """Waits for the summary that is made ahead after every third turn, at most ``AHEAD_SECONDS``.
+
+    Returns whether the summary arrived during the wait.
+    """
+    if view.session_id is None or not turns or turns[-1].number % CHUNK:
+        return False
+    background, until = resource.here().background, time.monotonic() + AHEAD_SECONDS
+    had_summary = _has_summary(view.store, view.session_id, turns[-1].number)
+    while not had_summary and not background.idle(0) and time.monotonic() < until:
+        _yield_to_clicks()
+        time.sleep(3 * BEAT)
+    return not had_summary and _has_summary(view.store, view.session_id, turns[-1].number)
+
+
+def _has_summary(store: Store, session: str, last: int) -> bool:
+    newest = store.ledger.summaries(session, limit=1)
+    return bool(newest) and newest[-1].turns[-1] >= last
+
+
+def _yield_to_clicks() -> None:
+    """Lets Streamlit interrupt this run for a user's action; reading session state is enough and sends nothing."""
+    st.session_state.get("told")

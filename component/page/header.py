@@ -1,0 +1,50 @@
+"""The header: app name, title of the conversation, state of the model, and on a phone the button for the panel."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+
+from component.page import window
+from component.page.view import View, on_documents
+from component.panel.panel import DRAWER
+from component.widget.markdown import plain, short
+from component.work.readiness import State
+
+
+def draw_header(view: View) -> None:
+    """Draws the header."""
+    words = view.words
+    title = view.session.title if view.session and view.session.title else words("session.new")
+    title = words("documents.title") if on_documents() else title
+    with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        st.markdown(f"# {words('app.name')}", width="content", anchors=False)
+        private = view.is_private and not on_documents()
+        st.markdown("&nbsp;" if private else f":gray[{plain(short(title, 60))}]", width="stretch")
+        if private:
+            with st.container(key="chip-private", width="content"):
+                st.badge(words("private.chip"), color="violet", icon=":material/visibility_off:")
+        state = view.status.state
+        with st.container(key=f"chip-{state}", width="content"):
+            st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
+        if on_documents():
+            return
+        with st.container(key="open-panel", width="content"):
+            st.button(
+                words("panel.open"),
+                key="open-panel-button",
+                icon=":material/right_panel_open:",
+                on_click=window.ask,
+                args=(DRAWER,),
+            )
+
+
+def _colour(state: State) -> Literal["green", "red", "orange"]:
+    if state == "ready":
+        return "green"
+    return "red" if state == "failed" else "orange"
+
+
+def _icon(state: State) -> str:
+    return {"ready": ":material/check_circle:", "failed": ":material/error:"}.get(state, ":material/hourglass_top:")

@@ -1,0 +1,61 @@
+"""The window over the page: which window is open, and how it stays open until the user closes it.
+
+Streamlit closes a window that a page run does not draw, and keeps the window's own widgets waiting while a page run
+lasts. Therefore this module alone knows which window is open, every page run draws that window again, and no page run
+follows work meanwhile (``app.py``, ``component.page.follow``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import streamlit as st
+
+from component.page.view import SESSION
+
+OPENED = "window"
+
+
+def ask(name: str, about: Any = None) -> None:
+    """Opens a window with the next page run, instead of the open one; ``about``: the subject of the window."""
+    st.session_state[OPENED] = (name, about, st.query_params.get(SESSION))
+
+
+def opened() -> tuple[str, Any] | None:
+    """Returns name and subject of the open window, or None; a move to another conversation closes a window."""
+    name, about, session = st.session_state.get(OPENED, ("", None, None))
+    return (name, about) if name and session == st.query_params.get(SESSION) else None
+
+
+def shut() -> None:
+    """Closes the window with the next page run; a call from inside the window starts that run."""
+    st.session_state.pop(OPENED, None)
+
+
+def draw(
+    title: str,
+    content: Callable[[], None],
+    *,
+    width: Literal["small", "medium", "large"] = "small",
+    position: Literal["center", "right"] = "center",
+    leave: Callable[[], None] = lambda: None,
+) -> None:
+    """Draws the open window with ``content``; calls ``leave`` when the user closes the window."""
+    current = opened()
+    assert current is not None
+
+    @st.dialog(title, width=width, position=position, on_dismiss=partial(_dismissed, leave))
+    def window() -> None:
+        with st.container(key=f"window-{current[0]}"):
+            content()
+        if opened() != current:  # closed from inside, or replaced by another window
+            st.rerun()
+
+    window()
+
+
+def _dismissed(leave: Callable[[], None]) -> None:
+    shut()
+    leave()

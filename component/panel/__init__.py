@@ -1,0 +1,1 @@
+"""The right panel: summaries, their comparison, and the prompts that the model was given."""

@@ -1,0 +1,187 @@
+"""The window that answers one question with two variants of the summaries, side by side. It shows the cost first and
+stores no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from component.page import window
+from component.page.view import View
+from component.panel.prompt_bar import draw_prompt
+from component.panel.summary_history import percent
+from component.widget.failure import draw_error
+from component.widget.markdown import fixed, plain
+from component.work import resource
+from component.work.side_call import SideCall
+from errors import GieokError
+from graph.context import compare
+from graph.context.compare import Answered, Variant
+from graph.turn.agent import Agent
+
+NAME = "comparison"
+RUNNING = "comparison-running"
+"""Session-state key: holds the keys of both sides' calls once the user has asked for the answers."""
+BEAT = 0.4
+RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
+Key = tuple[str, str, str, int | None, Variant]
+CHOICES = (Variant(), Variant(full=True), *(Variant(rate=rate) for rate in RATES))
+
+
+def draw_comparison(view: View, about: object = None) -> None:
+    """Draws the window; closing the window stops the answers that run in it."""
+    session = view.session_id
+    if session is None:
+        window.shut()
+        return
+    window.draw(view.words("compare.title"), lambda: _draw(view, session), width="large", leave=_dismiss)
+
+
+def draw_entry(view: View, prefix: str = "") -> None:
+    """Draws what a comparison is, and the button that opens the window."""
+    st.caption(view.words("compare.about"))
+    usable = view.session is not None and view.session.turn_count > 0 and view.status.state == "ready"
+    label = view.words("compare.open")
+    st.button(
+        label, key=f"{prefix}compare", icon=":material/compare:", on_click=window.ask, args=(NAME,), disabled=not usable
+    )
+
+
+def _draw(view: View, session: str) -> None:
+    words = view.words
+    text, turn = _asked(view, session)
+    sides = [_choose(view, column, index) for index, column in enumerate(st.columns(2, gap="medium"))]
+    if not text.strip():
+        return
+    try:
+        st.caption(plain(_price(view, session, text, turn, sides)))
+    except GieokError as error:
+        draw_error(words, error)
+        return
+    keys = [("compare", session, text, turn, side) for side in sides]
+    if st.session_state.get(RUNNING) not in (None, keys):  # the question or a side has changed
+        _dismiss()
+    works = {key: _work(view.agent, session, text, turn, side) for key, side in zip(keys, sides, strict=True)}
+    side_calls = [resource.side_calls().of(key) for key in keys if key in st.session_state.get(RUNNING, ())]
+    with st.container(horizontal=True, key="compare-ways"):
+        icon, busy = (
+            ":material/compare:",
+            any(not side_call.done for side_call in side_calls if side_call),
+        )
+        go = partial(_start, keys, works)
+        st.button(words("compare.go"), key="compare-go", type="primary", icon=icon, on_click=go, disabled=busy)
+        if busy:
+            st.button(words("chat.stop"), key="compare-stop", icon=":material/stop_circle:", on_click=_stop)
+    if any(side_calls):
+        _follow(view, side_calls, busy)
+
+
+def _asked(view: View, session: str) -> tuple[str, int | None]:
+    """Draws the fields for turn and question, and returns question and turn. The turn is None for a question of the
+    user's own, which is asked after the last turn."""
+    words, key, count = view.words, f"compare-turn-{session}", view.session.turn_count if view.session else 0
+    if st.session_state.get(key, 0) > count:  # the user switched to a shorter version of the conversation
+        del st.session_state[key]
+    turn = int(st.number_input(words("compare.turn"), 1, count, count, key=key, width=190))
+    row = view.store.turn(session, turn)
+    original = row.question if row else ""
+    text = st.text_area(words("compare.question"), original, key=f"compare-text-{session}-{turn}", height=80)
+    same = text.strip() == original.strip()
+    st.caption(words("compare.then", turn=turn) if same else words("compare.last"))
+    return text, turn if same else None
+
+
+def _start(keys: list[Key], works: dict[Key, Callable[[SideCall], Answered | None]]) -> None:
+    _dismiss()
+    st.session_state[RUNNING] = keys
+    for key, work in works.items():
+        resource.side_calls().start(key, work)
+
+
+def _stop() -> None:
+    """Stops both sides; their text so far stays."""
+    for key in st.session_state.get(RUNNING, ()):
+        side_call = resource.side_calls().of(key)
+        if side_call is not None:
+            side_call.stop.set()
+
+
+def _dismiss() -> None:
+    """Stops both sides and forgets them."""
+    for key in st.session_state.pop(RUNNING, ()):
+        resource.side_calls().dismiss(key)
+
+
+def _choose(view: View, column: object, index: int) -> Variant:
+    with column:  # type: ignore[attr-defined]
+        chosen = st.selectbox(
+            view.words("compare.side", side="AB"[index]),
+            range(len(CHOICES)),
+            index=index,
+            format_func=lambda number: _name(view, CHOICES[number]),
+            key=f"compare-side-{index}",
+        )
+    return CHOICES[chosen]
+
+
+def _name(view: View, variant: Variant) -> str:
+    if variant.full:
+        return view.words("compare.full")
+    if variant.rate is None:
+        return view.words("compare.now")
+    return view.words("compare.rate", percent=percent(variant.rate))
+
+
+def _price(view: View, session: str, text: str, turn: int | None, sides: list[Variant]) -> str:
+    """Returns the estimated cost of both sides together, in words."""
+    costs = [compare.cost(view.agent, session, text, side, turn) for side in sides]
+    tokens = sum(cost.prompt_tokens + cost.summary_tokens for cost in costs)
+    calls = len(sides) + sum(cost.summary_calls for cost in costs)
+    prices = [cost.usd for cost in costs]
+    estimate = view.words("compare.cost", tokens=tokens, calls=calls)
+    return estimate if None in prices else f"{estimate} · ${sum(price or 0 for price in prices):.4f}"
+
+
+def _work(
+    agent: Agent, session: str, text: str, turn: int | None, side: Variant
+) -> Callable[[SideCall], Answered | None]:
+    def work(side_call: SideCall) -> Answered | None:
+        for piece in compare.answer(agent, session, text, side, side_call.stop, turn):
+            if isinstance(piece, Answered):
+                return piece
+            side_call.text += piece
+        return None
+
+    return work
+
+
+def _follow(view: View, side_calls: list[SideCall | None], running: bool) -> None:
+    """Draws both answers while they grow, then what each was given. The window's own widgets work meanwhile.
+
+    ``running``: what the buttons of this run were drawn by. If both answers have ended since, the window is drawn anew.
+    """
+
+    @st.fragment(run_every=BEAT if running else None)
+    def sides() -> None:
+        for column, side_call in zip(st.columns(2, gap="medium"), side_calls, strict=True):
+            if side_call is not None:
+                with column:
+                    _draw_side(view, side_call)
+        if running and all(call is None or call.done for call in side_calls):
+            st.rerun()
+
+    sides()
+
+
+def _draw_side(view: View, side_call: SideCall) -> None:
+    if side_call.error is not None:
+        draw_error(view.words, side_call.error)
+        return
+    if side_call.done and not side_call.text:
+        st.caption(view.words("compare.stopped"))
+        return
+    st.markdown(fixed(side_call.text) if side_call.text else f":shimmer[{view.words('live.thinking')}]")
+    if side_call.result is not None:
+        draw_prompt(view.words, side_call.result.report.plain())

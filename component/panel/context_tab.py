@@ -1,0 +1,151 @@
+"""The context tab: the prompt of any answer, a plot of prompts against the full history, and the next prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from component.page.catalogue import Words
+from component.page.view import View
+from component.panel.prompt_bar import draw_prompt
+from component.panel.prompt_view import draw_exact
+from component.widget.failure import draw_error
+from component.widget.markdown import plain
+from errors import GieokError
+from graph.context.preview import preview
+from store import Session, Store, Turn
+
+MOST = 120
+"""Most bars in the plot; a longer conversation is drawn with this many of its turns, evenly spread."""
+NEWEST = 20
+
+
+def draw_context(view: View, prefix: str = "") -> None:
+    """Draws the tab."""
+    words, session = view.words, view.session
+    last = answered(view.store, session) if session else 0
+    if session is None or not last:
+        st.caption(words("prompt.none"))
+        return
+    turn = _choose(view, session, last, prefix)
+    if turn is None or not (turn.report or {}).get("total_tokens"):
+        st.caption(words("context.unknown"))
+    else:
+        _draw_answer(view, turn, prefix)
+    st.markdown(f"## {words('context.plot')}", anchors=False)
+    st.html(plot(words, sizes(view.store, session.id, last)))
+    st.markdown(f"## {words('context.next')}", anchors=False)
+    _draw_next(view, session, prefix)
+
+
+def answered(store: Store, session: Session) -> int:
+    """Returns the last turn whose prompt is known, among the newest ``NEWEST`` turns; 0 when there is none."""
+    known = store.reports(session.id, range(max(1, session.turn_count - NEWEST + 1), session.turn_count + 1))
+    return max((number for number, report in known.items() if report.get("total_tokens")), default=0)
+
+
+def _choose(view: View, session: Session, last: int, prefix: str) -> Turn | None:
+    """Draws the field that selects a turn, and returns the turn. The field starts with ``last`` and reaches back to
+    turn 1."""
+    label, key = view.words("context.turn"), f"{prefix}context-turn-{session.id}-{last}"
+    number = st.number_input(label, 1, last, last, step=1, key=key, icon=":material/tag:")
+    return view.store.turn(session.id, int(number))
+
+
+def _draw_answer(view: View, turn: Turn, prefix: str) -> None:
+    words, report = view.words, turn.report or {}
+    draw_prompt(words, report)
+    _draw_items(words, report)
+    _draw_left_out(words, report)
+    _draw_cost(view, turn)
+    draw_exact(view, turn, prefix)
+
+
+def _draw_items(words: Words, report: dict[str, Any]) -> None:
+    """Draws which turns every part of the prompt holds."""
+    rows = [
+        f"<li><span>{escape(words('part.' + part['name']))}</span><b>{escape(', '.join(part['items']))}</b></li>"
+        for part in report["parts"]
+        if part.get("items")
+    ]
+    if rows:
+        st.caption(words("context.items"))
+        st.html(f'<ul class="gieok-legend">{"".join(rows)}</ul>')
+
+
+def _draw_left_out(words: Words, report: dict[str, Any]) -> None:
+    items = report.get("left_out") or []
+    if not items:
+        return
+    rows = "".join(
+        f"<li><span>{escape(words('context.reason.' + item['reason']))}</span><b>{escape(item['what'])}</b></li>"
+        for item in items
+    )
+    st.caption(words("context.left_out"))
+    st.html(f'<ul class="gieok-legend">{rows}</ul>')
+
+
+def _draw_cost(view: View, turn: Turn) -> None:
+    """Draws cached tokens and dollars, as far as they are known."""
+    words, usage = view.words, turn.usage or {}
+    prompt, cached = int(usage.get("prompt_tokens") or 0), int(usage.get("cached_tokens") or 0)
+    facts = [words("context.cached", tokens=cached, percent=round(100 * cached / prompt))] if prompt else []
+    st.caption(plain(" · ".join([*facts, _price(words, usage.get("usd"))])))
+
+
+def _price(words: Words, usd: float | None) -> str:
+    """Returns the cost of an answer in words; a model on this machine costs nothing."""
+    if usd is None:
+        return words("context.free")
+    return words("context.cost", usd=usd) if usd else words("context.own")
+
+
+def sizes(store: Store, session_id: str, last: int) -> list[tuple[int, int, int]]:
+    """Returns number, tokens sent and tokens of the full history, for at most ``MOST`` turns up to ``last``."""
+    steps = min(last, MOST)
+    numbers = {1 + round(place * (last - 1) / max(1, steps - 1)) for place in range(steps)}
+    reports = store.reports(session_id, numbers)
+    return [
+        (number, int(report["total_tokens"]), int(report["full_tokens"]))
+        for number, report in sorted(reports.items())
+        if report.get("total_tokens")
+    ]
+
+
+def plot(words: Words, sizes: Sequence[tuple[int, int, int]]) -> str:
+    """Returns the plot as HTML: per turn a bar of the tokens sent, in front of a paler bar of the full history."""
+    top = max(max(sent, full) for _, sent, full in sizes)
+    bars = "".join(
+        f'<i data-turn="{number}" title="{number}: {sent:,} / {full:,}"><u style="height:{100 * full / top:.1f}%"></u>'
+        f'<b style="height:{100 * sent / top:.1f}%"></b></i>'
+        for number, sent, full in sizes
+    )
+    label = words("context.plot.said", sent=sizes[-1][1], full=sizes[-1][2], number=sizes[-1][0])
+    key = f'<p class="gieok-key"><b></b>{words("context.sent")} <u></u>{words("context.full")}</p>'
+    return f'<div class="gieok-plot" role="img" aria-label="{escape(label, quote=True)}">{bars}</div>{key}'
+
+
+def _draw_next(view: View, session: Session, prefix: str) -> None:
+    """Draws what the next prompt will hold; the prompt is built only when the user opens the box."""
+    words, number = view.words, session.turn_count + 1
+    label = words("context.next.open", number=number)
+    with st.expander(label, key=f"{prefix}next-{session.id}-{number}", on_change="rerun") as box:
+        if not box.open:
+            return
+        if view.job is not None or view.status.state != "ready":
+            st.caption(words("context.next.later"))
+            return
+        try:
+            coming = preview(view.agent, session.id)
+        except GieokError as error:
+            draw_error(words, error)
+            return
+        draw_prompt(words, coming.report.plain())
+        _draw_items(words, coming.report.plain())
+        _draw_left_out(words, coming.report.plain())
+        if coming.making:
+            st.caption(words("context.next.making", turns=", ".join(coming.making)))
+        st.caption(words("context.next.more"))

@@ -1,0 +1,181 @@
+"""The right panel with its tabs: summaries and totals, long-term memory, the prompt, the search in documents, and the
+test of the memory.
+
+On narrow screens the panel is a drawer (design 8.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.answer.trace import draw_trace
+from component.chat.jump import leap
+from component.evaluation.evaluation_tab import draw_evaluation
+from component.memory.memory_tab import draw_memory, folds
+from component.page import window
+from component.page.view import View
+from component.panel.comparison import draw_entry
+from component.panel.context_tab import draw_context
+from component.panel.prompt_bar import draw_prompt
+from component.panel.revision import ask_revision
+from component.panel.summary_history import Way, draw_summaries, percent
+from component.panel.total import draw_due, draw_totals, totals
+from component.widget.region import stage
+from component.widget.tabs import draw_tabs
+from graph.answer.documents import brought_chars
+from store import Summary, Turn
+
+CARDS = 20
+DRAWER = "drawer"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The drawn panel; its parts are redrawn while an answer runs.
+
+    ``memory``: the memory tab is open; ``folding``: the memory tab is open, and a fold of this session was under way
+    when the panel was drawn.
+    """
+
+    view: View
+    history: DeltaGenerator | None
+    prompt: DeltaGenerator | None
+    prefix: str = ""
+    memory: bool = False
+    folding: bool = False
+
+    def show_summaries(self) -> None:
+        """Draws the summaries again from the ledger; does nothing while another tab is open."""
+        if self.history is not None:
+            with self.history.container():
+                _draw_history(self.view, self.prefix)
+
+    def show_prompt(self, report: dict[str, Any] | None) -> None:
+        if self.prompt is not None:
+            with self.prompt.container():
+                draw_prompt(self.view.words, report)
+
+
+def draw_panel(view: View, turns: Sequence[Turn]) -> Panel:
+    """Draws the whole panel where it is called."""
+    with stage("context", view.session_id):
+        panel = _draw(view)
+        job = view.job
+        panel.show_prompt((job.progress.report if job else None) or last_report(turns))
+    return panel
+
+
+def draw_drawer(view: View, about: object = None) -> None:
+    """Draws the same panel as a drawer from the right."""
+
+    def content() -> None:
+        turns = view.store.turns(view.session_id, limit=5) if view.session_id else []
+        _draw(view, "drawer-").show_prompt(last_report(turns))
+
+    window.draw(view.words("panel.title"), content, width="medium", position="right")
+
+
+def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
+    """Returns the newest report of a prompt among the turns."""
+    return next((turn.report for turn in reversed(turns) if turn.report), None)
+
+
+def _draw(view: View, prefix: str = "") -> Panel:
+    """Draws the tabs, and the content of the open tab only."""
+    words = view.words
+    names = ("summaries", "memory", "context", "trace", "evaluation")
+    tabs = draw_tabs(words, f"{prefix}tabs", "panel.tab", names, _keep_typed, (prefix,))
+    summaries, memory, context, trace, evaluation = tabs
+    folding = bool(memory.open) and folds(view)
+    if memory.open:
+        with memory:
+            draw_memory(view, prefix)
+    if context.open:
+        with context:
+            draw_context(view, prefix)
+            st.markdown(f"## {words('compare.title')}", anchors=False)
+            draw_entry(view, prefix)
+    if trace.open:
+        with trace:
+            draw_trace(view, prefix)
+    if evaluation.open:
+        with evaluation:
+            draw_evaluation(view, prefix)
+    if not summaries.open:
+        return Panel(view, None, None, prefix, bool(memory.open), folding)
+    with summaries:
+        return _draw_summaries(view, prefix)
+
+
+def _keep_typed(prefix: str) -> None:
+    """Sends text that the user typed in a tab to the browser again, which forgets fields that it does not show.
+
+    Streamlit does this by itself too, but not when the tab comes back while the page is still being drawn.
+    """
+    typed = (f"{prefix}memory-", f"{prefix}entity-", f"{prefix}evaluation-query-")
+    for key, value in st.session_state.items():
+        if isinstance(value, str) and str(key).startswith(typed):
+            st.session_state[key] = value
+
+
+def _draw_summaries(view: View, prefix: str) -> Panel:
+    words = view.words
+    st.markdown(f"## {words('panel.history')}", anchors=False)
+    st.caption(words("panel.current", rate=f"{view.rate:g}", percent=percent(view.rate)))
+    history = st.container(key=f"{prefix}panel-history").empty()
+    st.markdown(f"## {words('due.title')}", anchors=False)
+    draw_due(words, view.session.turn_count if view.session else 0)
+    st.markdown(f"## {words('prompt.title')}", anchors=False)
+    panel = Panel(view, history, st.container(key=f"{prefix}panel-prompt").empty(), prefix)
+    panel.show_summaries()
+    return panel
+
+
+def _draw_history(view: View, prefix: str) -> None:
+    """Draws the newest cards, the button for older cards, and the totals of all summaries."""
+    ledger, session = view.store.ledger, view.session_id
+    records = ledger.records(session) if session else []
+    size_key = f"cards-{session}"
+    summaries = ledger.summaries(session, limit=int(st.session_state.get(size_key, CARDS))) if session else []
+    earlier = len(records) - len(summaries)
+    if earlier > 0 and view.job is None:
+        _draw_earlier(view, size_key, min(earlier, CARDS), prefix)
+    ways = () if view.job else ((view.words("revision.open"), "difference", ask_revision), _to_turns(view))
+    draw_summaries(view.words, summaries, 0 if view.job is None else earlier, ways, prefix, _brought(view, summaries))
+    if records:
+        st.markdown(f"## {view.words('total.title')}", anchors=False)
+        draw_totals(view.words, totals(records))
+
+
+def _brought(view: View, shown: Sequence[Summary]) -> dict[int, int]:
+    """Returns by summary id how many characters of document passages the summary's turns hold. Reads the turns of a
+    summary once and keeps the number in session state."""
+    known: dict[int, int] = st.session_state.setdefault(f"brought-{view.session_id}", {})
+    for summary in shown:
+        if summary.id not in known:
+            turns = view.store.turns_between(summary.session_id, summary.turns[0], summary.turns[-1])
+            known[summary.id] = sum(brought_chars(turn.steps) for turn in turns)
+    return known
+
+
+def _to_turns(view: View) -> Way:
+    """Returns the button that shows the turns of a summary in the conversation."""
+
+    def go(first_turn: int) -> None:
+        if view.session is not None:
+            leap(view.session.id, first_turn, view.session.turn_count)
+
+    return view.words("jump.turns"), "my_location", go
+
+
+def _draw_earlier(view: View, window: str, count: int, prefix: str) -> None:
+    def widen() -> None:
+        st.session_state[window] = int(st.session_state.get(window, CARDS)) + CARDS
+
+    label = view.words("panel.more", count=count)
+    st.button(label, key=f"{prefix}more-summaries", icon=":material/history:", type="tertiary", on_click=widen)

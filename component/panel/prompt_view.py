@@ -1,0 +1,74 @@
+"""One answer's prompt in full, in one closed box per part; the text is read from the record when a box is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from component.page.catalogue import Words
+from component.page.view import View
+from component.widget.failure import draw_error
+from component.widget.markdown import shown
+from errors import GieokError
+from graph.context import exact_prompt
+from graph.context.exact_prompt import Exact, PartText, PromptPiece
+from store import Turn
+
+
+def draw_exact(view: View, turn: Turn, prefix: str = "") -> None:
+    """Draws the parts of an answered turn's prompt."""
+    words, parts = view.words, [entry for entry in (turn.report or {})["parts"] if entry["tokens"] > 0]
+    st.caption(words("exact.about"))
+    boxes = [
+        (part, st.expander(_label(words, part), key=_key(turn, part, prefix), on_change="rerun")) for part in parts
+    ]
+    if not any(box.open for _, box in boxes):
+        return
+    try:
+        prompt = exact_prompt.exact(view.agent, turn.session_id, turn.number)
+    except GieokError as error:
+        draw_error(words, error)
+        return
+    texts = {entry.name: entry for entry in prompt.parts}
+    for part, box in boxes:
+        if box.open:
+            with box:
+                _draw_part(words, texts[part["name"]])
+    if not any(entry.missing for entry in prompt.parts):
+        st.caption(_proof(words, prompt))
+
+
+def _label(words: Words, part: Mapping[str, Any]) -> str:
+    return words("exact.part", name=words(f"part.{part['name']}"), tokens=int(part["tokens"]))
+
+
+def _key(turn: Turn, part: Mapping[str, Any], prefix: str) -> str:
+    return f"{prefix}exact-{turn.session_id}-{turn.branch}-{turn.number}-{part['name']}"
+
+
+def _proof(words: Words, found: Exact) -> str:
+    if found.proven:
+        return f":material/verified: {words('exact.proven')}"
+    return f":material/info: {words('exact.unproven')}"
+
+
+def _draw_part(words: Words, part: PartText) -> None:
+    if part.missing:
+        st.caption(f":material/info: {words('exact.missing.' + part.missing)}")
+        return
+    st.html(f'<div class="gieok-marked">{html(words, part.pieces)}</div>')
+
+
+def html(words: Words, pieces: Sequence[PromptPiece]) -> str:
+    """Returns the HTML of the pieces in order, the pieces of a turn under the turn's number. All text is escaped."""
+    fragments, turn = [], 0
+    for piece in pieces:
+        if piece.turn and piece.turn != turn:
+            turn = piece.turn
+            fragments.append(f"<h4>{escape(words('exact.turn', number=turn))}</h4>")
+        speaker = f"<b>{escape(words('exact.' + piece.speaker))}</b> " if piece.speaker else ""
+        fragments.append(f"<p>{speaker}{escape(shown(piece.text))}</p>")
+    return "".join(fragments)

@@ -1,0 +1,176 @@
+"""The window of one summary: its turns beside it, facts kept and lost, its versions, and the ways to change it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from component.page import window
+from component.page.view import View
+from component.panel.summary_history import length, percent
+from component.widget.failure import draw_error
+from component.widget.markdown import plain
+from component.widget.marked import changed, marked
+from component.widget.wait import wait
+from component.work import resource
+from component.work.side_call import SideCall
+from errors import GieokError
+from graph.answer.documents import brought_chars
+from graph.summary import Writer
+from store import Summary
+
+NAME = "revision"
+
+
+def ask_revision(first_turn: int) -> None:
+    """Opens the window of the summary that begins with this turn."""
+    window.ask(NAME, first_turn)
+
+
+def draw_revision(view: View, first: int) -> None:
+    """Draws the window of the summary that begins with turn ``first``. Closing the window also stops a new summary that
+    is being made in it."""
+    session = view.session_id
+    if session is None:
+        window.shut()
+        return
+    leave = partial(resource.side_calls().dismiss, _key(session, first))
+    window.draw(view.words("revision.title"), lambda: _draw(view, session, first), width="large", leave=leave)
+
+
+def _key(session: str, first: int) -> tuple[str, str, int]:
+    """Returns the key of the side call that makes this summary again."""
+    return ("remake", session, first)
+
+
+def _draw(view: View, session: str, first: int) -> None:
+    words, agent = view.words, resource.here()
+    side_call = resource.side_calls().of(_key(session, first))
+    if side_call is not None and side_call.done and side_call.error is None:
+        resource.side_calls().dismiss(_key(session, first))
+    versions = agent.summary_versions(session, first)
+    valid = [version for version in versions if version.status != "superseded"]
+    if not valid:
+        st.caption(words("panel.none"))
+        return
+    now = valid[-1]
+    _draw_head(view, now)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption(words("revision.source"))
+        st.html(f'<div class="gieok-marked">{_source(view, session, now)}</div>')
+    with right:
+        st.caption(words("revision.summary"))
+        st.html(f'<div class="gieok-marked">{marked(_text(now), now.kept)}</div>')
+        _draw_edit(view, session, first, now)
+    _draw_remake(view, session, first, now)
+    _draw_versions(view, session, first, versions, now)
+    st.caption(f":material/info: {words('revision.follows')}")
+
+
+def _draw_head(view: View, now: Summary) -> None:
+    words = view.words
+    head = words("summary.head", first=now.turns[0], last=now.turns[-1])
+    st.markdown(f"**{plain(head)}** :gray[{plain(_facts(view, now))}]")
+    st.html(
+        f'<p class="gieok-key"><mark class="kept">{words("revision.kept", count=len(now.kept))}</mark> '
+        f'<mark class="lost">{words("revision.lost", count=len(now.lost))}</mark></p>'
+    )
+
+
+def _facts(view: View, summary: Summary) -> str:
+    record = summary.record or {}
+    rows = view.store.turns_between(summary.session_id, summary.turns[0], summary.turns[-1])
+    size = length(view.words, record, sum(brought_chars(turn.steps) for turn in rows))
+    origin = view.words(f"revision.origin.{summary.origin}")
+    return f"{view.words('panel.rate', percent=percent(summary.rate))} · {size} · {origin}"
+
+
+def _source(view: View, session: str, now: Summary) -> str:
+    rows = view.store.turns_between(session, now.turns[0], now.turns[-1])
+    user, ai = view.words("revision.user"), view.words("revision.ai")
+    return "".join(
+        f"<h4>{turn.number}</h4><p><b>{user}</b> {marked(turn.question, now.kept, now.lost)}</p>"
+        f"<p><b>{ai}</b> {marked(turn.answer or '', now.kept, now.lost)}</p>"
+        for turn in rows
+    )
+
+
+def _text(summary: Summary) -> str:
+    return str((summary.record or {}).get("summary", ""))
+
+
+def _draw_edit(view: View, session: str, first: int, now: Summary) -> None:
+    words = view.words
+    with st.expander(words("revision.edit"), icon=":material/edit:"):
+        text = st.text_area(
+            words("revision.edit"), _text(now), key=f"rewrite-{now.id}", height=180, label_visibility="collapsed"
+        )
+        if st.button(words("revision.save"), key=f"save-{now.id}", type="primary") and text != _text(now):
+            _change(view, lambda: resource.here().edit_summary(session, first, text))
+
+
+def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
+    """Draws the slider and the buttons that make the summary again, in a side call that the user can stop."""
+    words, key = view.words, _key(session, first)
+    side_call = resource.side_calls().of(key)
+    running = side_call is not None and not side_call.done
+    with st.container(horizontal=True, vertical_alignment="bottom", key="remake"):
+        rate = st.slider(words("rate.label"), 0.1, 0.5, now.rate, 0.05, key=f"remake-rate-{now.id}")
+        start = partial(_start, view, session, first, rate)
+        idle = view.status.state == "ready" and not running
+        st.button(
+            words("revision.remake"), key="remake-go", icon=":material/refresh:", on_click=start, disabled=not idle
+        )
+        if view.status.extracts:
+            rewrite = partial(_start, view, session, first, rate, "model")
+            st.button(
+                words("revision.rewrite"), key="rewrite-go", icon=":material/edit_note:", on_click=rewrite,
+                disabled=not idle, help=words("revision.rewrite.about"),
+            )  # fmt: skip
+        if running:
+            stop, icon = partial(resource.side_calls().dismiss, key), ":material/stop_circle:"
+            st.button(words("chat.stop"), key="remake-stop", icon=icon, on_click=stop)
+    if side_call is not None and running:
+        st.markdown(f":shimmer[{words('step.summarising', first=now.turns[0], last=now.turns[-1])}]")
+        wait(side_call)
+    elif side_call is not None and side_call.error is not None:
+        draw_error(words, side_call.error)
+
+
+def _start(view: View, session: str, first: int, rate: float, writer: Writer | None = None) -> None:
+    agent = view.agent
+
+    def work(side_call: SideCall) -> Summary:
+        return agent.remake_summary(session, first, rate, stop=side_call.stop, writer=writer)
+
+    resource.side_calls().start(_key(session, first), work)
+
+
+def _draw_versions(view: View, session: str, first: int, versions: list[Summary], now: Summary) -> None:
+    words = view.words
+    if len(versions) < 2:
+        return
+    st.markdown(f"**{words('revision.versions')}**")
+    for version in reversed(versions):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"version-{version.id}"):
+            mark = ":material/check: " if version.id == now.id else ""
+            st.markdown(f"{mark}**{version.version}** :gray[{plain(_facts(view, version))}]", width="stretch")
+            if version.id != now.id:
+                use = partial(resource.here().choose_summary, session, first, version.version)
+                if st.button(words("revision.use"), key=f"use-{version.id}", icon=":material/undo:"):
+                    _change(view, use)
+    others = [version for version in versions if version.id != now.id]
+    with st.expander(words("revision.diff", version=others[-1].version), expanded=True):
+        st.html(f'<div class="gieok-marked">{changed(_text(others[-1]), _text(now))}</div>')
+
+
+def _change(view: View, action: object) -> None:
+    try:
+        assert callable(action)
+        action()
+    except GieokError as error:
+        draw_error(view.words, error)
+    else:
+        st.rerun()

@@ -1,0 +1,98 @@
+"""The summary history of the panel, drawn as specification 8.3 shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from component.page.catalogue import Words
+from component.widget.markdown import plain, short, shown
+from errors import SummaryRejected
+from store import Summary
+
+Way = tuple[str, str, Callable[[int], None]]
+"""A button of a summary: its label, its icon, and its action, which gets the number of the summary's first turn."""
+
+LOST_SHOWN = 6
+FACT_CHARS = 40
+
+
+def draw_summaries(
+    words: Words,
+    summaries: Sequence[Summary],
+    earlier: int,
+    ways: Sequence[Way] = (),
+    prefix: str = "",
+    brought: Mapping[int, int] | None = None,
+) -> None:
+    """Draws one card per summary, oldest first; ``earlier`` is the number of older summaries that are not shown.
+
+    ``ways``: the buttons of every card; empty while an answer runs and the cards are redrawn. ``brought``: by summary
+    id, the characters of document passages in the summary's turns.
+    """
+    if not summaries:
+        st.caption(words("panel.none"))
+    if earlier > 0:
+        st.caption(words("panel.earlier", count=earlier))
+    for summary in summaries:
+        with st.container(border=True, gap="xsmall"):
+            _draw_card(words, summary, (brought or {}).get(summary.id, 0))
+            if ways and summary.record is not None:
+                _draw_ways(summary.turns[0], ways, prefix)
+
+
+def _draw_ways(first: int, ways: Sequence[Way], prefix: str) -> None:
+    with st.container(key=f"{prefix}ways-{first}", horizontal=True, gap="small"):
+        for label, icon, action in ways:
+            key = f"{prefix}{'closer' if icon == 'difference' else icon}-{first}"
+            icon = f":material/{icon}:"
+            st.button(label, key=key, icon=icon, type="tertiary", on_click=action, args=(first,))
+
+
+def percent(rate: float) -> int:
+    """Returns a compression rate in per cent: 0.3 is 30 per cent of the original length."""
+    return round(100 * rate)
+
+
+def length(words: Words, record: Mapping[str, Any], brought: int) -> str:
+    """Returns the lengths of original and summary in characters. For turns that searched documents, adds the length of
+    the document passages, which the original does not include."""
+    text = words("summary.length", original=record["original_chars"], summary=record["summary_chars"])
+    return f"{text} · {words('summary.brought', count=brought)}" if brought else text
+
+
+def _draw_card(words: Words, summary: Summary, brought: int) -> None:
+    first, last = summary.turns[0], summary.turns[-1]
+    head = f"**{plain(words('summary.head', first=first, last=last))}**"
+    st.markdown(f"{head} :gray[{plain(words('panel.rate', percent=percent(summary.rate)))}]")
+    record = summary.record
+    if record is None:
+        _draw_failed(words, summary)
+        return
+    st.caption(length(words, record, brought))
+    st.text(shown(str(record["summary"])), width="stretch")
+    if summary.lost:
+        st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=_lost(words, summary.lost)))}]")
+    if summary.origin == "extracted":
+        st.caption(f":material/format_quote: {words('summary.extracted')}")
+    if summary.status == "ready":
+        st.caption(f":material/bolt: {words('summary.ahead')}")
+    elif summary.status == "retired":
+        st.caption(f":material/inventory_2: {words('summary.retired')}")
+
+
+def _lost(words: Words, facts: Sequence[str]) -> str:
+    named = ", ".join(short(fact, FACT_CHARS) for fact in facts[:LOST_SHOWN])
+    more = len(facts) - LOST_SHOWN
+    return words("summary.lost.more", facts=named, count=more) if more > 0 else named
+
+
+def _draw_failed(words: Words, summary: Summary) -> None:
+    """Draws why there is no summary, what helps, and that the turns stay in full until the next try."""
+    error = summary.error or {}
+    problem, hint = words.error(str(error.get("code")), str(error.get("message", "")), error.get("values") or {})
+    st.markdown(f":orange[:material/warning: {plain(problem)}]")
+    again = words("summary.again")
+    st.caption(plain(again if error.get("code") == SummaryRejected.code else f"{hint} {again}".strip()))

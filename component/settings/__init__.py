@@ -1,0 +1,1 @@
+"""The settings window: the model, how the page looks, how a conversation is answered."""

@@ -1,0 +1,46 @@
+"""The advice that the user of a small model gets once: a larger model answers much better.
+
+A file in the data folder records that the advice was given: on this machine, for whoever uses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import streamlit as st
+
+import private
+import settings
+from component.page.view import View
+from component.settings.options import ask_options
+
+TOLD = "advice-told"
+
+
+def draw_advice(view: View) -> None:
+    """Draws the advice with its two buttons, unless it was given before or the settings ask for a small model."""
+    words, models, chosen = view.words, view.status.models, settings.current()
+    if models is None or models.profile.name != "small" or models.why == "setting" or _told():
+        return
+    with st.container(key="advice", border=True, gap="xsmall"):
+        st.caption(words("advice.larger" if chosen.model_choice else "advice.larger.fixed"))
+        with st.container(horizontal=True, gap="xsmall"):
+            if chosen.model_choice:
+                st.button(words("advice.look"), key="advice-look", type="tertiary", on_click=_look)
+            st.button(words("advice.dismiss"), key="advice-dismiss", type="tertiary", on_click=_remember)
+
+
+def _look() -> None:
+    _remember()
+    ask_options()
+
+
+def _told() -> bool:
+    return bool(st.session_state.get(TOLD)) or (settings.current().data_dir / TOLD).exists()
+
+
+def _remember() -> None:
+    """Records that the advice was given; only for this page if the data folder cannot be written."""
+    st.session_state[TOLD] = True
+    with contextlib.suppress(OSError):
+        private.make_file(settings.current().data_dir / TOLD)

@@ -1,0 +1,104 @@
+"""The state of the model: which model answers and from where, how far its download is, or why there is none."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.page.catalogue import Words
+from component.widget.failure import retry_button
+from component.widget.markdown import plain
+from component.work.readiness import Readiness, Status
+from errors import WeightsCancelled
+from model.call.abort import is_loopback
+from model.embedded.weights import FetchProgress
+from model.modelset import ModelSet
+
+MEGABYTE = 1_000_000
+
+
+def draw_model(words: Words, readiness: Readiness, status: Status) -> DeltaGenerator:
+    """Draws the state. While the model is being fetched, the caller redraws the returned place with ``draw_status``."""
+    place = st.empty()
+    draw_status(words, place, status)
+    if status.state == "failed":
+        retry_button(again(words, status), "model-retry", readiness.start)
+    return place
+
+
+def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
+    """Draws the state as it is now; without widgets, so that the same run can draw it again."""
+    with place.container(gap="xsmall"):
+        if status.state == "ready" and status.models is not None:
+            st.markdown(f":green[:material/check_circle:] **{plain(status.models.name)}**")
+            st.caption(plain(" · ".join(filter(None, _facts(words, status.models)))))
+        elif status.state == "failed" and status.error is not None:
+            problem, hint = words.error(status.error.code, status.error.text(), status.error.values)
+            paused = isinstance(status.error, WeightsCancelled)
+            st.markdown(
+                f":material/pause_circle: {plain(problem)}" if paused else f":red[:material/error: {plain(problem)}]"
+            )
+            st.caption(plain(hint))
+        elif status.state == "fetching" and status.fetched is not None:
+            _draw_fetched(words, status.fetched)
+        else:
+            st.markdown(f":shimmer[{words('model.' + status.state)}]")
+            st.caption(words("model.wait"))
+
+
+def _facts(words: Words, models: ModelSet) -> tuple[str, str, str]:
+    """Returns the kind of the model, its host and its profile. A server on this machine counts as local, even when the
+    settings call it hosted."""
+    host = _host(models)
+    kind = models.kind if host else {"hosted": "local"}.get(models.kind, models.kind)
+    return words(f"model.kind.{kind}"), host, words(f"profile.{models.profile.name}")
+
+
+def draw_profile(words: Words, models: ModelSet) -> None:
+    """Draws what every role is trusted with, and why."""
+    writes = words(f"profile.side.{models.side.summaries}", name=models.side_name)
+    for does, why in ((words(f"profile.{models.profile.name}.about"), models.why), (writes, models.side_why)):
+        st.caption(plain(words("profile.line", does=does, why=words(f"profile.why.{why}"))))
+    if models.side.summaries == "model":
+        st.caption(plain(words(f"models.side.{models.utility_why}", name=models.side_name)))
+
+
+def again(words: Words, status: Status) -> str:
+    """Returns the label of the button that tries again after this failure."""
+    return words("models.continue" if isinstance(status.error, WeightsCancelled) else "model.retry")
+
+
+def _draw_fetched(words: Words, fetched: FetchProgress) -> None:
+    share = min(1.0, fetched.done / fetched.total) if fetched.total else 0.0
+    key = {"verify": "model.verifying", "wait": "model.elsewhere"}.get(fetched.source, "model.fetched")
+    st.progress(share, text=words(key, percent=int(100 * share)))
+    facts = words("model.amount", done=fetched.done / MEGABYTE, total=fetched.total / MEGABYTE)
+    if fetched.speed:
+        facts += " · " + words("model.speed", speed=fetched.speed / MEGABYTE)
+    if fetched.left is not None:
+        facts += " · " + duration(words, fetched.left)
+    st.caption(plain(facts))
+
+
+def privacy(words: Words, status: Status, private: bool = False) -> str:
+    """Returns where a conversation's messages go, as far as the answering model is known."""
+    models, name = status.models, "private.privacy" if private else "empty.privacy"
+    if models is None:
+        return words(name)
+    host = _host(models)
+    return words(f"{name}.sent", host=plain(host)) if host else words(f"{name}.here")
+
+
+def _host(models: ModelSet) -> str:
+    """Returns the server that gets the messages; empty when they stay on this machine."""
+    host = urlsplit(models.url).hostname or ""
+    return "" if is_loopback(host) else host
+
+
+def duration(words: Words, seconds: float) -> str:
+    """Returns the time left in words, rounded to be readable."""
+    if seconds < 60:
+        return words("time.seconds", seconds=max(1, round(seconds)))
+    return words("time.minutes", minutes=round(seconds / 60))

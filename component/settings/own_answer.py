@@ -1,0 +1,170 @@
+"""The settings of one conversation: system prompt, temperature and longest answer, and presets of these settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+import settings
+from component.page import window
+from component.page.catalogue import Words
+from component.page.view import View
+from component.widget.failure import draw_error, telling
+from component.widget.markdown import plain
+from errors import GieokError
+from store.options import ANSWER_TOKENS, DEFAULT, NAME_CHARS, PROMPT_CHARS, TEMPERATURES, Options
+
+OPTIONS = "conversation"
+WRONG = "own-wrong"
+PRESET = "own-preset"
+
+
+def draw_entry(view: View) -> None:
+    """Draws the button that opens the window, and the settings that differ from the defaults."""
+    words, options = view.words, view.options
+    label, icon = words("own.open"), ":material/tune:"
+    st.button(label, key="own-open", icon=icon, type="tertiary", on_click=ask_conversation)
+    if options != DEFAULT:
+        with st.container(key="own-state"):
+            st.caption(plain(" · ".join(_facts(words, options))))
+
+
+def ask_conversation() -> None:
+    """Opens the window."""
+    window.ask(OPTIONS)
+
+
+def draw_conversation(view: View, about: object = None) -> None:
+    """Draws the window."""
+    window.draw(view.words("own.title"), lambda: _draw(view), width="medium")
+
+
+def _facts(words: Words, options: Options) -> list[str]:
+    facts = [words("own.fact.prompt")] if options.system_prompt else []
+    facts += [words("own.fact.temperature", value=options.temperature)] if options.temperature is not None else []
+    return facts + ([words("own.fact.tokens", tokens=options.answer_tokens)] if options.answer_tokens else [])
+
+
+def _draw(view: View) -> None:
+    words = view.words
+    st.caption(words("own.about"))
+    error = st.session_state.pop(WRONG, None)
+    if isinstance(error, GieokError):
+        draw_error(words, error)
+    with st.form("own-options", border=False):
+        entered = _draw_fields(view)
+        with st.container(horizontal=True):
+            save = st.form_submit_button(words("own.save"), key="own-save", type="primary", icon=":material/check:")
+            st.form_submit_button(
+                words("own.reset"), key="own-reset", icon=":material/undo:", on_click=_apply, args=(view, DEFAULT)
+            )
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input(words("own.preset.name"), max_chars=NAME_CHARS, key="own-preset-name")
+            keep = st.form_submit_button(
+                words("own.preset.save"), key="own-preset-save", icon=":material/bookmark_add:"
+            )
+    with telling(words):
+        if save:
+            view.set_options(entered)
+            window.shut()
+        elif keep:
+            saved_name = view.store.presets.save(name, entered)
+            st.success(plain(words("own.preset.saved", name=saved_name)), icon=":material/check:")
+    _draw_presets(view)
+
+
+def _draw_fields(view: View) -> Options:
+    """Draws the fields with the stored settings; returns the settings that the fields hold now."""
+    words, stored, models = view.words, view.options, view.status.models
+    for name in ("temperature", "answer_tokens"):  # instead of a default: only a field without a default can be emptied
+        st.session_state.setdefault(_key(view, name), getattr(stored, name))
+    prompt = st.text_area(
+        words("own.prompt"),
+        stored.system_prompt,
+        height=200,
+        max_chars=PROMPT_CHARS,
+        placeholder=words("own.prompt.none"),
+        help=words("own.prompt.help"),
+        key=_key(view, "system_prompt"),
+    )
+    if stored.system_prompt and models is not None:
+        tokens, size = models.count(stored.system_prompt), models.context_size
+        st.caption(words("own.prompt.tokens", tokens=tokens, window=size))
+        if tokens > size // 2:
+            st.warning(words("own.prompt.large"), icon=":material/warning:")
+    left, right = st.columns(2)
+    temperature = left.number_input(
+        words("own.temperature"),
+        *TEMPERATURES,
+        None,
+        step=0.1,
+        placeholder=words("own.default"),
+        help=words("own.temperature.help"),
+        key=_key(view, "temperature"),
+    )
+    longest = right.number_input(
+        words("own.tokens"),
+        *ANSWER_TOKENS,
+        None,
+        step=100,
+        placeholder=words("own.default"),
+        help=words("own.tokens.help", name=settings.variable("answer_tokens")),
+        key=_key(view, "answer_tokens"),
+    )
+    return Options(prompt or "", temperature, None if longest is None else int(longest))
+
+
+def _draw_presets(view: View) -> None:
+    """Draws the presets, with buttons that use, rename and delete a preset."""
+    words, presets = view.words, view.store.presets.all()
+    if not presets:
+        return
+    with st.container(border=True, key="own-presets", gap="small"):
+        chosen = st.selectbox(
+            words("own.presets"), list(presets), None, placeholder=words("own.preset.choose"), key=PRESET
+        )
+        if chosen is None:
+            return
+        options = presets[chosen]
+        facts = " · ".join(_facts(words, options)) or words("own.default")
+        st.caption(plain(facts))
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            apply, delete = words("own.preset.apply"), words("own.preset.delete")
+            st.button(apply, key="own-preset-apply", icon=":material/check:", on_click=_apply, args=(view, options))
+            remove = partial(view.store.presets.delete, chosen)
+            st.button(delete, key="own-preset-delete", icon=":material/delete:", on_click=_do, args=(remove,))
+        with st.form("own-preset-rename", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+            new_name = st.text_input(
+                words("own.preset.new"), chosen, max_chars=NAME_CHARS, key=f"own-preset-new-{chosen}"
+            )
+            renamed = st.form_submit_button(words("own.preset.rename"), key="own-preset-go", icon=":material/edit:")
+        if renamed:
+            with telling(words):
+                view.store.presets.rename(chosen, new_name)
+                st.rerun()
+
+
+def _apply(view: View, options: Options) -> None:
+    """Uses these options from the next answer on, and puts them into the fields."""
+
+    def work() -> None:
+        view.set_options(options)
+        for name, value in asdict(options).items():
+            st.session_state[_key(view, name)] = value
+
+    _do(work)
+
+
+def _do(work: Callable[[], object]) -> None:
+    """Runs ``work`` inside a callback; the next run draws an error in the window."""
+    try:
+        work()
+    except GieokError as error:
+        st.session_state[WRONG] = error
+
+
+def _key(view: View, field: str) -> str:
+    return f"own-{field}-{view.session_id or 'new'}"

@@ -1,0 +1,1 @@
+"""The left side: the list of conversations and the actions on them."""

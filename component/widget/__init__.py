@@ -1,0 +1,1 @@
+"""Widgets and texts that several parts of the page use."""

@@ -1,0 +1,11 @@
+"""The title of a conversation where conversations are listed."""
+
+from __future__ import annotations
+
+from component.page.catalogue import Words
+from component.widget.markdown import short, shown
+
+
+def listed_title(words: Words, title: str, chars: int) -> str:
+    """Returns the title on one line, at most ``chars`` long; «new chat» for a conversation without a title."""
+    return shown(short(" ".join(title.split()), chars)) or words("session.new")

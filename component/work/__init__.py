@@ -1,0 +1,1 @@
+"""Objects that one process shares, and work that runs beside the page."""

@@ -1,0 +1,128 @@
+"""Makes the models ready while the page already answers: looks for them, fetches and loads them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from errors import DiskFull, EmbeddedFailed, GieokError, WeightsCancelled, WeightsCorrupt, WeightsMissing, known
+from model.call.stream import Stopped
+from model.embedded.weights import FetchProgress
+from model.modelset import ModelSet
+
+log = logging.getLogger(__name__)
+State = Literal["looking", "fetching", "loading", "ready", "failed"]
+
+_OF_EMBEDDED = (DiskFull, EmbeddedFailed, WeightsCancelled, WeightsCorrupt, WeightsMissing)
+
+Resolve = Callable[[Callable[[FetchProgress], None]], ModelSet]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of the models. ``fetched``: the progress of the weights' download; ``error``: why the models failed,
+    None when their test was stopped."""
+
+    state: State
+    models: ModelSet | None = None
+    fetched: FetchProgress | None = None
+    error: GieokError | None = None
+
+    @property
+    def extracts(self) -> bool:
+        """Returns whether code makes summaries and memory, so that the model writes them only on request."""
+        side = self.models.side if self.models else None
+        return side is not None and "extracted" in (side.summaries, side.folds)
+
+    @property
+    def settled(self) -> bool:
+        """Returns whether nothing is under way."""
+        return self.state in ("ready", "failed")
+
+
+class Readiness:
+    """Models that are made ready once. ``resolve`` finds them and may take minutes; it runs in a thread of its own.
+
+    ``cancelled``: the event that stops the download of weights; every attempt has a new one.
+    """
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self.cancelled = threading.Event()
+        self._condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._status = Status("looking")
+
+    @property
+    def status(self) -> Status:
+        return self._status
+
+    @property
+    def is_embedded(self) -> bool:
+        """Returns whether the models are the embedded one, as far as is known by now."""
+        now = self._status
+        kind = now.models.kind if now.models else None
+        return kind == "embedded" or now.fetched is not None or isinstance(now.error, _OF_EMBEDDED)
+
+    def start(self) -> None:
+        """Starts an attempt, also after a failure; a running attempt goes on."""
+        with self._condition:
+            if self._status.state == "ready" or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._status = Status("looking")
+            self.cancelled = threading.Event()
+            self._thread = threading.Thread(target=self._run, name="models", daemon=True)
+            self._thread.start()
+
+    @property
+    def started(self) -> bool:
+        """Returns whether an attempt was ever started."""
+        return self._thread is not None
+
+    def cancel(self) -> None:
+        """Stops the download of weights, and a test; the downloaded part is kept."""
+        self.cancelled.set()
+
+    def reject(self, error: GieokError) -> None:
+        """Marks ready models as failed, as when their key was withdrawn; ``start`` then looks for them anew."""
+        self._set(Status("failed", error=error))
+
+    def wait(self, stop: threading.Event) -> bool:
+        """Waits until the models are ready; returns False when ``stop`` came first. Raises the attempt's error."""
+        if self._status.state != "ready":
+            self.start()
+        while not (now := self._status).settled:
+            if stop.is_set():
+                return False
+            with self._condition:
+                self._condition.wait(0.2)
+        if now.error is not None:
+            raise now.error
+        return True
+
+    def models(self) -> ModelSet:
+        """Returns the models; waits until they are ready. Raises the attempt's error, such as ``OperatorError``."""
+        self.wait(threading.Event())
+        models = self._status.models
+        assert models is not None  # settled without an error
+        return models
+
+    def _run(self) -> None:
+        try:
+            self._set(Status("ready", models=self._resolve(self._fetched)))
+        except Stopped:
+            self._set(Status("failed"))
+        except Exception as error:
+            self._set(Status("failed", error=known(error, log, "getting the model ready")))
+
+    def _fetched(self, progress: FetchProgress) -> None:
+        complete = progress.total > 0 and progress.done >= progress.total
+        self._set(Status("loading" if complete else "fetching", fetched=progress))
+
+    def _set(self, status: Status) -> None:
+        with self._condition:
+            self._status = status
+            self._condition.notify_all()

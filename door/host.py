@@ -1,0 +1,66 @@
+"""The addresses at which the page answers: this machine's own, and those of the settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from door.phrase import chosen, phrase
+from errors import BadSetting
+from settings import Settings, current, variable
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d*)?", re.IGNORECASE)
+
+
+class Host:
+    """ASGI middleware that refuses every request and websocket with a foreign name in ``Host`` or ``Origin``.
+
+    The page has no login: it belongs to whoever reaches it on this machine. A site that points its own name to
+    127.0.0.1 (DNS rebinding) would reach the page too, in the user's own browser; the name in ``Host`` and ``Origin``
+    gives the site away. Streamlit only compares the two headers with each other, and its ``server.allowedHosts`` checks
+    only websockets.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or _is_known(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+        else:
+            await PlainTextResponse(_refusal(), 403)(scope, receive, send)
+
+
+def _is_known(headers: Headers) -> bool:
+    """Returns whether the request names exactly one host and every name in it is known. Only browsers send
+    ``Origin``."""
+    settings = _settings()
+    known = LOOPBACK.union(settings.hosts if settings else ())
+    hosts = headers.getlist("host")
+    origins = [origin.partition("://")[2] for origin in headers.getlist("origin")]
+    return len(hosts) == 1 and all(name in known for name in _names([*hosts, *origins]))
+
+
+def _names(places: Iterable[str]) -> Iterator[str]:
+    """Yields the host of each ``host:port`` in the form for comparison; an empty text where there is no host."""
+    for place in places:
+        match = _HOST.fullmatch(place)
+        yield (match[1] or match[2]).lower().removesuffix(".") if match else ""
+
+
+def _settings() -> Settings | None:
+    """Returns the settings; None when they cannot be read, an error that the page shows."""
+    try:
+        return current()
+    except BadSetting:
+        return None
+
+
+def _refusal() -> str:
+    settings = _settings()
+    return phrase(chosen("auto", settings.language if settings else "auto"), "host.refused", name=variable("hosts"))

@@ -1,0 +1,278 @@
+"""Commands that look and change nothing: ``/memory``, ``/entities``, ``/eval``, ``/rag`` and ``/context``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from evaluation import calibration
+from evaluation.criterion import CRITERIA, band
+from evaluation.judge import Rating, judge
+from evaluation.run import trusted
+from graph.answer.documents import scope
+from graph.context.preview import preview
+from graph.context.report import ContextReport
+from memory import Entity, MemoryView
+from model.call.stream import Stopped
+from model.call.token import estimate
+from model.modelset import ModelSet
+from retrieval.answer.lookup import Cited, LookUp
+from retrieval.document import EVERYBODYS, Hit
+from store import Session
+
+if TYPE_CHECKING:
+    from door.terminal import Terminal
+
+EXCERPT_CHARS = 300
+"""The longest excerpt of a passage, in characters."""
+OTHERS = 5
+"""The most candidates that are listed beside the passages that the model would be given."""
+
+
+# --- /memory and /entities ------------------------------------------------------------------------
+
+
+def memory(terminal: Terminal, _value: str) -> None:
+    """Prints the long-term memory with its version and tokens, what is pinned, what waits and what was cut."""
+    view = _view(terminal, terminal.models_ready)
+    if view is None:
+        return
+    if view.away:
+        _away(terminal, view)
+        _archived(terminal)
+        return
+    room = terminal.agent.prompting.budget_memory
+    if view.text or view.cut:
+        version = f" M{view.version}" if view.version else ""
+        terminal.tell(terminal.say("memory.head", version=version, tokens=view.tokens, room=room))
+        if view.from_user:
+            terminal.tell(terminal.say("memory.from_user"))
+    else:
+        terminal.tell(terminal.say("memory.none"))
+    for line in view.text.splitlines():
+        pinned = any(pin in line for pin in view.pins)
+        terminal.tell(f"  {line} ({terminal.say('memory.pinned')})" if pinned else f"  {line}")
+    if view.cut:
+        terminal.tell(terminal.say("memory.cut", count=len(view.cut)))
+        for line in view.cut:
+            terminal.tell(f"  {line}")
+    _waiting(terminal, view)
+
+
+def entities(terminal: Terminal, _value: str) -> None:
+    """Prints the remembered values, oldest first, with the turns that they come from."""
+    view = _view(terminal, terminal.models_ready)
+    if view is None:
+        return
+    if view.away:
+        _away(terminal, view)
+        return
+    room, listed = terminal.agent.prompting.budget_entities, (*view.cut_entities, *view.entities)
+    if listed:
+        terminal.tell(terminal.say("entities.head", count=len(listed), tokens=view.entity_tokens, room=room))
+    else:
+        terminal.tell(terminal.say("entities.none"))
+    for entity in listed:
+        cut = f" · {terminal.say('entities.cut')}" if entity in view.cut_entities else ""
+        terminal.tell(f"  {entity.line} ({_source(terminal, entity)}){cut}")
+    _waiting(terminal, view)
+
+
+def _view(terminal: Terminal, models: ModelSet | None) -> MemoryView | None:
+    """Returns the memory of the conversation, or the memory that a new conversation would start from; None, with the
+    reason printed, where there is no long-term memory."""
+    agent, session = terminal.agent, terminal.begun
+    if agent.memory is None:
+        terminal.refuse(terminal.say("memory.private" if terminal.is_private else "memory.off"))
+        return None
+    limits = agent.prompting
+    return agent.memory.context(
+        agent.tenant,
+        session.id if session else "",
+        session.language if session else terminal.language,
+        user=agent.user,
+        count=models.count if models else estimate,
+        rooms=(limits.budget_memory, limits.budget_entities),
+    )
+
+
+def _away(terminal: Terminal, view: MemoryView) -> None:
+    reason = " ".join(terminal.error_text("memory_away", "", view.why)).strip()
+    terminal.refuse(reason or terminal.say("memory.away"))
+
+
+def _archived(terminal: Terminal) -> None:
+    """Prints the last version of the memory that the archive has, for the time while memory is away."""
+    agent, session = terminal.agent, terminal.begun
+    versions = agent.memory.versions(agent.tenant, session.id) if agent.memory and session else []
+    if versions:
+        terminal.tell(terminal.say("memory.archived", number=versions[-1].number))
+        for line in versions[-1].text.splitlines():
+            terminal.tell(f"  {line}")
+
+
+def _waiting(terminal: Terminal, view: MemoryView) -> None:
+    if view.waiting:
+        terminal.tell(terminal.say("memory.waiting", turns=_range(view.waiting)))
+
+
+def _range(turns: Sequence[int]) -> str:
+    return str(turns[0]) if len(turns) == 1 else f"{turns[0]}-{turns[-1]}"
+
+
+def _source(terminal: Terminal, entity: Entity) -> str:
+    return terminal.say("entities.turn", turn=entity.turn) if entity.turn else terminal.say("entities.before")
+
+
+# --- /eval ----------------------------------------------------------------------------------------
+
+
+def evaluate(terminal: Terminal, value: str) -> None:
+    """Has the utility model judge whether the long-term memory helps with a query, or with the last question."""
+    session = terminal.begun
+    query = value or _last_question(terminal, session)
+    if not query:
+        terminal.refuse(terminal.say("judge.no_question"))
+        return
+    models = terminal.models() if terminal.agent.memory is not None else None
+    view = _view(terminal, models)
+    if view is None or models is None:
+        return
+    if view.away:
+        _away(terminal, view)
+        terminal.refuse(terminal.say("judge.no_memory"))
+        return
+    try:
+        with terminal.side.status(terminal.say("judge.running")), terminal.stoppable() as stop:
+            rating = judge(models, query, view.text, view.entity_text, language=terminal.language, stop=stop)
+    except Stopped:
+        terminal.note(terminal.say("chat.interrupted"))
+        return
+    terminal.tell(terminal.say("judge.query", query=_one_line(query)))
+    if rating.status == "unscored":
+        why = " ".join(terminal.error_text(rating.why, rating.why, {})).strip()
+        terminal.refuse(terminal.say("judge.unscored", why=why))
+    elif rating.status == "empty":
+        terminal.tell(terminal.say("judge.empty", overall=rating.overall))
+    else:
+        for line in _rated(terminal, rating, models):
+            terminal.tell(line)
+    _waiting(terminal, view)
+
+
+def _last_question(terminal: Terminal, session: Session | None) -> str:
+    turn = terminal.agent.store.turn(session.id, session.turn_count) if session else None
+    return turn.question if turn else ""
+
+
+def _rated(terminal: Terminal, rating: Rating, models: ModelSet) -> Iterator[str]:
+    """Yields the lines of a rating: the scores, how far they can be relied on, and what the judge says."""
+    say = terminal.say
+    yield say("judge.overall", overall=rating.overall)
+    known = calibration.kept(terminal.agent.settings.data_dir, models, terminal.language)
+    yield say(f"judge.{calibration.standing(known)}", model=models.side_name)
+    if not trusted(models):
+        yield say("judge.small")
+    if rating.differs:
+        yield say("judge.stated", stated=rating.stated)
+    for name in CRITERIA:
+        score, label = rating.scores[name], say(f"judge.{name}")
+        yield say("judge.score", criterion=label, score=score, band=say(f"band.{name}.{band(name, score)}"))
+        if rating.reasons[name]:
+            yield f"  {_one_line(rating.reasons[name])}"
+    for key, facts in (("helpful", rating.helpful), ("missing", rating.missing)):
+        if facts:
+            yield say(f"judge.{key}")
+            yield from (f"  - {_one_line(fact)}" for fact in facts)
+    if rating.summary:
+        yield say("judge.summary", summary=_one_line(rating.summary))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- /rag -----------------------------------------------------------------------------------------
+
+
+def rag(terminal: Terminal, value: str) -> None:
+    """Searches the documents as the agent's tool does. The chat model is not asked."""
+    agent, session = terminal.agent, terminal.begun
+    if not value:
+        terminal.refuse(terminal.say("chat.wants", command="/rag", example=terminal.say("rag.example")))
+        return
+    if agent.library is None:
+        terminal.refuse(terminal.say("rag.off"))
+        return
+    within = scope(agent, session, session.turn_count + 1) if session else EVERYBODYS
+    if agent.library.is_empty(within):
+        terminal.tell(terminal.say("rag.none"))
+        return
+    models, budget = terminal.models(), agent.prompting.budget_retrieval
+    try:
+        with terminal.stoppable() as stop:
+            found = agent.library.look_up(value, models, terminal.language, stop, scope=within, budget=budget)
+    except Stopped:
+        terminal.note(terminal.say("chat.interrupted"))
+        return
+    _show_passages(terminal, found)
+
+
+def _show_passages(terminal: Terminal, found: LookUp) -> None:
+    """Prints the passages that the model would be given, under their numbers, and below them the other candidates."""
+    hits = {hit.passage.id: hit for step in found.trace for hit in step.hits}
+    for cited in found.passages:
+        terminal.tell(f"[{cited.number}] {cited.label}{_score(terminal, hits.get(cited.passage.id))}")
+        terminal.tell(f"    {_excerpt(cited)}")
+    if found.fallback:
+        terminal.tell(found.fallback.text)
+        for link in found.fallback.links:
+            terminal.tell(f"→ {link.title}: {link.command or link.url}")
+    given = {cited.passage.id for cited in found.passages}
+    others = sorted((hit for id_, hit in hits.items() if id_ not in given), key=lambda hit: -hit.score)[:OTHERS]
+    if others:
+        terminal.tell(terminal.say("rag.others"))
+    for hit in others:
+        terminal.tell(f"  - {hit.passage.label}{_score(terminal, hit)}")
+
+
+def _score(terminal: Terminal, hit: Hit | None) -> str:
+    return f" ({terminal.say('rag.score', score=hit.score)})" if hit else ""
+
+
+def _excerpt(cited: Cited) -> str:
+    text = _one_line(cited.text)
+    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS].rstrip()}…"
+
+
+# --- /context -------------------------------------------------------------------------------------
+
+
+def context(terminal: Terminal, _value: str) -> None:
+    """Prints the parts of the next prompt with tokens and budgets, what is left out, and what full history costs."""
+    session = terminal.begun
+    if session is None:
+        terminal.refuse(terminal.say("chat.not_begun"))
+        return
+    terminal.models()
+    coming = preview(terminal.agent, session.id)
+    say, report = terminal.say, coming.report
+    terminal.tell(say("context.head", number=report.turn))
+    head = [say(f"context.{name}") for name in ("part", "tokens", "budget", "items")]
+    terminal.tell_rows(head, _parts(terminal, report), numbers=(1, 2))
+    if report.left_out:
+        terminal.tell(say("context.left_out"))
+        for omission in report.left_out:
+            terminal.tell(f"  {say(f'reason.{omission.reason}')} {omission.what}".rstrip())
+    if coming.making:
+        terminal.tell(say("context.making", turns=", ".join(coming.making)))
+    terminal.tell(say("context.full", full=report.full_tokens, saved=report.saved_tokens))
+    if not report.exact:
+        terminal.tell(say("context.estimated"))
+
+
+def _parts(terminal: Terminal, report: ContextReport) -> Iterator[list[str]]:
+    for part in report.parts:
+        name, budget = terminal.say(f"part.{part.name}"), f"{part.budget:,}" if part.budget else ""
+        yield [name, f"{part.tokens:,}", budget, ", ".join(part.items)]
+    yield [terminal.say("context.total"), f"{report.total_tokens:,}", "", ""]

@@ -1,0 +1,201 @@
+"""A model judges whether a memory helps with a query (specification, memory evaluation).
+
+The overall score is computed here. The model's own figure is kept beside it. A reply that cannot be read gives no
+score: it is counted apart and never stands for zero.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import HumanMessage
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
+
+from errors import GieokError
+from evaluation.criterion import CRITERIA, EMPTY, TOP, Criterion, overall
+from model.call import json_reply
+from model.call.json_reply import complete_shaped, objects
+from model.call.stream import usage
+from model.modelset import ModelSet
+from model.price import usd
+from prompt import render
+from text.clean import clean
+from text.fence import fenced
+
+PROMPT = "memory_judge"
+TAGS = ("query", "memory", "entities", "질문", "기억", "엔티티")
+"""The tags of both prompts, which no text between them may close or open."""
+REPLY_TOKENS = 2000
+"""The longest reply, in tokens, of a model that may think first."""
+DIFFERENCE = 1.0
+"""A model's own overall score that differs from ours by more than this is shown."""
+
+Status = Literal["scored", "empty", "unscored"]
+Score = Annotated[float, Field(strict=True, ge=0, le=TOP)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @field_validator(
+        "overall_score", "reason", "helpful_info", "missing_info", "summary", mode="wrap", check_fields=False
+    )
+    @classmethod
+    def _beside_the_scores(cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        """Returns the default of a field that cannot be read: the scores count without it."""
+        try:
+            return handler(value)
+        except ValidationError:
+            return cls.model_fields[info.field_name or ""].default
+
+
+class CriterionScore(_Part):
+    """The score of one criterion, 0 to 10, and the judge's reason."""
+
+    score: Score
+    reason: str = ""
+
+
+class _Scores(_Part):
+    relevance: CriterionScore
+    completeness: CriterionScore
+    accuracy: CriterionScore
+    noise: CriterionScore
+
+
+class JudgeReply(_Part):
+    """The JSON of the specification. ``overall_score`` is the model's own figure."""
+
+    overall_score: Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = None
+    scores: _Scores
+    helpful_info: tuple[str, ...] = ()
+    missing_info: tuple[str, ...] = ()
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The result of one judgement.
+
+    ``status``: scored, empty (an empty memory, which was not sent), or unscored. ``scores``, ``reasons``: by criterion;
+    empty when unscored. ``overall``: 0 to 100 by the formula, None when unscored; ``stated``: the model's own figure.
+    ``why``: why it is unscored, an error code or a sentence; ``failed``: the call itself failed, so that another try
+    may succeed. ``usd``: None when the price is unknown.
+    """
+
+    status: Status
+    scores: dict[Criterion, float] = field(default_factory=dict)
+    reasons: dict[Criterion, str] = field(default_factory=dict)
+    overall: float | None = None
+    stated: float | None = None
+    helpful: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    summary: str = ""
+    why: str = ""
+    failed: bool = False
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    seconds: float = 0.0
+    usd: float | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the model's own overall score differs from ours by more than one point."""
+        return self.overall is not None and self.stated is not None and abs(self.overall - self.stated) > DIFFERENCE
+
+
+def judge(
+    models: ModelSet,
+    query: str,
+    memory: str,
+    entities: str,
+    *,
+    language: str,
+    stop: threading.Event | None = None,
+) -> Rating:
+    """Returns the rating of a memory for a query by the utility model.
+
+    Never raises for a bad reply or a failed call; raises ``Stopped`` when it was stopped.
+    """
+    if not memory.strip() and not entities.strip():
+        return Rating("empty", scores=dict(EMPTY), overall=overall(EMPTY))
+    texts = {"query": query, "memory": memory, "entities": entities}
+    data = {name: fenced(text, *TAGS).strip() or "–" for name, text in texts.items()}
+    prompt, began = render(PROMPT, language, **data), time.monotonic()
+    try:
+        reply = complete_shaped(models.utility, [HumanMessage(prompt)], form(), stop=stop, max_tokens=REPLY_TOKENS)
+    except GieokError as error:
+        return Rating("unscored", why=error.code, failed=True, seconds=time.monotonic() - began)
+    prompt_tokens, cached, answer_tokens, exact = usage(reply)
+    if not exact:
+        prompt_tokens, cached, answer_tokens = models.count(prompt), 0, models.count(reply.text)
+    price = usd(models.side_name, prompt_tokens, cached, answer_tokens, url=models.url)
+    return _rated(
+        reply.text,
+        prompt_tokens=prompt_tokens,
+        answer_tokens=answer_tokens,
+        seconds=time.monotonic() - began,
+        usd=price,
+    )
+
+
+def parse(text: str) -> JudgeReply | str:
+    """Returns the reply that a text holds, or the reason why it holds none: no JSON, or the first field that is missing
+    or wrong. A draft in the model's thoughts does not stand in for a reply that is wrong."""
+    value = next((value for value in objects(text) if "scores" in value), None)
+    if value is None:
+        return "no JSON"
+    try:
+        return JudgeReply.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+
+
+def _rated(text: str, **cost: Any) -> Rating:
+    reply = parse(text)
+    if isinstance(reply, str):
+        return Rating("unscored", why=reply, **cost)
+    judged: dict[Criterion, CriterionScore] = {name: getattr(reply.scores, name) for name in CRITERIA}
+    scores = {name: one.score for name, one in judged.items()}
+    return Rating(
+        "scored",
+        scores=scores,
+        reasons={name: clean(one.reason).strip() for name, one in judged.items()},
+        overall=overall(scores),
+        stated=reply.overall_score,
+        helpful=tuple(map(clean, reply.helpful_info)),
+        missing=tuple(map(clean, reply.missing_info)),
+        summary=clean(reply.summary).strip(),
+        **cost,
+    )
+
+
+def form() -> dict[str, Any]:
+    """Returns the ``response_format`` of the judge's reply."""
+    text = {"type": "string"}
+    texts = {"type": "array", "items": text}
+    one = _object({"score": {"type": "number", "minimum": 0, "maximum": TOP}, "reason": text})
+    fields = {
+        "overall_score": {"type": "number", "minimum": 0, "maximum": 100},
+        "scores": _object(dict.fromkeys(CRITERIA, one)),
+        "helpful_info": texts,
+        "missing_info": texts,
+        "summary": text,
+    }
+    return json_reply.shape("memory_judgement", _object(fields))
+
+
+def _object(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

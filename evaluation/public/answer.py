@@ -1,0 +1,90 @@
+"""Live answers to the questions of a data set: their F1, and what the judge says of the memory behind them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from errors import GieokError
+from evaluation.form import FORMS, FormContext
+from evaluation.judge import Rating, judge
+from evaluation.play import Play, live_messages
+from evaluation.public.dataset import Conversation, Question
+from evaluation.public.f1 import score
+from model.call.stream import complete, usage
+from model.price import usd
+from prompt import render
+from text.clean import clean
+
+
+@dataclass(frozen=True, slots=True)
+class PublicAnswer:
+    """The chat model's answer to a question of a data set.
+
+    ``f1``: 0 to 1, None without an answer or without a gold answer. ``rating``: the judge's, of what the form gave;
+    None where nobody was asked.
+    ``why``: the code of the error where there is no answer. ``usd``: of the answer, None when the price is unknown.
+    """
+
+    text: str = ""
+    f1: float | None = None
+    rating: Rating | None = None
+    why: str = ""
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    seconds: float = 0.0
+    usd: float | None = 0.0
+
+
+def answered(
+    play: Play,
+    conversation: Conversation,
+    question: Question,
+    form: str,
+    context: FormContext,
+    *,
+    judged: bool = True,
+    stop: threading.Event | None = None,
+) -> PublicAnswer:
+    """Returns the answer of the play's chat model from what a form gives (``context``); with ``judged`` the utility
+    model judges that, too.
+
+    Never raises for a failed call; raises ``Stopped`` when it was stopped.
+    """
+    models, began = play.models, time.monotonic()
+    asked = render(
+        "evaluation_public", play.language, question=question.text, user=conversation.user, other=conversation.other
+    )
+    try:
+        messages = _messages(play, form, context, asked)
+        reply = complete(models.chat, messages, stop=stop)
+    except GieokError as error:
+        return PublicAnswer(why=error.code, seconds=time.monotonic() - began)
+    seconds = time.monotonic() - began
+    rating = None
+    if judged:
+        rating = judge(models, question.text, context.text, "", language=play.language, stop=stop)
+    text = clean(reply.text).strip()
+    prompt_tokens, cached, answer_tokens, exact = usage(reply)
+    if not exact:
+        prompt_tokens, cached = sum(models.count(str(message.text)) for message in messages), 0
+        answer_tokens = models.count(text)
+    return PublicAnswer(
+        text,
+        score(question, text),
+        rating,
+        prompt_tokens=prompt_tokens,
+        answer_tokens=answer_tokens,
+        seconds=seconds,
+        usd=usd(models.name, prompt_tokens, cached, answer_tokens, url=models.url),
+    )
+
+
+def _messages(play: Play, form: str, context: FormContext, asked: str) -> list[BaseMessage]:
+    """Returns the messages that ask the chat model; a form that is none of ``FORMS`` stands whole in the first one."""
+    if form in FORMS:
+        return live_messages(play, form, asked)
+    return [SystemMessage(render("evaluation_live", play.language, context=context.text)), HumanMessage(asked)]

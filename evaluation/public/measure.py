@@ -1,0 +1,180 @@
+"""Plays the conversations of a data set, and looks at every form of memory for what the questions need.
+
+One play serves every question and every form. What a form gives does not depend on the question, except for the forms
+of ``BY_QUERY``; so it is assembled once for each conversation, and once more ``SAMPLES`` times for its seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from errors import GieokError
+from evaluation.form import Form, FormContext
+from evaluation.play import IDLE_SECONDS, Play, playing
+from evaluation.public.answer import PublicAnswer, answered
+from evaluation.public.dataset import LANGUAGE, Conversation, Dataset, Question
+from evaluation.public.evidence import Evidence, evidence
+from graph.turn.past_turns import look_up
+from model.call.stream import Stopped
+from model.modelset import ModelSet
+
+FORMS: tuple[Form, ...] = ("full", "turns", "chunks", "recursive", "all")
+SAMPLES = 20
+"""How often a form is assembled for its seconds."""
+
+Key = tuple[str, str, str, str]
+"""The place of a row: data set, conversation, question, form."""
+
+
+def _with_recalled(play: Play, query: str) -> FormContext:
+    """Returns the next prompt, and what ``recall_turns`` finds when it is called with the question as it stands."""
+    agent, whole = play.agent, play.context("all")
+    found = look_up(agent, agent.store.session(play.session), query, play.turns + 1)
+    return FormContext((*whole.lines, *found.splitlines()), whole.tokens + play.models.count(found))
+
+
+BY_QUERY: dict[str, Callable[[Play, str], FormContext]] = {"all_recall": _with_recalled}
+"""The forms that depend on the question, by name. Their seconds are those of the search alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question and one form. ``turns``: of the conversation. ``tokens``: that the form gives the model;
+    ``seconds``: that assembling it took; ``failed``: the code of the error where it could not be assembled."""
+
+    dataset: str
+    conversation: str
+    question: str
+    category: str
+    adversarial: bool
+    form: str
+    turns: int
+    evidence: Evidence = field(default_factory=Evidence)
+    tokens: int = 0
+    seconds: float = 0.0
+    answer: PublicAnswer | None = None
+    failed: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.dataset, self.conversation, self.question, self.form
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is missing: a live answer that did not come is asked for once more."""
+        return self.answer is None or not self.answer.why
+
+
+def keys(dataset: Dataset, conversation: Conversation) -> list[Key]:
+    """Returns the places of all rows of a conversation, in order."""
+    forms = (*FORMS, *BY_QUERY)
+    return [
+        (dataset.name, conversation.name, question.name, form) for question in conversation.questions for form in forms
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Assembled:
+    """What a form gives, with the seconds of every time that it was assembled; or the code of the error."""
+
+    context: FormContext
+    seconds: tuple[float, ...] = (0.0,)
+    failed: str = ""
+
+
+def measured(
+    dataset: Dataset,
+    conversation: Conversation,
+    models: ModelSet,
+    rate: float = 0.3,
+    *,
+    known: Collection[Key] = (),
+    live: bool = False,
+    judged: bool = True,
+    stop: threading.Event | None = None,
+    heard: Callable[[], None] = lambda: None,
+) -> Iterator[Row]:
+    """Plays a conversation and yields the rows of its questions, except for those ``known`` already; plays nothing when
+    all are.
+
+    ``live``: the chat model answers every question from every form, and with ``judged`` the judge judges the forms.
+    ``heard`` is called after every turn that was played. Raises ``Stopped`` when ``stop`` is set, and
+    ``EvaluationFailed`` when a turn does not end well.
+    """
+    if all(key in known for key in keys(dataset, conversation)):
+        return
+    stopped = stop.is_set if stop else (lambda: False)
+    with playing(
+        models,
+        conversation.turns,
+        LANGUAGE,
+        rate,
+        asked_at=conversation.asked_at,
+        stop=stopped,
+        heard=lambda _: heard(),
+    ) as play:
+        looking = _Looking(dataset, conversation, play)
+        for number, question in enumerate(conversation.questions):
+            for row, context in looking.rows(question, number):
+                if stopped():
+                    raise Stopped
+                if row.key in known:
+                    continue
+                if live and not row.failed:
+                    answer = answered(play, conversation, question, row.form, context, judged=judged, stop=stop)
+                    row = replace(row, answer=answer)
+                yield row
+
+
+class _Looking:
+    """Looks at one play for what the questions need."""
+
+    def __init__(self, dataset: Dataset, conversation: Conversation, play: Play) -> None:
+        self._dataset, self._conversation, self._play = dataset, conversation, play
+        play.agent.background.idle(IDLE_SECONDS)
+        self._fixed = {form: _sampled(play, form) for form in FORMS}
+
+    def rows(self, question: Question, number: int) -> Iterator[tuple[Row, FormContext]]:
+        """Yields the row of every form and what the form gives; ``number``: of the question, for its sample of the
+        seconds."""
+        for form, given in self._fixed.items():
+            yield self._row(question, form, given, given.seconds[number % len(given.seconds)]), given.context
+        for name, assemble in BY_QUERY.items():
+            given = _assembled(partial(assemble, self._play, question.text))
+            yield self._row(question, name, given, given.seconds[0]), given.context
+
+    def _row(self, question: Question, form: str, given: _Assembled, seconds: float) -> Row:
+        talk = self._conversation
+        row = Row(
+            self._dataset.name,
+            talk.name,
+            question.name,
+            question.category,
+            question.adversarial,
+            form,
+            len(talk.turns),
+            failed=given.failed,
+        )
+        if given.failed:
+            return row
+        held = evidence(question.gold, given.context.text, (talk.user, talk.other))
+        return replace(row, evidence=held, tokens=given.context.tokens, seconds=seconds)
+
+
+def _sampled(play: Play, form: Form) -> _Assembled:
+    """Assembles a form several times, each time from a play that has kept nothing of the time before."""
+    samples = [_assembled(partial(replace(play).context, form)) for _ in range(SAMPLES)]
+    return replace(samples[0], seconds=tuple(second for sample in samples for second in sample.seconds))
+
+
+def _assembled(assemble: Callable[[], FormContext]) -> _Assembled:
+    began = time.perf_counter()
+    try:
+        context = assemble()
+    except GieokError as error:
+        return _Assembled(FormContext((), 0), failed=error.code)
+    return _Assembled(context, (time.perf_counter() - began,))

@@ -1,0 +1,1 @@
+"""Code around the model's answer: wording, correcting, saving, document search and reading ahead."""

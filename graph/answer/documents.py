@@ -1,0 +1,255 @@
+"""Documents in the chat: the tool ``search_documents`` of one turn, or a search before its answer (design 7.5).
+
+A search is stored with its turn. Its step (in ``store.Turn.steps``; an event ``ToolFinished`` while the turn runs) has
+``LookUp.plain()`` as its ``artifact``. ``look_ups`` and ``citations`` read the artifact back, also after a refresh, an
+export or an import.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.tools import BaseTool, ToolException
+
+from errors import GieokError, trace
+from graph.context.prompt import Changing
+from graph.context.report import LeftOut
+from graph.context.turns import current
+from graph.turn.channel import Channel
+from graph.turn.engine import Engine
+from graph.turn.event import ToolFinished, ToolStarted
+from graph.turn.runtime import Notes
+from model.modelset import ModelSet
+from prompt import render
+from retrieval.answer.kind import asked_for
+from retrieval.answer.lookup import LookUp
+from retrieval.answer.loop import CALLS
+from retrieval.answer.tool import LEANING_WORDS, MEANT, NAME, result, tool
+from retrieval.batch import NICE
+from retrieval.document import COLLECTIONS, SearchScope
+from retrieval.library import Library
+from retrieval.product_docs import first_run
+from settings import Settings
+from store import Session
+
+log = logging.getLogger(__name__)
+
+
+def quiet(engine: Engine) -> AbstractContextManager[None]:
+    """Returns a context in which the embedding of documents waits, for the time of an answer (design 5.4)."""
+    return engine.library.quiet() if engine.library is not None else nullcontext()
+
+
+def scope(engine: Engine, session: Session, number: int) -> SearchScope:
+    """Returns the documents that turn ``number`` is answered from: the session's collections and the conversation's
+    files."""
+    chosen = COLLECTIONS if session.collections is None else session.collections
+    turn = engine.store.turn(session.id, number)
+    return SearchScope(tuple(name for name in COLLECTIONS if name in chosen), session.id, bool(turn and turn.files))
+
+
+def search(
+    engine: Engine,
+    session: Session,
+    number: int,
+    models: ModelSet,
+    notes: Notes,
+    language: str,
+    channel: Channel | None = None,
+) -> Search | None:
+    """Returns the searches of one turn; None while there is no document for the turn, so that the prompt stays as it
+    is."""
+    if engine.library is None:
+        return None
+    within = scope(engine, session, number)
+    if engine.library.is_empty(within):
+        return None
+    return Search(engine.library, within, engine.prompting, models, notes, language, channel or Channel())
+
+
+def offered(engine: Engine, session: Session) -> Sequence[BaseTool]:
+    """Returns the document tools that the next turn would be offered, for the description of its prompt."""
+    turn_search = search(engine, session, session.turn_count + 1, engine.models(), Notes(), "en")
+    return turn_search.tools if turn_search else ()
+
+
+class Search:
+    """The searches of one turn. Passage numbers go on from one search to the next; the tokens count for the turn."""
+
+    def __init__(
+        self,
+        library: Library,
+        scope: SearchScope,
+        settings: Settings,
+        models: ModelSet,
+        notes: Notes,
+        language: str,
+        channel: Channel,
+    ) -> None:
+        self._library, self._scope = library, scope
+        self._settings, self._models, self._notes = settings, models, notes
+        self._language, self._channel = language, channel
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._calls, self._question = 0, ""
+        self._first: list[Changing] | None = None
+
+    @property
+    def tools(self) -> Sequence[BaseTool]:
+        """Returns ``search_documents``; no tool when the documents are searched before the answer."""
+        if self._settings.retrieval_first:
+            return ()
+        search_tool = tool(self.look_up)
+        search_tool.metadata = {**(search_tool.metadata or {}), MEANT: self._scope.asked_with_files}
+        return (search_tool,)
+
+    def look_up(self, query: str) -> LookUp:
+        """Runs one search with the tool calls that are left of the turn's three (specification 7.8).
+
+        Raises ``ToolException`` when no call is left, ``Stopped``, and the library's errors.
+        """
+        left, models = CALLS - self._calls, self._models
+        if left <= 0:
+            problem = f"The documents were searched {CALLS} times for this question."
+            raise ToolException(f"{problem} Answer from what was found, or say that it is not in them.")
+        kind = asked_for(self._question or query)
+        budget = self._settings.budget_retrieval
+        outcome = self._library.look_up(
+            query, models, self._language, self._channel.stop, scope=self._scope, kind=kind, calls=left, budget=budget
+        )
+        self._calls += outcome.calls
+        judge_calls = sum(bool(step.prompt_tokens) for step in outcome.trace)
+        if judge_calls:
+            tokens = (outcome.prompt_tokens, 0, outcome.answer_tokens)
+            self._notes.add_tokens(*tokens, models.exact, models, judge_calls, side=True)
+        return self._numbered(outcome)
+
+    def first(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
+        """Searches before the answer, without asking the model (setting ``retrieval_first``). Returns the passages,
+        which go before the question. Searches once a turn and stores a step, as if the model had called the tool.
+        Raises ``Stopped``."""
+        self._question = str(current(messages)[0].text)
+        if not self._settings.retrieval_first:
+            return ()
+        if self._first is None:
+            self._first = [self._searched(query(messages))]
+        return self._first
+
+    def _searched(self, query: str) -> Changing:
+        began, started = time.monotonic(), ToolStarted("search-first", NAME, {"query": query})
+        self._channel.emit(started)
+        part, artifact, ok = self._tried(query)
+        finished = ToolFinished(started.call, NAME, part.text, ok, time.monotonic() - began, artifact)
+        self._notes.steps.append((started, finished))
+        self._channel.emit(finished)
+        return part
+
+    def _tried(self, query: str) -> tuple[Changing, dict[str, Any] | None, bool]:
+        """Returns the part, the artifact of the search, and whether the search succeeded: a failing library does not
+        fail the turn."""
+        budget = self._settings.budget_retrieval
+        try:
+            outcome = self.look_up(query)
+        except GieokError as error:
+            text = render("documents_failed", self._language, said=error.text())
+            return Changing("retrieval", text, budget), None, False
+        items = tuple(passage.label for passage in outcome.passages)
+        cut = tuple(LeftOut(label, "documents_budget") for label in outcome.cut)
+        part = Changing("retrieval", result(outcome, asked=False), outcome.budget, items=items, left_out=cut)
+        return part, outcome.plain(), True
+
+    def _numbered(self, found: LookUp) -> LookUp:
+        """Numbers the passages: a passage keeps its number for the whole turn, and no two passages share a number."""
+        passages = []
+        for cited in found.passages:
+            number = self._numbers.setdefault((cited.passage.id, cited.text), len(self._numbers) + 1)
+            passages.append(replace(cited, number=number))
+        return replace(found, passages=tuple(passages))
+
+
+def query(messages: Sequence[AnyMessage]) -> str:
+    """Returns the query for the last user message; puts the question before it in front of a very short message."""
+    question, *_ = current(messages)
+    text = str(question.text)
+    earlier = [
+        str(message.text) for message in messages[: -len(current(messages))] if isinstance(message, HumanMessage)
+    ]
+    return f"{earlier[-1]} {text}" if earlier and len(text.split()) <= LEANING_WORDS else text
+
+
+# --- what a turn's searches gave --------------------------------------------------------------------
+
+
+def look_ups(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the traces of a turn's searches, in order: ``LookUp.plain()`` of every finished search.
+
+    ``steps``: ``store.Turn.steps``. Keys of a trace: question, language, passages (see ``citations``), cut (labels of
+    passages that the budget had no room for), budget (tokens, 0 for a quotation), trace (per tool call: tool,
+    arguments, hits with dense, lexical, fused and reranked ranks, judgement, reason, tokens, seconds), sufficiency,
+    confidence, missing, fallback (kind, text, links), calls, prompt_tokens, answer_tokens, seconds.
+    """
+    return [dict(step["artifact"]) for step in steps if step.get("name") == NAME and step.get("artifact")]
+
+
+def offered_links(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Returns the menu entries (title, url, command) that a turn's searches offer, each URL once; none when a search
+    gave passages."""
+    outcomes = look_ups(steps)
+    if any(outcome.get("passages") for outcome in outcomes):
+        return []
+    links = [dict(link) for outcome in outcomes for link in (outcome.get("fallback") or {}).get("links") or ()]
+    return list({link["url"]: link for link in links}.values())
+
+
+def citations(steps: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Returns the passages that the numbers in a turn's answer stand for, by number. Keys: number, passage (its id;
+    ``PassageUnknown`` once its document has changed), section (for ``Library.section``), document, label, title, path,
+    text (as the model got it), expanded (the text is the whole section)."""
+    return {int(passage["number"]): passage for outcome in look_ups(steps) for passage in outcome.get("passages", ())}
+
+
+def brought_chars(steps: Sequence[Mapping[str, Any]]) -> int:
+    """Counts the characters of the passages that a turn's searches gave. The passages stay with the turn's question
+    (``graph.context.prompt.past``), so no summary is measured against them (decision 8)."""
+    return sum(
+        len(str(passage.get("text", ""))) for outcome in look_ups(steps) for passage in outcome.get("passages", ())
+    )
+
+
+# --- the product's own documents --------------------------------------------------------------------
+
+
+def begin(engine: Engine) -> None:
+    """Indexes the product's own documents in a background thread, if none are indexed yet. An app calls this when it
+    opens.
+
+    The thread runs behind all other work, waits while answers are made, and ends with ``Library.close``.
+    """
+    if engine.library is not None:
+        threading.Thread(target=_first_run, args=(engine.library,), name="documents", daemon=True).start()
+
+
+def step_behind() -> None:
+    """Lowers the priority of the calling thread below that of answers, for the rest of its life."""
+    with suppress(OSError, AttributeError):  # a thread has a priority of its own on Linux only
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
+def _first_run(library: Library) -> None:
+    step_behind()
+    try:
+        indexed = first_run(library)
+    except GieokError as error:
+        log.warning("the product's own documents were not indexed: %s", error.code)
+    except Exception as error:  # nobody waits for this thread, so it reports its own errors
+        log.error("the product's own documents were not indexed: %s", trace(error))
+    else:
+        if indexed is not None:
+            log.info("indexed %d passages of the product's own documents", indexed.passages)

@@ -1,0 +1,34 @@
+"""Lets the embedded model read the next prompt while the user reads the answer (design 9.5).
+
+After a summary the embedded model has to read a part of the next prompt anew, which takes seconds on a slow processor.
+All of that prompt but the question is known as soon as the answer is there, so the model reads it at once. The reading
+generates no text. A question that comes meanwhile stops the reading and keeps the part that was read (decision 21).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from functools import partial
+
+from errors import GieokError
+from graph.context.preview import upcoming
+from graph.turn.engine import Engine
+
+log = logging.getLogger(__name__)
+
+
+def plan(engine: Engine, session_id: str) -> None:
+    """Puts the reading on the list of side work, behind the work that changes the prompt; only if the model can read
+    ahead."""
+    if engine.settings.ahead and engine.models().read is not None:
+        engine.background.submit("read ahead", partial(_read, engine, session_id))
+
+
+def _read(engine: Engine, session_id: str, stop: threading.Event) -> None:
+    read = engine.models().read
+    try:
+        if read is not None:
+            read(upcoming(engine, session_id)[0].messages, stop)
+    except GieokError as error:  # the next turn reads the missing rest
+        log.info("the next prompt was not read ahead: %s", error.code)

@@ -1,0 +1,32 @@
+"""The clock of the agent, and the current time as a changing part of the prompt (design 4.2)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from graph.context.prompt import Changing
+from prompt import render
+from store import Session
+
+_DAYS = {"ko": "월화수목금토일", "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")}
+
+Clock = Callable[[], datetime]
+"""Returns the current moment with its zone. Everything that a turn tells about the time comes from one clock."""
+
+
+def local() -> datetime:
+    """Returns the moment by this machine's clock and zone."""
+    return datetime.fromtimestamp(time.time()).astimezone()
+
+
+def clock(session: Session, moment: datetime) -> Sequence[Changing]:
+    """Returns the part with the time of the clock, to the minute. The part leaves out the zone's name, which small
+    models repeat."""
+    return (Changing("time", now_text(session.language, moment)),)
+
+
+def now_text(language: str, moment: datetime) -> str:
+    """Returns the line that tells the model the time."""
+    return render("time", language, time=f"{moment:%Y-%m-%d} ({_DAYS[language][moment.weekday()]}) {moment:%H:%M}")

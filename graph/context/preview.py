@@ -1,0 +1,140 @@
+"""Previews the next prompt with the function that will build it: from the present state, under an empty question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from langchain_core.messages import AnyMessage
+
+from graph import choice
+from graph.answer.documents import offered
+from graph.context.chunk import chunk_messages
+from graph.context.prompt import Changing, Prompt, build
+from graph.context.report import ContextReport
+from graph.context.system_prompt import system_prompt
+from graph.context.turns import closing, due_chunks, question
+from graph.node.summary import MOST_DUE, leaving, within
+from graph.state import ChatState, SummaryRecord
+from graph.turn import long_term
+from graph.turn.engine import Engine
+from graph.turn.rebuild import fits, made
+from graph.turn.runtime import Inputs, TurnContext
+from memory import MemoryView
+from model.modelset import ModelSet
+from model.profile import Profile
+from store import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A preview of the next prompt. ``report``: as if it were sent now; ``making``: turns whose summary is still to be
+    made.
+
+    When a model writes that summary in the background, these turns count raw. When the next turn itself makes the
+    summary, they count with the length the summary is meant to have. Tool results and passages of a search are not
+    counted.
+    """
+
+    report: ContextReport
+    making: tuple[str, ...]
+
+
+def preview(engine: Engine, session_id: str) -> Preview:
+    """Returns the preview of a session's next prompt. Calls no model. Raises the errors of resolving the models, and
+    ``ContextTooLong``."""
+    prompt, making = upcoming(engine, session_id)
+    return Preview(prompt.report, making)
+
+
+def upcoming(engine: Engine, session_id: str, text: str = "") -> tuple[Prompt, tuple[str, ...]]:
+    """Returns the next prompt under the question ``text``, and the turns whose summary is still to be made. Raises as
+    ``preview`` does."""
+    session, models = engine.store.session(session_id), engine.models()
+    number, state = session.turn_count + 1, _state(engine, session)
+    messages = [*state["messages"], *closing(state["messages"], number - 1), question(text, number, session_id)]
+    remembered = long_term.before(engine, session, models, number)
+    unfolded, ledger = long_term.unfolded(remembered), engine.store.ledger
+    turn = TurnContext(models, engine.settings, inputs=Inputs(budgets=engine.budgets, unfolded=unfolded), ledger=ledger)
+    later = models.side.summaries == "model" and engine.settings.ahead
+    records, making = _due(engine, session, messages, list(state["summary_history"]), later)
+    shown = within(records[len(leaving(records, turn)) :], session_id, turn)
+    parts = changing(engine, session, remembered, models.profile)
+    return next_prompt(engine, session, models, messages, shown, parts), making
+
+
+def changing(engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile) -> tuple[Changing, ...]:
+    """Returns the parts of the next prompt that change from turn to turn."""
+    parts = long_term.parts(remembered, engine, session.language, session.turn_count + 1, profile)
+    return parts if profile.prompt == "bare" else (*parts, *engine.changing(session, engine.now()))
+
+
+def next_prompt(
+    engine: Engine,
+    session: Session,
+    models: ModelSet,
+    messages: Sequence[AnyMessage],
+    records: Sequence[SummaryRecord],
+    given: Sequence[Changing],
+) -> Prompt:
+    """Returns the prompt that the next turn of a session would have, built from these messages and summaries and from
+    the parts before the question (``given``). Raises ``ContextTooLong``."""
+    number, options = session.turn_count + 1, engine.store.options.of(session.id)
+    tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile), *offered(engine, session)]
+    return build(
+        messages,
+        records,
+        number,
+        language=session.language,
+        system=system_prompt(models.profile, session.language, tools, own=bool(options.system_prompt)),
+        count=models.count,
+        exact=models.exact,
+        limits=TurnContext(models, engine.settings, inputs=Inputs(budgets=engine.budgets, options=options)).limits(),
+        changing=given,
+        history_tokens=session.history_tokens,
+        beside=choice.form_tokens(models, tools),
+        layout=choice.layout(models.profile),
+        instructions=options.system_prompt,
+    )
+
+
+def _state(engine: Engine, session: Session) -> ChatState:
+    """Returns the state that the next turn starts from; writes nothing."""
+    state = engine.state(session.id)
+    return state if state and fits(state, session, session.turn_count) else made(engine, session, session.turn_count)
+
+
+def _due(
+    engine: Engine, session: Session, messages: list[AnyMessage], records: list[SummaryRecord], later: bool
+) -> tuple[list[SummaryRecord], tuple[str, ...]]:
+    """Returns the records that the next turn will have, and the turns whose record is not made yet.
+
+    ``later``: the next turn takes only records that are ready.
+    """
+    making = []
+    for chunk in islice(due_chunks(session.turn_count + 1, records), MOST_DUE):
+        ready = engine.store.ledger.ready(session.id, chunk, session.compression_rate)
+        if ready is None:
+            making.append(f"{chunk[0]}-{chunk[-1]}")
+        if ready is None and later:
+            break
+        records.append(cast(SummaryRecord, ready.record) if ready else _meant(session, messages, chunk))
+    return records, tuple(making)
+
+
+def _meant(session: Session, messages: list[AnyMessage], chunk: list[int]) -> SummaryRecord:
+    """Returns a stand-in for a summary: the first characters of the original, as many as the summary may have
+    (``graph.summary.original``)."""
+    original = "".join(str(message.text) for message in chunk_messages(messages, session.turn_count + 1, chunk))
+    length = int(len(original) * session.compression_rate)
+    return SummaryRecord(
+        thread_id=session.id,
+        turns=chunk,
+        turn_length=len(chunk),
+        original_chars=len(original),
+        summary_chars=length,
+        compression_rate=session.compression_rate,
+        summary=original[:length],
+    )

@@ -1,0 +1,102 @@
+"""The report of one model call: the prompt's parts, what was left out, and the cost of full history (design 4.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+PartName = Literal[
+    "instructions",
+    "system",
+    "summaries",
+    "short",
+    "recent",
+    "memory",
+    "entities",
+    "retrieval",
+    "world",
+    "time",
+    "hint",  # only in reports of older versions
+    "current",
+    "question",
+]
+Reason = Literal[
+    "summarised",
+    "over_budget",
+    "context_full",
+    "casual",
+    "memory_cut",
+    "entities_cut",
+    "memory_away",
+    "documents_budget",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the prompt, in prompt order.
+
+    ``tokens`` against ``budget`` (0: none is set). ``items``: what the part holds, such as turn ranges («1-3», «4») or
+    the places of passages. Two fields are for ``graph.context.exact_prompt``. ``mark`` names the text where it is kept
+    apart: the conversation's own system prompt (``instructions``), the system prompt, memory, entities; for summaries,
+    the marks of their versions in a row. ``text``: a text that is kept nowhere else (the time).
+    """
+
+    name: PartName
+    tokens: int
+    budget: int
+    items: tuple[str, ...] = ()
+    mark: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is not in the prompt, and why; ``tokens``: 0 when they are not known.
+
+    ``what``: of turns that are not raw in the prompt, their range («1-6»); of the long-term memory, how many sentences
+    or values had no room («3»); of the documents, the place of a passage that had no room; of a tool of the current
+    turn, its name.
+    """
+
+    what: str
+    reason: Reason
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReport:
+    """Tokens of one prompt by part. ``exact``: counted by the model's own tokenizer, not estimated.
+
+    ``total_tokens``: of this prompt. ``full_tokens``: of the same prompt with the whole history raw and no summaries.
+    ``digest``: of all messages, to tell whether a rebuilt prompt is the same. ``layout``: as in
+    ``graph.context.prompt.build``.
+    """
+
+    turn: int
+    parts: tuple[Part, ...]
+    left_out: tuple[LeftOut, ...]
+    total_tokens: int
+    full_tokens: int
+    exact: bool
+    digest: str = ""
+    layout: str = "messages"
+
+    @property
+    def saved_tokens(self) -> int:
+        """Returns the tokens saved against full history; negative when the summaries cost more than they replace."""
+        return self.full_tokens - self.total_tokens
+
+    def part(self, name: PartName) -> Part | None:
+        return next((part for part in self.parts if part.name == name), None)
+
+    def plain(self) -> dict[str, Any]:
+        """Returns the report as plain data for storage and doors."""
+        parts, left_out = map(_plain, self.parts), map(_plain, self.left_out)
+        bare = ({name: part[name] for name in part if part[name] or name not in ("mark", "text")} for part in parts)
+        return {**_plain(self), "parts": tuple(bare), "left_out": tuple(left_out)}
+
+
+def _plain(row: Part | LeftOut | ContextReport) -> dict[str, Any]:
+    """Returns the fields as they are: ``dataclasses.asdict`` would copy all their contents."""
+    return {name: getattr(row, name) for name in row.__slots__}

@@ -1,0 +1,129 @@
+"""The turns within a list of messages, and the chunks of turns that are due for a summary.
+
+A turn is the user's message, the tool calls and results, and the final answer (specification 2.1). Turn numbers are
+read from the messages and the records, never counted (specification 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+from errors import Interrupted
+from graph.state import ChatState, SummaryRecord
+
+CHUNK = 3
+FIRST_DUE = CHUNK + 1
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMessages:
+    """The messages of one turn; ``complete`` when it ends with an answer that calls no tool."""
+
+    number: int
+    messages: tuple[AnyMessage, ...]
+
+    @property
+    def complete(self) -> bool:
+        return is_answer(self.messages[-1])
+
+    @property
+    def text(self) -> str:
+        return "".join(str(message.text) for message in self.messages)
+
+
+def should_summarize(turn_count: int) -> bool:
+    """Returns True at turns 4, 7, 10 … (specification 3.1)."""
+    return turn_count >= FIRST_DUE and (turn_count - 1) % CHUNK == 0
+
+
+def next_due(turn_count: int) -> int:
+    """Returns the next turn after ``turn_count`` at which a summary is due."""
+    return max(FIRST_DUE, turn_count + CHUNK - (turn_count - 1) % CHUNK)
+
+
+def question(text: str, number: int, session_id: str) -> HumanMessage:
+    """Returns the user's message of a turn; its id is stable, so that a question accepted twice is stored once."""
+    return HumanMessage(text, id=f"{session_id}-{number}", additional_kwargs={"turn": number})
+
+
+def is_answer(message: AnyMessage) -> bool:
+    """Returns whether the message ends a turn."""
+    return isinstance(message, AIMessage) and not message.tool_calls
+
+
+def split(messages: Sequence[AnyMessage], last_turn: int) -> list[TurnMessages]:
+    """Returns the turns in ``messages``, oldest first; ``last_turn`` numbers the last turn when the messages carry no
+    numbers."""
+    starts = [index for index, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    groups = [tuple(messages[start:end]) for start, end in pairwise([*starts, len(messages)])]
+    offset = last_turn - len(groups) + 1
+    return [
+        TurnMessages(int(group[0].additional_kwargs.get("turn", offset + index)), group)
+        for index, group in enumerate(groups)
+    ]
+
+
+def turn_number(state: ChatState) -> int:
+    """Returns the number of the current turn; counts the user's messages when the state has no count (LangGraph's own
+    tools)."""
+    counted = state.get("turn_count")
+    if counted:
+        return counted
+    return sum(isinstance(message, HumanMessage) for message in state["messages"])
+
+
+def covered(records: Sequence[SummaryRecord]) -> int:
+    """Returns the last turn that a summary covers, 0 when there is none; ``records``: oldest first."""
+    return records[-1]["turns"][-1] if records else 0
+
+
+def due_chunks(turn_count: int, records: Sequence[SummaryRecord]) -> Iterator[list[int]]:
+    """Yields chunks of three finished turns that no record covers yet, oldest first; none except after 4, 7, 10 …"""
+    first = covered(records) + 1
+    while first + CHUNK - 1 < turn_count:
+        yield list(range(first, first + CHUNK))
+        first += CHUNK
+
+
+def current(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Returns the messages of the turn in progress: from the last user message on."""
+    for index in range(len(messages) - 1, -1, -1):
+        if isinstance(messages[index], HumanMessage):
+            return list(messages[index:])
+    return list(messages)
+
+
+def tool_rounds(messages: Sequence[AnyMessage]) -> int:
+    """Returns how often the current turn has called tools already."""
+    return sum(1 for message in current(messages) if isinstance(message, AIMessage) and message.tool_calls)
+
+
+def closing(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
+    """Returns the messages that must follow the last turn so that a new message does not merge into it (design 3.5).
+
+    An open tool call gets a result; a turn without an answer gets a marked empty answer.
+    """
+    if not messages or is_answer(messages[-1]):
+        return []
+    open_calls = _open_calls(current(messages))
+    results = [ToolMessage("interrupted", tool_call_id=call, status="error") for call in open_calls]
+    return [*results, no_answer(number)]
+
+
+def no_answer(number: int, code: str = Interrupted.code) -> AIMessage:
+    """Returns the mark of a turn that got no answer; the message is empty, so nothing is put into the model's mouth."""
+    return AIMessage("", response_metadata={"unanswered": code, "turn": number})
+
+
+def unanswered(message: AnyMessage) -> bool:
+    return bool(message.response_metadata.get("unanswered"))
+
+
+def _open_calls(messages: Sequence[AnyMessage]) -> list[str]:
+    ids = [str(call["id"]) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
+    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    return [call for call in ids if call not in answered]

@@ -1,0 +1,229 @@
+"""The source of a summary: the messages of its turns as text, facts, sentences and prompt; and the summary's record."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+
+import prompt
+from errors import SummaryRejected
+from graph.context.prompt import RECALLING
+from graph.state import SummaryRecord
+from graph.summary.lost_facts import told
+from text import fact, note, pack, sentence
+from text.clean import clean
+from text.fence import fenced
+from text.language import Language, detect
+
+SLACK = 1.3
+"""A summary longer than this multiple of its target is rejected, if the target has more than ``SMALL`` characters."""
+SMALL = 60
+REPEATED = 0.6
+"""A sentence that shares more than this part of its letter pairs with a message adds nothing new to the message."""
+UNIQUE = frozenset({"name", "identifier", "email"})
+"""Kinds of facts that identify somebody or something: nothing else in the text stands for them."""
+
+_LABEL = {"ko": {"human": "사용자", "tool": "도구", "ai": "AI"}, "en": {"human": "User", "tool": "Tool", "ai": "AI"}}
+_MARKS = re.compile(r"^[\s>#*•·–-]+(?=\S)|\*\*|`")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The result of a writer: the text, the model that wrote it ('' for none), and the cost of the model calls."""
+
+    text: str
+    model: str = ""
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    exact: bool = True
+    calls: int = 0
+
+
+@dataclass(frozen=True)
+class Original:
+    """The turns that a summary is made from."""
+
+    messages: tuple[AnyMessage, ...]
+    turns: tuple[int, ...]
+    rate: float
+    default: Language
+
+    @cached_property
+    def original(self) -> str:
+        """Returns all contents, concatenated: the length is ``original_chars`` (specification 3.5)."""
+        return "".join(message.text for message in self.messages)
+
+    @cached_property
+    def language(self) -> Language:
+        """Returns the language of the user's and the assistant's messages."""
+        return detect(self.spoken, self.default)
+
+    @cached_property
+    def facts(self) -> tuple[fact.Fact, ...]:
+        """Returns the facts that the summary should keep; no fact spans two messages."""
+        return fact.facts("\n".join(message.text for message in self.messages))
+
+    @cached_property
+    def told(self) -> tuple[fact.Fact, ...]:
+        """Returns those of the facts that a warning may name."""
+        return told(self.messages, self.facts, self._said)
+
+    @cached_property
+    def room(self) -> pack.TextRoom:
+        """Returns the target length, and the length that notes are packed to."""
+        return pack.room(len(self.original), self.rate, self._new)
+
+    @property
+    def limit(self) -> int:
+        """Returns the length of the longest summary that is accepted."""
+        target = self.room.target
+        return min(len(self.original), int(SLACK * target) if target > SMALL else len(self.original))
+
+    def opening(self, most: int) -> list[AnyMessage]:
+        """Returns the prompt up to the request: the same for every target length, so that a server reads it once.
+
+        ``most``: characters of the longest message that is given whole; a longer message is given as head and tail.
+        """
+        labelled = [
+            (self.label(message), fenced(message.text, "dialogue")) for message in self.messages if message.text
+        ]
+        lines = [f"[{label}] {_abridged(text, most)}" for label, text in labelled]
+        dialogue = "<dialogue>\n" + "\n".join(lines) + "\n</dialogue>"
+        return [SystemMessage(prompt.render("summary", self.language)), HumanMessage(dialogue)]
+
+    def label(self, message: AnyMessage) -> str:
+        """Returns who speaks: the user, the AI, or a tool by its name."""
+        name = f" {message.name}" if isinstance(message, ToolMessage) and message.name else ""
+        return _LABEL[self.language].get(message.type, message.type) + name
+
+    @cached_property
+    def wanted(self) -> tuple[pack.Wanted, ...]:
+        """Returns the facts with their weights."""
+        return tuple(pack.Wanted(item, self._weight(item)) for item in self.facts)
+
+    def _weight(self, found: fact.Fact) -> float:
+        """Returns 1.5 for kinds in ``UNIQUE``, else 1; half of that for a fact that only a tool said."""
+        unique = 1.5 if found.kind in UNIQUE else 1.0
+        return unique * (1.0 if self._said(found) else 0.5)
+
+    @cached_property
+    def _asked(self) -> list[str]:
+        """Returns the user's messages."""
+        return [clean(message.text) for message in self.messages if isinstance(message, HumanMessage)]
+
+    def _said(self, found: fact.Fact) -> bool:
+        """Returns whether the user or the assistant said the fact: it first stands in their message, or they repeat
+        it."""
+        return self._speaks(found.start) or fact.holds(self.spoken, found)
+
+    def _speaks(self, position: int) -> bool:
+        """Returns whether the message at this place of the joined text is not a tool's."""
+        return not isinstance(self.messages[bisect(self._ends, position)], ToolMessage)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Returns where each message ends in the joined text."""
+        return list(accumulate(len(message.text) + 1 for message in self.messages))
+
+    @cached_property
+    def spoken(self) -> str:
+        """Returns the messages of the user and the assistant, joined."""
+        return "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
+
+    @cached_property
+    def sentences(self) -> list[note.Note]:
+        """Returns the sentences and clauses of the original as candidates for notes; leaves out results of documents
+        and memory."""
+        notes, start = [], 0
+        for message in self.messages:
+            speaker = _LABEL[self.language].get(message.type, "")
+            for piece in () if _looked_up(message) else note.clauses(clean(_plain(message.text))):
+                clause = note.tidy(_MARKS.sub("", piece).strip())
+                is_new = isinstance(message, HumanMessage) or not self._repeats(clause)
+                if _says(clause) and is_new:
+                    at = start + max(0, message.text.find(piece))
+                    notes.append(note.Note(clause, at, speaker))
+            start += len(message.text)
+        return notes
+
+    @cached_property
+    def _new(self) -> int:
+        """Counts the characters of the original without those answer sentences that repeat the user."""
+        size = len(self.original)
+        if sum(map(len, self._asked)) > pack.SHORT:
+            return size
+        answers = (message.text for message in self.messages if isinstance(message, AIMessage))
+        return size - sum(
+            len(piece) for text in answers for piece in sentence.split(clean(text)) if self._echoes(piece)
+        )
+
+    def _echoes(self, said: str) -> bool:
+        """Returns whether the text repeats a message of the user."""
+        return max((note.shared(said, text) for text in self._asked), default=0) > REPEATED
+
+    def _repeats(self, said: str) -> bool:
+        """Returns whether a sentence of an answer or a tool asks the user or, in short turns, repeats the user."""
+        return said.endswith(("?", "？")) or (self.room.short and self._echoes(said))
+
+    def record(self, thread_id: str, summary: str) -> SummaryRecord:
+        """Returns the record with exactly the keys of specification 3.4."""
+        return SummaryRecord(
+            thread_id=thread_id,
+            turns=list(self.turns),
+            turn_length=len(self.turns),
+            original_chars=len(self.original),
+            summary_chars=len(summary),
+            compression_rate=self.rate,
+            summary=summary,
+        )
+
+    def rejected(self, reason: str, code: str, **values: int) -> SummaryRejected:
+        """Returns the error that leaves the turns raw; ``code`` and ``values`` give the reason for translation."""
+        return SummaryRejected(first=self.turns[0], last=self.turns[-1], reason=reason, reason_code=code, **values)
+
+
+def _abridged(text: str, most: int) -> str:
+    """Returns the text; of one longer than ``most`` characters, head and tail, cut between words."""
+    if len(text) <= most:
+        return text
+    head = note.shorten(text, most * 2 // 3)
+    tail = text[len(text) - most // 3 :]
+    return f"{head} […] {tail.split(' ', 1)[-1]}"
+
+
+def _plain(text: str) -> str:
+    """Returns the text; of a JSON document its strings, one per line."""
+    try:
+        document = json.loads(text) if text.lstrip()[:1] in ("{", "[") else text
+    except (ValueError, RecursionError):  # not JSON, or nested thousands deep
+        return text
+    return document if isinstance(document, str) else "\n".join(_strings(document))
+
+
+def _strings(value: object) -> list[str]:
+    """Returns the strings in a JSON value, in order; without recursion, because the value may be nested deeper than
+    Python goes."""
+    strings, nodes = [], [value]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, str):
+            strings.append(node)
+        elif isinstance(node, dict | list):
+            nodes += reversed(node.values() if isinstance(node, dict) else node)
+    return strings
+
+
+def _looked_up(message: AnyMessage) -> bool:
+    """Returns whether the message is a result of documents or memory."""
+    return isinstance(message, ToolMessage) and message.name in RECALLING
+
+
+def _says(text: str) -> bool:
+    """Returns whether a piece has words: not a formula, not a line of marks."""
+    return 3 * sum(letter.isalpha() for letter in text) > len(text)

@@ -1,0 +1,1 @@
+"""Running one turn: from the user's message to the written answer."""

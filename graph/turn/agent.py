@@ -1,0 +1,320 @@
+"""The agent of one process, which the doors and the app use: opens the stores, runs turns, closes the stores."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from typing import Protocol, Self
+
+import private
+from errors import GieokError
+from graph.context.system_prompt import prefixes
+from graph.summary import Writer, revise
+from graph.tool.ask import Ask
+from graph.turn import confirm, long_term, run, trash
+from graph.turn.engine import Engine
+from graph.turn.event import Done, Event, Failed
+from graph.turn.request import Kind, Request
+from graph.turn.side_work import Background
+from graph.turn.threaded import play
+from graph.wiring import build
+from memory import FoldReport, Memory
+from model.call import token
+from model.choice import kept
+from model.modelset import ModelSet
+from retrieval.change import Added, AddingProgress, Upload, upload
+from retrieval.library import Library
+from settings import Settings
+from store import Store, Summary
+from store.attachment import NEXT
+from store.database.checkpoint import checkpoints_in_memory, open_checkpoints
+from store.database.engine import IN_MEMORY
+from store.export import portable
+from store.export.portable import Imported
+from store.lock import ProcessLock, session_lock
+
+log = logging.getLogger(__name__)
+
+
+class Agent(Engine):
+    """An ``Engine`` with methods that run turns and change conversations."""
+
+    def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Self:
+        """Returns the same agent with other models and budgets, such as those of one page; None keeps its own.
+
+        Turns, and the side work that turns start, run with these models.
+        """
+        agent = self if budgets is None else replace(self, budgets=budgets)
+        return agent if models is None else replace(agent, models=lambda: models, yields=lambda: models.alone)
+
+    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed:
+        """Runs a turn in the caller's thread (``graph.turn.run.run``)."""
+        return run.run(self, request, stop, emit)
+
+    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+        """Runs a new turn in a thread of its own and yields the turn's events."""
+        return play(partial(run.run, self, Request(session_id, "new", text)), stop)
+
+    def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
+        """Runs the last turn again and yields its events."""
+        return play(partial(run.run, self, Request(session_id, "retry")), stop)
+
+    def again(
+        self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """Runs another version of a turn, with the same question or ``text`` in its place, and yields the events."""
+        kind: Kind = "again" if text is None else "edited"
+        return play(partial(run.run, self, Request(session_id, kind, text or "", number)), stop)
+
+    def switch(self, session_id: str, number: int, branch: int) -> None:
+        """Switches to another version of a turn (``store.tree``). Raises ``SessionBusy`` while the session answers."""
+        with self.lock.hold(session_id):
+            self.store.tree.switch(session_id, number, branch)
+
+    def fork(self, session_id: str, last_turn: int) -> str:
+        """Copies the turns up to ``last_turn`` into a new session with a memory of its own; returns its id."""
+        copy_id = self.store.tree.copy(session_id, last_turn)
+        if self.memory is not None and self.memory.fork(self.tenant, session_id, copy_id, user=self.user):
+            long_term.follow(self, copy_id, last_turn)
+        return copy_id
+
+    def remake_summary(
+        self,
+        session_id: str,
+        first_turn: int,
+        rate: float,
+        *,
+        stop: threading.Event | None = None,
+        writer: Writer | None = None,
+    ) -> Summary:
+        """Makes a chunk summary once more, at another rate or by another writer (``graph.summary.revise.remake``)."""
+        return revise.remake(self, session_id, first_turn, rate, stop, writer)
+
+    def rewrite_memory(self, session_id: str, *, stop: threading.Event | None = None) -> FoldReport:
+        """Lets the model write the long-term memory of a session anew, as a version of its own.
+
+        Raises ``Stopped`` when ``stop`` was set, and the model's own errors. Does nothing without memory.
+        """
+        if self.memory is None:
+            return FoldReport("nothing")
+        language = self.store.session(session_id).language
+        return self.memory.rewrite(
+            self.tenant, session_id, models=self.models(), language=language, user=self.user, stop=stop
+        )
+
+    def edit_summary(self, session_id: str, first_turn: int, text: str) -> Summary:
+        """Replaces a chunk summary by the user's own words (``graph.summary.revise.edit``)."""
+        return revise.edit(self, session_id, first_turn, text)
+
+    def choose_summary(self, session_id: str, first_turn: int, version: int) -> None:
+        """Goes back to an earlier version of a chunk summary (``graph.summary.revise.choose``)."""
+        revise.choose(self, session_id, first_turn, version)
+
+    def summary_versions(self, session_id: str, first_turn: int) -> list[Summary]:
+        """Returns every version of a chunk summary (``graph.summary.revise.versions``)."""
+        return revise.versions(self, session_id, first_turn)
+
+    def confirm(
+        self,
+        session_id: str,
+        number: int,
+        call: str,
+        yes: bool,
+        *,
+        branch: int | None = None,
+        lines: Sequence[str] | None = None,
+    ) -> Ask:
+        """Carries out the user's answer to a turn's question about memory (``graph.turn.confirm.confirm``)."""
+        return confirm.confirm(self, session_id, number, call, yes, branch=branch, lines=lines)
+
+    def reconcile(self, session_id: str) -> bool:
+        """Completes the last turn of a session that the user opens (``graph.turn.run.reconcile``). Returns False while
+        the session is answering."""
+        return run.reconcile(self, session_id)
+
+    def export_session(self, session_id: str, branches: bool = True) -> str:
+        """Returns the session as JSON; without ``branches`` only the turns of its path (``store.export.portable``)."""
+        return portable.export(self.store, session_id, branches)
+
+    def import_sessions(self, data: bytes) -> Imported:
+        """Imports the sessions of a file from Gieok or ChatGPT, all or none (``store.export.portable.read``)."""
+        return portable.import_(self.store, data, portable.LIMIT, token.estimate)
+
+    def put_away(self, session_id: str, forget: bool = True) -> bool:
+        """Takes a session off the list; ``restore`` brings it back. Returns False when the change of memory waits for
+        Redis.
+
+        ``forget``: long-term memory also drops what only this session told.
+        """
+        return self._put_away(session_id, True, forget)
+
+    def restore(self, session_id: str) -> bool:
+        """Brings back a session that was put away, and the memory that was forgotten with it. Returns False when the
+        change of memory waits for Redis."""
+        return self._put_away(session_id, False, None)
+
+    def _put_away(self, session_id: str, away: bool, forget: bool | None) -> bool:
+        if self.memory is None:
+            self.store.put_away(session_id, away)
+            return True
+        beside = self.memory.deleting(self.tenant, session_id, forget, user=self.user)
+        self.store.put_away(session_id, away, beside)
+        return self.memory.settle_deleted(self.tenant, session_id)
+
+    def delete_session(self, session_id: str) -> None:
+        """Removes the session and its memory everywhere. What only this session told to the user's memory goes too,
+        unless the user chose to keep it when putting the session away.
+
+        Raises ``SessionBusy`` while the session answers.
+        """
+        forget = self.memory is None or self.memory.forgets(self.tenant, session_id) is not False
+        with self.lock.hold(session_id):
+            self.checkpoints.saver.delete_thread(session_id)
+            self.store.delete_session(session_id)
+        if self.memory is not None:
+            self.memory.erase(self.tenant, session_id, forget=forget)
+        self.tidy_files()
+
+    def attach(self, session_id: str, uploads: Iterable[Upload], message: int = NEXT) -> None:
+        """Registers files with a conversation before they are read. ``message``: the waiting message they go with."""
+        files = [upload(name, data, "session") for name, data in uploads]
+        self.store.attachments.add(session_id, [(file.name, file.key) for file in files], message)
+
+    def read_attached(
+        self,
+        uploads: Sequence[Upload],
+        *,
+        progress: Callable[[AddingProgress], None] = lambda _: None,
+        stop: threading.Event | None = None,
+    ) -> Added:
+        """Reads attached files into the library (``Library.add``) and removes the files that they replace.
+
+        Does nothing without a library.
+        """
+        if self.library is None:
+            return Added()
+        added = self.library.add(uploads, collection="session", progress=progress, stop=stop)
+        self.tidy_files()
+        return added
+
+    def detach(self, session_id: str, name: str) -> None:
+        """Removes a file from a conversation."""
+        self.store.attachments.remove(session_id, name)
+        self.tidy_files()
+
+    def tidy_files(self) -> None:
+        """Removes the files that no conversation uses any more; after a failure the next start tries again."""
+        try:
+            if self.library is not None:
+                self.library.sweep()
+        except GieokError as error:
+            log.warning("files without a conversation stay for now: %s", error.code)
+
+    def close(self) -> None:
+        """Stops side work and closes the stores."""
+        if self.library is not None:
+            self.library.close()
+        self.background.close()
+        if self.memory is not None:
+            self.memory.close()
+        self.checkpoints.close()
+        self.store.close()
+
+
+class PrivateAgent(Agent):
+    """An agent that leaves nothing behind: its record exists only in the memory of this process, and it has no
+    long-term memory. Chunk summaries and documents work as in every other chat."""
+
+    def close(self) -> None:
+        """Stops side work and closes the stores, which deletes the whole conversation."""
+        self.background.close()
+        self.checkpoints.close()
+        self.store.close()
+
+
+def private_agent(agent: Agent) -> PrivateAgent:
+    """Returns a private agent with the models and the documents of another agent."""
+    checkpoints = checkpoints_in_memory()
+    shared = {field.name: getattr(agent, field.name) for field in fields(agent)}
+    overrides = {
+        "settings": agent.settings.model_copy(update={"titles": False, "memory": False}),
+        "store": Store(IN_MEMORY),
+        "checkpoints": checkpoints,
+        "lock": ProcessLock(),
+        "graph": build(checkpoints.saver),
+        "background": Background(agent.background.yields),
+        "memory": None,
+    }
+    return PrivateAgent(**{**shared, **overrides})
+
+
+class Resolver(Protocol):
+    """A function that returns the models in use, which may change. ``known``: those that are ready by now, if any."""
+
+    @property
+    def known(self) -> ModelSet | None: ...
+
+    def __call__(self) -> ModelSet: ...
+
+
+def open_agent(
+    settings: Settings, models: Callable[[], ModelSet] | None = None, in_use: Resolver | None = None
+) -> Agent:
+    """Opens the stores, the memory and the library; resolves the models once, on first use.
+
+    ``models`` replaces the resolution (tests, benches). ``in_use`` is called every time instead, for a program whose
+    models change while it runs. Raises ``OperatorError``.
+    """
+    resolve = in_use or _Once(models or _resolver(settings))
+    private.shut(settings.data_dir)
+    store = Store(settings.database)
+    checkpoints = open_checkpoints(settings.database_url, settings.data_dir)
+    agent = Agent(
+        settings=settings,
+        store=store,
+        checkpoints=checkpoints,
+        lock=session_lock(store.engine, settings.data_dir),
+        graph=build(checkpoints.saver),
+        models=resolve,
+        background=Background(yields=lambda: (known := resolve.known) is not None and known.alone),
+        memory=Memory.open(settings, store) if settings.memory else None,
+        tenant=settings.tenant,
+        library=_library(settings, store),
+    )
+    trash.plan(agent, agent.delete_session)
+    if agent.library is not None and agent.library.orphaned:  # its conversation was erased just before a crash
+        agent.background.submit("files", lambda stop: agent.tidy_files())
+    long_term.begin(agent)
+    return agent
+
+
+def _library(settings: Settings, store: Store) -> Library | None:
+    """Opens the library, if the settings want one. The first search opens the index of the documents."""
+    return Library.open(settings, store) if settings.retrieval else None
+
+
+def _resolver(settings: Settings) -> Callable[[], ModelSet]:
+    def resolve() -> ModelSet:
+        from model.choice.resolve import models
+
+        return models(kept.applied(settings), prefixes=prefixes(settings.language))
+
+    return resolve
+
+
+class _Once:
+    """A ``Resolver`` that resolves the models once; it does not remember a failure."""
+
+    def __init__(self, resolve: Callable[[], ModelSet]) -> None:
+        self._resolve = resolve
+        self._lock = threading.Lock()
+        self.known: ModelSet | None = None
+
+    def __call__(self) -> ModelSet:
+        with self._lock:
+            if self.known is None:
+                self.known = self._resolve()
+            return self.known

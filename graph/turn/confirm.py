@@ -1,0 +1,95 @@
+"""Carries out the user's answer to a turn's question: may memory change as a tool call asked (``graph.tool.ask``)?
+
+Memory changes first, then the turn's row. After a crash between the two writes the question is still open, and the same
+change made twice has the effect of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from errors import QuestionAnswered, QuestionUnknown, SessionDeleted
+from graph.tool.ask import Ask, Forget, asked
+from graph.turn.engine import Engine
+from store import Session, Turn
+
+CLOSED = frozenset({"done", "stopped"})
+"""The statuses of turns whose questions can be answered: a turn with another status runs again and asks anew."""
+
+
+def confirm(
+    engine: Engine,
+    session_id: str,
+    number: int,
+    call: str,
+    yes: bool,
+    *,
+    branch: int | None = None,
+    lines: Sequence[str] | None = None,
+) -> Ask:
+    """Changes memory as the question of ``call`` proposes, if ``yes``; stores the answer with turn ``number``.
+
+    ``branch``: the version of the turn that was shown; None: the version on the session's path. ``lines``: the lines to
+    forget; None: all lines of the question. Returns the question with its answer. Raises ``QuestionUnknown`` (also for
+    a version that was replaced), ``QuestionAnswered``, ``SessionBusy`` while the session answers, ``SessionUnknown``,
+    ``SessionDeleted``.
+    """
+    with engine.lock.hold(session_id):
+        session = engine.store.session(session_id)
+        if session.deleted is not None:
+            raise SessionDeleted(session=session_id)
+        question = _open(engine.store.turn(session_id, number), session_id, number, call, branch)
+        answered = question.copy()
+        answered["answer"] = yes
+        if yes and answered["tool"] == "forget":
+            answered["chosen"] = _chosen(answered, lines)
+        if yes and not _written(engine, session, number, answered):
+            answered["waits"] = True
+        engine.store.change_steps(session_id, number, lambda steps: _with(steps, call, answered))
+    return answered
+
+
+def open_asks(turn: Turn) -> list[tuple[str, Ask]]:
+    """Returns the questions of a turn that can be answered now, as pairs of call and question."""
+    asks = [(str(step["call"]), asked(step.get("artifact"))) for step in turn.steps if turn.status in CLOSED]
+    return [(call, ask) for call, ask in asks if ask is not None and ask["answer"] is None]
+
+
+def _open(turn: Turn | None, session_id: str, number: int, call: str, branch: int | None) -> Ask:
+    """Returns the open question of this call. Raises ``QuestionUnknown``, ``QuestionAnswered``."""
+    shown = turn is not None and turn.status in CLOSED and branch in (None, turn.branch)
+    asks = [ask for step in (turn.steps if shown and turn else []) if (ask := _of(step, call)) is not None]
+    if not asks:
+        raise QuestionUnknown(session=session_id, turn=number)
+    unanswered = [ask for ask in asks if ask["answer"] is None]
+    if not unanswered:
+        raise QuestionAnswered(session=session_id, turn=number)
+    return unanswered[0]
+
+
+def _of(step: dict[str, Any], call: str) -> Ask | None:
+    return asked(step.get("artifact")) if step.get("call") == call else None
+
+
+def _chosen(question: Forget, lines: Sequence[str] | None) -> list[str]:
+    """Returns the lines that the user chose among the lines of the question."""
+    return [line for line in question["arguments"]["lines"] if lines is None or line in lines]
+
+
+def _written(engine: Engine, session: Session, number: int, answered: Ask) -> bool:
+    """Changes memory as the answered question proposes; returns False when the change waits for Redis. Raises
+    ``QuestionUnknown`` where memory is turned off by now."""
+    if engine.memory is None:
+        raise QuestionUnknown(session=session.id, turn=number)
+    if answered["tool"] == "remember":
+        key, value = answered["arguments"]["key"], answered["arguments"]["value"]
+        return engine.memory.remember(engine.tenant, session.id, key, value, turn=number, user=engine.user)
+    lines, newest = answered["chosen"], session.turn_count  # no turn up to the newest brings the lines back
+    return engine.memory.drop(engine.tenant, session.id, lines, turn=newest, user=engine.user) is not None
+
+
+def _with(steps: list[dict[str, Any]], call: str, answered: Ask) -> list[dict[str, Any]]:
+    """Returns the steps with the first open question of this call answered."""
+    at = next(at for at, step in enumerate(steps) if (ask := _of(step, call)) is not None and ask["answer"] is None)
+    return [*steps[:at], {**steps[at], "artifact": {"ask": answered}}, *steps[at + 1 :]]

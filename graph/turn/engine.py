@@ -1,0 +1,80 @@
+"""The objects that running turns need, made once per process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.types import StateSnapshot
+
+from graph.context.clock import Clock, clock, local
+from graph.context.prompt import Changing
+from graph.state import ChatState
+from graph.tool import TOOLS
+from graph.turn.side_work import Background
+from graph.wiring import Graph
+from memory import USER, Memory
+from model.modelset import ModelSet
+from retrieval.library import Library
+from settings import Settings
+from store import Session, Store
+from store.database.checkpoint import Checkpoints
+from store.database.engine import translated
+from store.lock import SessionLock
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The record, the checkpoints, the lock, the graph, the models and the side worker of one process.
+
+    ``models`` resolves the models on first use and may take long or raise. ``changing`` returns the parts that stand
+    just before the question, at a moment. ``now``: the clock of turns, prompts and tools; a recorded conversation has
+    its own. ``yields``: whether side work pauses while a turn with these models runs; None: the side
+    worker decides. ``memory`` is None when the settings turn it off; ``tenant`` (the setting) and ``user`` say whose
+    memory it is. ``library`` (the documents) is None when the setting ``retrieval`` is off. ``budgets``: the page's own
+    token budgets for prompts, by the names of the settings that they replace; data that all pages share, such as a
+    session's state, goes by the settings.
+    """
+
+    settings: Settings
+    store: Store
+    checkpoints: Checkpoints
+    lock: SessionLock
+    graph: Graph
+    models: Callable[[], ModelSet]
+    background: Background
+    changing: Callable[[Session, datetime], Sequence[Changing]] = clock
+    now: Clock = local
+    tools: Sequence[BaseTool] = TOOLS
+    yields: Callable[[], bool] | None = None
+    memory: Memory | None = None
+    tenant: str = "local"
+    user: str = USER
+    library: Library | None = None
+    budgets: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def prompting(self) -> Settings:
+        """Returns the settings that prompts are made with: the settings with the page's budgets."""
+        return self.settings.model_copy(update=self.budgets)
+
+    def snapshot(self, session_id: str) -> StateSnapshot:
+        """Returns LangGraph's view of the session: state values and the nodes that are still to run."""
+        with translated("the checkpoints"):
+            return self.graph.get_state(config(session_id))
+
+    def state(self, session_id: str) -> ChatState:
+        """Returns the session's state; empty before its first turn."""
+        with translated("the checkpoints"):
+            checkpoint = self.checkpoints.saver.get(config(session_id))
+        return cast(ChatState, checkpoint["channel_values"] if checkpoint else {})
+
+
+def config(session_id: str) -> RunnableConfig:
+    """Returns LangGraph's address of a session."""
+    # one node runs at a time, so LangGraph needs one thread for writing
+    return {"configurable": {"thread_id": session_id}, "recursion_limit": 100, "max_concurrency": 1}

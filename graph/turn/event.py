@@ -1,0 +1,123 @@
+"""The events of one turn: a closed union of frozen dataclasses (design 2.2).
+
+Every door runs the same turn and only translates its events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from graph.context.report import ContextReport
+from graph.state import SummaryRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the answer, as it arrives."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """The start of a tool call that the model asked for; ``call`` identifies the call within the turn."""
+
+    call: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """The result of a tool as the model gets it; ``ok`` is False when the text describes a failure.
+
+    ``artifact``: plain data beside the text, for display; a search in documents puts its trace here
+    (``graph.answer.documents``).
+    """
+
+    call: str
+    name: str
+    result: str
+    ok: bool
+    seconds: float
+    artifact: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryStarted:
+    """The start of a wait for the summary of these turns: without it the context would overflow (design 5.1)."""
+
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLater:
+    """A notice that the summary of these turns is not ready: the turns stay raw in this turn, and the next turn takes
+    the summary (design 5.1)."""
+
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryMade:
+    """A chunk summary that entered the context, or that failed: then ``error`` is set, ``record`` is None, and its
+    turns stay raw. ``ahead``: it was made in the background; ``lost``: facts that it lacks."""
+
+    turns: tuple[int, ...]
+    record: SummaryRecord | None
+    ahead: bool = False
+    seconds: float = 0.0
+    lost: tuple[str, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBuilt:
+    """The report of the prompt for the next model call, sent before the call."""
+
+    report: ContextReport
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens and the cost of all model calls of a turn. ``exact`` is False when counts are estimates.
+
+    ``usd`` is None when a price is unknown. ``cut_at``: the limit in tokens that cut the answer off; 0 when the answer
+    is whole.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    answer_tokens: int = 0
+    calls: int = 0
+    exact: bool = True
+    usd: float | None = None
+    cut_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of a turn that is complete and stored. ``stopped``: by the user; the partial answer is kept."""
+
+    turn: int
+    answer: str
+    stopped: bool = False
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    first_token_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The end of a turn that has no answer; the user's message is kept and can be retried when ``retryable``."""
+
+    turn: int
+    code: str
+    message: str
+    retryable: bool
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+Event = Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Done | Failed
+Outcome = Literal["done", "stopped", "failed"]

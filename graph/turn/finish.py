@@ -1,0 +1,103 @@
+"""The row that is written when a turn ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, messages_to_dict
+
+from errors import GieokError
+from graph.context.prompt import brief, is_search
+from graph.context.turns import split
+from graph.turn.event import ToolFinished
+from graph.turn.runtime import Notes
+from store import Finished
+
+
+def finished(
+    messages: Sequence[AnyMessage],
+    number: int,
+    notes: Notes,
+    seconds: float = 0.0,
+    first_token_seconds: float | None = None,
+    tokens: int = 0,
+) -> Finished:
+    """Returns the row of an answered turn. ``messages``: the state's; ``tokens``: the tokens of this turn alone."""
+    answer, raw = messages[-1], turn_messages(messages, number)
+    return Finished(
+        status="stopped" if answer.response_metadata.get("stopped") else "done",
+        answer=str(answer.text),
+        messages=messages_to_dict([_bare(message) for message in raw]),
+        steps=steps(notes, raw),
+        report=notes.report.plain() if notes.report else None,
+        usage=asdict(notes.usage()),
+        seconds=seconds,
+        first_token_seconds=first_token_seconds,
+        tokens=tokens,
+    )
+
+
+def failed(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -> Finished:
+    """Returns the row of a turn without an answer. ``arrived``: the text that came before the failure; only the user
+    sees it, not the model."""
+    report = notes.report.plain() if notes.report else None
+    usage = asdict(notes.usage())
+    return Finished(
+        "failed",
+        arrived if arrived.strip() else None,
+        error=plain_error(error),
+        steps=steps(notes),
+        report=report,
+        usage=usage,
+        seconds=seconds,
+    )
+
+
+def turn_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
+    """Returns the messages of turn ``number``."""
+    return [message for turn in split(messages, number) if turn.number == number for message in turn.messages]
+
+
+def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, Any]]:
+    """Returns the tool calls of a turn with their results, as plain data for display. ``messages``: the turn's
+    messages, for the calls of an earlier attempt, which ``notes`` lacks."""
+    noted = [_step(done, started.arguments) for started, done in notes.steps]
+    arguments = {
+        str(call["id"]): call["args"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    }
+    noted_calls = {step["call"] for step in noted}
+    earlier = [
+        _step(_done(result), arguments.get(result.tool_call_id, {}))
+        for result in messages
+        if isinstance(result, ToolMessage) and result.name and result.tool_call_id not in noted_calls
+    ]
+    return [*earlier, *noted]
+
+
+def _step(done: ToolFinished, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns a tool call as the record stores it; ``artifact`` only where there is one."""
+    plain = asdict(done) | {"arguments": arguments}
+    return plain if done.artifact is not None else {name: value for name, value in plain.items() if name != "artifact"}
+
+
+def _done(message: ToolMessage) -> ToolFinished:
+    ok, name = message.status != "error", message.name or ""
+    return ToolFinished(message.tool_call_id, name, str(message.text), ok, 0.0, message.artifact)
+
+
+def _bare(message: AnyMessage) -> AnyMessage:
+    """Returns the message with only as much of a tool's plain data as later prompts need; the record has all of it in
+    the steps."""
+    if not isinstance(message, ToolMessage) or message.artifact is None:
+        return message
+    return message.model_copy(update={"artifact": brief(message.artifact) if is_search(message) else None})
+
+
+def plain_error(error: GieokError) -> dict[str, Any]:
+    """Returns an error as plain data for the record and the doors."""
+    return {"code": error.code, "message": str(error), "values": error.values, "retryable": error.retryable}

@@ -1,0 +1,156 @@
+"""A running turn, from the accepted question to the written answer (design 2.4)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from errors import GieokError, known, trace
+from graph import title
+from graph.answer import documents, read_ahead
+from graph.context.prompt import raw_tokens
+from graph.state import ChatState
+from graph.summary import ahead
+from graph.summary.ahead import Ahead
+from graph.turn import long_term, repair
+from graph.turn.channel import Channel
+from graph.turn.engine import Engine, config
+from graph.turn.event import Done, Failed
+from graph.turn.finish import failed, finished, turn_messages
+from graph.turn.runtime import Inputs, Notes, TurnContext
+from memory import Patience
+from store import Session
+from store.database.engine import translated
+from store.wording import mark
+
+log = logging.getLogger(__name__)
+
+Ended = Done | Failed
+
+
+@dataclass
+class RunningTurn:
+    """Turn ``number`` of a session while it runs.
+
+    ``state``: the newest state of the graph; ``context``: what its nodes may use; both are None until the graph starts.
+    ``patience`` limits how long the turn waits for long-term memory in all.
+    """
+
+    engine: Engine
+    session: Session
+    number: int
+    channel: Channel
+    began: float = field(default_factory=time.monotonic)
+    state: ChatState | None = None
+    context: TurnContext | None = None
+    patience: Patience = field(default_factory=Patience)
+
+    def drive(self, text: str | None) -> Ended:
+        """Runs the graph and returns how the turn ended. ``text``: the question; None runs the same turn again."""
+        try:
+            self._graph(text)
+        except Exception as error:
+            return self._failed(known(error, log, f"turn {self.number}"))
+        return self._ended()
+
+    def _graph(self, text: str | None) -> None:
+        """Runs the graph in this thread, node by node.
+
+        Events go straight into the channel, because LangGraph's own stream would take two threads a node.
+        """
+        self.context = self._context()
+        start = self._start(text)
+        with translated("the checkpoints"):
+            address = config(self.session.id)
+            states = self.engine.graph.stream(
+                start, address, context=self.context, stream_mode="values", durability="sync"
+            )
+            for state in states:
+                self.state = cast(ChatState, state)
+
+    def _start(self, text: str | None) -> dict[str, Any] | None:
+        engine, session = self.engine, self.session
+        if text is not None:
+            return repair.entry(engine, session, self.number, text)
+        last = engine.store.turn(session.id, self.number)
+        assert last is not None
+        return repair.reentry(engine, session, last)
+
+    def _context(self) -> TurnContext:
+        engine, session, number, channel = self.engine, self.session, self.number, self.channel
+        models, notes = engine.models(), Notes()
+        search = documents.search(engine, session, number, models, notes, session.language, channel)
+        tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, self.patience)]
+        read_at = time.time()
+        memory = long_term.before(engine, session, models, number, self.patience)
+        parts = long_term.parts(memory, engine, session.language, number, models.profile)
+        long_term.keep(engine, session.id, parts, read_at)
+        clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
+        inputs = Inputs(
+            tools=[*tools, *(search.tools if search else ())],
+            changing=(*parts, *clock),
+            options=engine.store.options.of(session.id),
+            budgets=engine.budgets,
+            history_tokens=session.history_tokens,
+            unfolded=long_term.unfolded(memory),
+        )
+        summaries = Ahead(engine.background, session)
+        ledger = engine.store.ledger
+        return TurnContext(models, engine.settings, channel, inputs, notes, ledger, summaries, search, engine.now)
+
+    def _ended(self) -> Ended:
+        """Writes the answer's row, leaves one checkpoint, plans the side work.
+
+        The answer is in the checkpoint by now: if its row cannot be written, ``graph.turn.repair`` completes the row
+        later.
+        """
+        try:
+            ended = self._finished()
+        except Exception as error:
+            failure = known(error, log, f"turn {self.number}")
+            return Failed(self.number, failure.code, str(failure), True, failure.values)
+        self._tidy()
+        return ended
+
+    def _finished(self) -> Done:
+        assert self.context is not None
+        state = self.state or self.engine.state(self.session.id)
+        notes, messages, seconds = self.context.notes, state["messages"], time.monotonic() - self.began
+        first = notes.first_token - self.began if notes.first_token else None
+        tokens = raw_tokens(turn_messages(messages, self.number), self.context.models.count)
+        end = finished(messages, self.number, notes, seconds, first, tokens)
+        self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
+        return Done(self.number, end.answer or "", end.status == "stopped", notes.usage(), seconds, first)
+
+    def _tidy(self) -> None:
+        """Removes old checkpoints and plans the side work; the next turn makes up for whatever fails here."""
+        try:
+            self.engine.checkpoints.prune(self.session.id)
+            if self.engine.settings.ahead:
+                ahead.plan(self.engine, self.session.id, self.state or self.engine.state(self.session.id))
+            if self.context is not None and (system := self.context.notes.system):
+                self.engine.store.wordings.keep(mark(system), system)
+            title.plan(self.engine, self.session.id, self.number)
+            long_term.after(self.engine, self.session.id, self.number, self.patience)
+            read_ahead.plan(self.engine, self.session.id)
+        except GieokError as error:
+            log.warning("after turn %d: %s", self.number, error.code)
+
+    def _failed(self, error: GieokError) -> Failed:
+        """Writes the row of a failed turn; leaves the turn's notes out if they are what cannot be written."""
+        for notes in (self.context.notes if self.context is not None else Notes(), Notes()):
+            try:
+                end = failed(error, notes, time.monotonic() - self.began, self.channel.text)
+                self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
+                break
+            except GieokError:
+                log.error("the failed turn %d could not be written: it stays open and is found again", self.number)
+                break
+            except Exception as fault:
+                log.error("the failed turn %d could not be written: %s", self.number, trace(fault))
+        with suppress(GieokError):  # keeps the newest checkpoint, from which a retry goes on
+            self.engine.checkpoints.prune(self.session.id)
+        return Failed(self.number, error.code, str(error), error.retryable, error.values)

@@ -1,0 +1,163 @@
+"""What the nodes of one turn may use beside the state: LangGraph's runtime context, which is never checkpointed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+
+from graph.context.clock import Clock, local
+from graph.context.prompt import Changing, Limits
+from graph.context.report import ContextReport
+from graph.tool import TOOLS
+from graph.turn.channel import Channel
+from graph.turn.event import Event, ToolFinished, ToolStarted, Usage
+from model.call.stream import usage
+from model.choice import kept
+from model.modelset import ModelSet
+from model.price import usd
+from settings import Settings, current
+from store.ledger import Ledger
+from store.options import DEFAULT, Options
+
+if TYPE_CHECKING:  # both import the engine, which imports the graph, which imports this module
+    from graph.answer.documents import Search
+    from graph.summary.ahead import Ahead
+
+
+@dataclass
+class Notes:
+    """The sums of one turn: calls, tokens and cost, tool steps, the last report with its system prompt, the time of the
+    first token. ``usd`` is None when a price is unknown."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    answer_tokens: int = 0
+    calls: int = 0
+    exact: bool = True
+    usd: float | None = 0.0
+    cut_at: int = 0
+    steps: list[tuple[ToolStarted, ToolFinished]] = field(default_factory=list)
+    report: ContextReport | None = None
+    system: str = ""
+    first_token: float | None = None
+
+    def add(self, message: AIMessage, models: ModelSet) -> None:
+        """Adds one model call."""
+        prompt, cached, answer, exact = usage(message)
+        self.add_tokens(prompt, cached, answer, exact, models)
+
+    def add_tokens(
+        self,
+        prompt: int,
+        cached: int,
+        answer: int,
+        exact: bool,
+        models: ModelSet,
+        calls: int = 1,
+        side: bool = False,
+    ) -> None:
+        """Adds the tokens of one or more calls. ``side``: the calls went to the model for side work."""
+        self.prompt_tokens += prompt
+        self.cached_tokens += cached
+        self.answer_tokens += answer
+        self.calls += calls
+        self.exact = self.exact and exact
+        name = models.side_name if side else models.name
+        price = 0.0 if models.alone else usd(name, prompt, cached, answer, url=models.url)
+        self.usd = None if price is None or self.usd is None else self.usd + price
+
+    def usage(self) -> Usage:
+        counted = (self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
+        return Usage(*counted, self.cut_at)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The sources of one turn's prompts, beside the state.
+
+    ``tools``: the tools that the model may call. ``changing``: parts that differ from turn to turn, such as memory and
+    time. ``options``: the conversation's own system prompt, temperature and longest answer. ``budgets``: the page's own
+    token budgets, by the names of the settings that they replace. ``history_tokens``: the tokens of the whole history.
+    ``unfolded``: the first turn that is not in long-term memory yet; None when all turns are, or without memory.
+    """
+
+    tools: Sequence[BaseTool] = TOOLS
+    changing: Sequence[Changing] = ()
+    options: Options = DEFAULT
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    history_tokens: int = 0
+    unfolded: int | None = None
+
+
+@dataclass(frozen=True)
+class TurnContext:
+    """Everything that the nodes of one turn may use.
+
+    ``ledger``, ``ahead`` (summaries that are made beside the conversation) and ``search`` (the search in its documents)
+    are None where LangGraph's own tools run the graph. ``search`` is also None where there are no documents. ``now``:
+    the clock.
+    """
+
+    models: ModelSet
+    settings: Settings
+    channel: Channel = field(default_factory=Channel)
+    inputs: Inputs = field(default_factory=Inputs)
+    notes: Notes = field(default_factory=Notes)
+    ledger: Ledger | None = None
+    ahead: Ahead | None = None
+    search: Search | None = None
+    now: Clock = local
+
+    @property
+    def answer_tokens(self) -> int:
+        """Returns the tokens of the longest answer."""
+        return self.inputs.options.answer_tokens or self.settings.answer_tokens
+
+    def limits(self) -> Limits:
+        """Returns the token budgets: the page's own where there are any, else those of the settings.
+
+        The prompt may take the model's context less the answer's share. The summaries may take half of the prompt, so
+        that the oldest leave before the summaries crowd out the raw turns.
+        """
+        room = self.models.context_size - min(self.answer_tokens, self.models.context_size // 4)
+        setting = self.settings.model_copy(update=self.inputs.budgets)
+        return Limits(
+            room,
+            summaries=min(setting.budget_summaries, room // 2),
+            recent=setting.budget_recent,
+            retrieval=setting.budget_retrieval,
+        )
+
+
+def asked(options: Options) -> dict[str, Any]:
+    """Returns these options as arguments of a call for an answer, in LangChain's names; leaves out unset options."""
+    arguments = {"temperature": options.temperature, "max_tokens": options.answer_tokens}
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def context(runtime: Runtime[TurnContext]) -> TurnContext:
+    """Returns the turn's context; a default one where the graph runs without Gieok's runner (LangGraph Studio)."""
+    turn: TurnContext | None = runtime.context
+    return turn if turn is not None else _default()
+
+
+def emit(runtime: Runtime[TurnContext], event: Event) -> None:
+    """Sends an event to the runner of the turn, or into LangGraph's own stream where there is no runner."""
+    turn: TurnContext | None = runtime.context
+    if turn is not None and turn.channel.send is not None:
+        turn.channel.emit(event)
+    else:
+        runtime.stream_writer(event)
+
+
+@cache
+def _default() -> TurnContext:
+    from model.choice.resolve import models
+
+    return TurnContext(models(kept.applied(current())), current())

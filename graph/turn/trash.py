@@ -1,0 +1,45 @@
+"""Removes sessions for good that were deleted a while ago; until then a deleted session can be restored."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from errors import GieokError
+from graph.turn.engine import Engine
+from model.call.stream import Stopped
+
+log = logging.getLogger(__name__)
+
+DAY = 86_400.0
+DAYS = 30
+"""How long a deleted session can be brought back."""
+
+
+def plan(engine: Engine, remove: Callable[[str], None]) -> None:
+    """Submits the removal as side work if there is anything to remove: sessions deleted more than ``trash_days`` ago,
+    and conversations that have files but after a day no turn.
+
+    A clock that is suddenly years ahead removes nothing: time counts only up to a day after the last use of any
+    session.
+    """
+    now = min(time.time(), engine.store.last_used() + DAY)
+    old = engine.store.put_away_before(now - DAYS * DAY)
+    old += engine.store.attachments.abandoned(now - DAY)
+    if old:
+        engine.background.submit("trash", _work(old, remove))
+
+
+def _work(old: list[str], remove: Callable[[str], None]) -> Callable[[threading.Event], None]:
+    def work(stop: threading.Event) -> None:
+        while old:
+            if stop.is_set():
+                raise Stopped
+            try:
+                remove(old.pop())
+            except GieokError as error:  # in use, for example: the next start tries again
+                log.info("a deleted session stays until the next start: %s", error.code)
+
+    return work

@@ -1,0 +1,1 @@
+"""Changes to memories other than by a fold."""

@@ -1,0 +1,136 @@
+"""The input of a fold: the memory so far, the new turns, and the parts of those turns that may enter the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from errors import FoldRejected
+from memory.line import bare, letters_of, lines, says_again, tells
+from memory.state import Entity, MemoryTurn
+from text import fact, sentence
+from text.clean import clean
+from text.language import Language, detect
+
+MOST_LOOKED = 200
+"""Sentences of one turn that a fold looks at."""
+
+
+@dataclass(frozen=True)
+class FoldInput:
+    """The input of a fold. ``forgotten``: as in ``State``.
+
+    ``told`` holds the parts of the turns that may enter the memory; neither a model nor code sees the rest.
+    """
+
+    text: str
+    entities: tuple[Entity, ...]
+    turns: tuple[MemoryTurn, ...]
+    pins: tuple[str, ...] = ()
+    forgotten: tuple[tuple[str, int], ...] = ()
+    default: Language = "ko"
+
+    @cached_property
+    def language(self) -> Language:
+        """Returns the language that the user speaks."""
+        return detect(" ".join(turn.question for turn in self.turns), self.default)
+
+    @cached_property
+    def told(self) -> tuple[MemoryTurn, ...]:
+        """Returns the turns without the sentences that the user had forgotten in the same or a later turn."""
+        return tuple(self._without_forgotten(turn) for turn in self.turns)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Returns the lines of the memory so far."""
+        return lines(self.text)
+
+    @cached_property
+    def wanted(self) -> tuple[fact.Fact, ...]:
+        """Returns the facts (numbers, names, dates …) in the user's statements of the new turns."""
+        spoken = (statement for turn in self.told for statement in statements(turn.question)[:MOST_LOOKED])
+        return fact.facts("\n".join(spoken))
+
+    @cached_property
+    def before(self) -> tuple[fact.Fact, ...]:
+        """Returns the facts of the memory so far."""
+        return fact.facts("\n".join(map(bare, self.lines)))
+
+    @property
+    def newest(self) -> int:
+        """Returns the number of the newest turn; without turns, of the newest turn that an entity comes from."""
+        numbers = [turn.number for turn in self.turns] or [entity.turn for entity in self.entities]
+        return max(numbers, default=0)
+
+    def turn_of(self, value: str) -> int | None:
+        """Returns the newest turn that tells this value as a whole, else the newest that has its letters, else None."""
+        spoken = [(turn.number, f"{turn.question}\n{turn.answer}") for turn in reversed(self.told)]
+        letters = letters_of(value)
+        holding = [(number, text) for number, text in spoken if letters and letters in letters_of(text)]
+        return next((number for number, text in holding if tells(text, value)), holding[0][0] if holding else None)
+
+    def is_forgotten(self, text: str) -> bool:
+        """Tells whether the user had this text forgotten during or after these turns and has not said it again."""
+        first = self.turns[0].number if self.turns else 0
+        return any(
+            number >= first and says_again(what, text) and not self._told_since(what, number)
+            for what, number in self.forgotten
+        )
+
+    def _told_since(self, what: str, number: int) -> bool:
+        """Tells whether the user brought the text back: in a later turn, as a pin, as an entity, or by hand."""
+        later = (turn for turn in self.turns if turn.number > number)
+        spoken = (line for turn in later for line in sentence.split(clean(turn.question)))
+        remembered = (*self.pins, *self.lines, *(entity.line for entity in self.entities))
+        return any(says_again(what, line) for line in (*spoken, *remembered))
+
+    def _without_forgotten(self, turn: MemoryTurn) -> MemoryTurn:
+        """Returns the turn without forgotten sentences, its answer also without the facts of those sentences."""
+        forgotten = [what for what, number in self.forgotten if number >= turn.number]
+        if not forgotten:
+            return turn
+        question, answer = (sentence.split(clean(part)) for part in (turn.question, turn.answer))
+        remaining = [line for line in question if not any(says_again(what, line) for what in forgotten)]
+        values = fact.facts("\n".join(line for line in question if line not in remaining))
+        kept = [line for line in answer if not any(says_again(what, line) for what in forgotten)]
+        kept = [line for line in kept if not any(fact.holds(line, value) for value in values)]
+        if (remaining, kept) == (question, answer):
+            return turn
+        return replace(turn, question="\n".join(remaining), answer="\n".join(kept))
+
+    def rejected(self, why: Mapping[str, Any], cost: dict[str, Any]) -> FoldRejected:
+        """Returns the error that keeps the old memory. ``why``: its reason; ``cost``: the cost of the rejected fold."""
+        numbers = [turn.number for turn in self.turns] or [0]
+        return FoldRejected(first=numbers[0], last=numbers[-1], cost=cost, **why)
+
+
+def statements(text: str) -> list[str]:
+    """Returns the sentences of a text that do not end in a question mark."""
+    return [line for line in sentence.split(clean(text)) if not is_question(line)]
+
+
+def is_question(line: str) -> bool:
+    """Tells whether a sentence ends in a question mark; a question without one is treated as a statement."""
+    return line.rstrip("\"'”’)]」』 ").endswith(("?", "？"))
+
+
+def held_by(text: str, facts: Iterable[fact.Fact]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the facts that a text holds and the facts that it lacks, as they were written."""
+    kept: list[str] = []
+    lost: list[str] = []
+    for one in facts:
+        (kept if fact.holds(text, one) else lost).append(one.text)
+    return tuple(kept), tuple(lost)
+
+
+def abridged(text: str, most: int) -> str:
+    """Returns the text in one line; of a text longer than ``most`` characters, its beginning and end."""
+    text = " ".join(clean(text).split())
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
+
+
+def whole(text: str, entities: Sequence[Entity]) -> str:
+    """Returns text and entities as one text, for looking values up."""
+    return "\n".join([text, *(entity.line for entity in entities)])

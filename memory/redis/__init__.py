@@ -1,0 +1,1 @@
+"""Redis: its address, the embedded server, and the keys of one memory."""

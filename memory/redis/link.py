@@ -1,0 +1,278 @@
+"""The connection to Redis, and its circuit breaker.
+
+No user waits long for Redis. All calls of one turn together get ``USER_SECONDS`` (``Patience``), whichever step hangs:
+name look-up, handshake, or a stopped server. After a failure the link refuses every call at once until its own thread
+has reached Redis again. Only time spent waiting for Redis counts, not time spent in the database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from redis import RedisError, UnixDomainSocketConnection
+from redis.exceptions import ClusterError, ReadOnlyError, RedisClusterException, ResponseError
+from redis.exceptions import TimeoutError as Slow
+
+from errors import GieokError, MemoryAway, trace
+from memory.redis import address
+from memory.redis.address import Address, Client
+from memory.redis.server import Server
+
+USER_SECONDS = 0.25
+"""Seconds that all calls of one turn together may wait for Redis."""
+REWRITE_SECONDS = 4.0
+"""Longest wait for the embedded server to rewrite its append-only file, in seconds."""
+PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
+"""Seconds between tries to reach Redis again; the last value repeats."""
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_FAILURES = (RedisError, RedisClusterException, OSError)
+Why = Mapping[str, Any]
+"""Why Redis is away, as values of ``MemoryAway``: ``reason``, and ``reason_code`` for reasons worded here."""
+STARTING: Why = {"reason": "it is being started", "reason_code": "starting"}
+SLOW: Why = {"reason": f"no answer within {USER_SECONDS:g} s", "reason_code": "slow", "seconds": USER_SECONDS}
+CLOSED: Why = {"reason": "it is closed", "reason_code": "closed"}
+
+
+@dataclass
+class Patience:
+    """How many seconds a user still waits for Redis; all calls of a turn share one."""
+
+    left: float = field(default_factory=lambda: USER_SECONDS)
+
+
+class _Waiting(threading.local):
+    until = 0.0
+
+
+_waiting = _Waiting()
+"""When this thread stops waiting for Redis, on the monotonic clock."""
+
+
+class _Prompt(UnixDomainSocketConnection):
+    """A connection that sends and reads until ``_waiting.until``. Over a Unix socket no other step can hang, so the
+    call needs no thread of its own."""
+
+    def send_packed_command(self, *args: Any, **named: Any) -> Any:
+        self._hurry()
+        return super().send_packed_command(*args, **named)  # type: ignore[no-untyped-call]
+
+    def read_response(self, *args: Any, **named: Any) -> Any:
+        self._hurry()
+        return super().read_response(*args, **named)
+
+    def _hurry(self) -> None:
+        socket: Any = self._sock
+        if socket is not None:
+            socket.settimeout(max(0.001, _waiting.until - time.monotonic()))
+
+
+class _Quick:
+    """The client for a waiting user: the time that each command takes is subtracted from the user's patience."""
+
+    def __init__(self, link: Link, behind: Client, patience: Patience) -> None:
+        self._link, self.behind, self._patience = link, behind, patience
+
+    def __getattr__(self, command: str) -> Callable[..., Any]:
+        return partial(self._link.within, self._patience, getattr(self.behind, command))
+
+
+class Link:
+    """One client and its circuit breaker.
+
+    ``folder``: where the embedded server keeps its data when ``url`` is None. ``back``: called in the link's thread
+    whenever Redis has been reached, before any other call may use it.
+    """
+
+    def __init__(self, url: str | None, folder: Path, back: Callable[[Client], None] = lambda client: None) -> None:
+        self._address = address.parse(url) if url else None
+        self._server = None if url else Server(folder)
+        self.where = self._address.shown if self._address else str(folder)
+        self._back = back
+        self._client: Client = None
+        self._prompt: Client = None  # over a Unix socket
+        self._why: Why | None = STARTING
+        self._change = threading.Condition()
+        self._closed = threading.Event()
+        self._hands = ThreadPoolExecutor(8, thread_name_prefix="memory")
+        self._thread = threading.Thread(target=self._keep, name="memory-link", daemon=True)
+        self._thread.start()
+
+    @property
+    def away(self) -> str | None:
+        """Returns why Redis cannot be used now, or None."""
+        return None if self._why is None else str(self._why["reason"])
+
+    @property
+    def starting(self) -> bool:
+        """Tells whether the link has not tried to reach Redis yet."""
+        return self._why is STARTING
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until Redis can be used; for background work, benches and tests. Returns False after ``seconds``."""
+        with self._change:
+            return self._change.wait_for(lambda: self._why is None, seconds)
+
+    def quick(self, work: Callable[[Client], _T], patience: Patience | None = None) -> _T:
+        """Runs ``work`` for a waiting user. Raises ``MemoryAway`` when Redis is away or the patience runs out.
+
+        A command that was too late may still take effect.
+        """
+        if self._why is not None:
+            raise self._gone(self._why)
+        behind = self._prompt or self._client
+        return self._do(work, _Quick(self, behind, patience or Patience()), behind)
+
+    def within(self, patience: Patience, command: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Runs one command for a waiting user. Raises ``MemoryAway`` when the patience runs out."""
+        if patience.left <= 0:
+            raise self._gone(SLOW)
+        began = time.monotonic()
+        try:
+            if self._prompt is not None:
+                _waiting.until = began + patience.left
+                return command(*args, **named)
+            return self._hands.submit(command, *args, **named).result(patience.left)
+        except (TooLate, Slow):
+            raise self._lost(SLOW) from None
+        except RuntimeError as error:  # the link was closed meanwhile
+            raise self._gone(CLOSED) from error
+        finally:
+            patience.left -= time.monotonic() - began
+
+    def run(self, work: Callable[[Client], _T]) -> _T:
+        """Runs ``work`` in the background, with only the timeouts of the sockets. Raises ``MemoryAway``."""
+        if self._why is not None:
+            raise self._gone(self._why)
+        client = self._client
+        return self._do(work, client, client)
+
+    def purge(self) -> None:
+        """Makes the embedded server rewrite its files without erased data; for the background. Raises ``MemoryAway``.
+
+        Does nothing for an external server: its operator looks after its files.
+        """
+        if self._server is not None:
+            self.run(_rewrite)
+
+    def close(self) -> None:
+        """Closes the connections; the embedded server stops when this process was its last user."""
+        self._closed.set()
+        self._announce(CLOSED)
+        self._thread.join(timeout=5)
+        self._hands.shutdown(wait=False, cancel_futures=True)
+        self._drop()
+        if self._server is not None:
+            self._server.close()
+
+    def _do(self, work: Callable[[Client], _T], client: Client, behind: Client) -> _T:
+        try:
+            return work(client)
+        except _FAILURES as error:
+            why = {"reason": f"{type(error).__name__}: {error}"}
+            former = behind is not self._client and behind is not self._prompt  # Redis was reached anew meanwhile
+            raise (self._gone if former or answered(error) else self._lost)(why) from error
+
+    def _gone(self, why: Why) -> MemoryAway:
+        return MemoryAway(**{**why, "where": self.where})
+
+    def _lost(self, why: Why) -> MemoryAway:
+        """Opens the circuit breaker because Redis, reachable until now, failed; returns the error to raise."""
+        if self._why is None:
+            _log.warning("long-term memory is away: %s", why["reason"])
+            self._announce(why)
+        return self._gone(why)
+
+    def _announce(self, why: Why | None) -> None:
+        with self._change:
+            self._why = why if not self._closed.is_set() else CLOSED
+            self._change.notify_all()
+
+    def _keep(self) -> None:
+        """Reaches Redis again whenever it is away, until the link is closed."""
+        tries = 0
+        while not self._closed.is_set():
+            if self._why is None:
+                with self._change:
+                    self._change.wait_for(lambda: self._why is not None)
+                continue
+            if self._reach():
+                tries = 0
+                continue
+            self._closed.wait(PAUSES[min(tries, len(PAUSES) - 1)])
+            tries += 1
+
+    def _reach(self) -> bool:
+        try:
+            self._drop()
+            self._client = self._connect()
+            self._client.ping()
+            self._back(self._client)
+        except GieokError as error:
+            self._why = {"reason": str(error), "reason_code": error.code, **error.values}
+            return False
+        except _FAILURES as error:
+            self._why = {"reason": str(error) or type(error).__name__}
+            return False
+        except Exception as error:
+            if self.away != type(error).__name__:
+                _log.error("memory could not be taken up again: %s", trace(error))
+            self._why = {"reason": type(error).__name__}
+            return False
+        self._announce(None)
+        return True
+
+    def _connect(self) -> Client:
+        target = self._address or Address("plain", f"unix://{self._embedded()}")
+        client = address.client(target)
+        client.ping()
+        if target.url.startswith("unix:"):
+            self._prompt = address.client(target)
+            self._prompt.connection_pool.connection_class = _Prompt
+        return address.clustered(target, client) or client
+
+    def _embedded(self) -> str:
+        assert self._server is not None
+        return quote(str(self._server.ensure()))
+
+    def _drop(self) -> None:
+        """Closes the idle connections of the clients. Leaves a connection that another thread is using: its command
+        would fail with an arbitrary error if the connection were closed during the read."""
+        for client in (self._client, self._prompt):
+            for pool in address.pools(client) if client is not None else ():
+                with contextlib.suppress(*_FAILURES):
+                    pool.disconnect(inuse_connections=False)
+
+
+def _rewrite(client: Client) -> None:
+    """Writes a new append-only file and waits for its end: a server that stops in between would keep the old file."""
+    _written(client)  # a rewrite that began before the erasure may still hold the erased data
+    client.bgrewriteaof()
+    _written(client)
+
+
+def _written(client: Client) -> None:
+    deadline = time.monotonic() + REWRITE_SECONDS
+    while _rewriting(client.info("persistence")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _rewriting(info: dict[str, Any]) -> bool:
+    return bool(info.get("aof_rewrite_in_progress") or info.get("aof_rewrite_scheduled"))
+
+
+def answered(error: Exception) -> bool:
+    """Tells whether a server that is there refused the command, as with WRONGTYPE, and may be asked again."""
+    return isinstance(error, ResponseError) and not isinstance(error, ClusterError | ReadOnlyError)

@@ -1,0 +1,1 @@
+"""One call of a model: the client, its stream, its end, its errors."""

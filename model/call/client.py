@@ -1,0 +1,139 @@
+"""One client for hosted, local and embedded models: ``langchain_openai.ChatOpenAI`` on Chat Completions (design 9.1).
+
+The OpenAI client itself retries after 429 and 5xx. It honours ``Retry-After`` up to two minutes and gives up at once
+when the server asks for more. Without the header it doubles its pause from 0.5 s to 8 s (openai/_base_client.py
+``_should_retry``, ``_calculate_retry_timeout``). A call that timed out is not repeated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from errors import AnswerRefused, ModelBroken
+from model.call.abort import Transport
+from model.call.fault import translated
+from settings import Settings
+from text.clean import clean
+
+CONNECT_SECONDS = 10.0
+
+
+def chat(
+    url: str,
+    key: str,
+    model: str,
+    *,
+    settings: Settings,
+    extra_body: dict[str, Any] | None = None,
+    max_tokens: int | None = None,
+    temperature: float | None = None,
+) -> BaseChatModel:
+    """Returns a chat model behind an OpenAI-compatible address.
+
+    ``url``: up to and including ``/v1``. ``key``: may be empty for a server that needs none. ``extra_body``: the fields
+    that a server takes beyond OpenAI's, such as llama.cpp's ``id_slot``. Every error of the model is an
+    ``UpstreamError`` or a ``ModelOutputError`` of errors.py. ``stream.stream`` can stop the model at any moment.
+    """
+    seconds = settings.model_timeout
+    timeout = httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    return Client(
+        base_url=url,
+        api_key=SecretStr(key or "none"),
+        model=model,
+        extra_body=extra_body,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        timeout=timeout,
+        max_retries=settings.model_retries,
+        http_client=httpx2.Client(transport=Transport(url, seconds), timeout=timeout, follow_redirects=True),
+        streaming=True,
+        stream_usage=True,
+        use_responses_api=False,
+    )
+
+
+class Client(ChatOpenAI):
+    """``ChatOpenAI`` that always streams, raises Gieok's errors, and notices refusals and cut-off answers."""
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        url, reason, refused, seen = str(self.openai_api_base), "", False, False
+        usage: UsageMetadata | None = None
+        with translated(url, self.model_name, _read_timeout(self.request_timeout)):
+            for chunk in super()._stream(*args, **kwargs):
+                seen = True
+                reason = (chunk.generation_info or {}).get("finish_reason") or reason
+                refused = refused or bool(chunk.message.additional_kwargs.get("refusal"))
+                if isinstance(chunk.message, AIMessageChunk) and chunk.message.usage_metadata:
+                    usage, chunk.message.usage_metadata = chunk.message.usage_metadata, None
+                yield chunk
+        if refused or reason == "content_filter":
+            raise AnswerRefused
+        if not reason:
+            why = ("the answer has no end", "no_end") if seen else ("it sent no answer", "silent")
+            raise ModelBroken(url=url, reason=why[0], reason_code=why[1])
+        if usage:  # once: some servers send a running total with every chunk, and callers sum the chunks
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
+    ) -> ChatGenerationChunk | None:
+        """Accepts chunks that deviate from the standard; keeps ``delta.refusal``, which langchain-openai drops."""
+        _tidy(chunk)
+        generation = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
+        if generation and any((choice.get("delta") or {}).get("refusal") for choice in chunk.get("choices") or ()):
+            generation.message.additional_kwargs["refusal"] = True
+        return generation
+
+    def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        """Returns the request in a form that every server takes.
+
+        Moves ``response_format`` into ``extra_body``: given its own field, langchain-openai takes another path, which
+        parses the answer and repeats it whole as a last chunk. Sends ``max_completion_tokens`` to OpenAI and the older
+        ``max_tokens`` to all other servers. Removes NUL and replaces text that UTF-8 cannot hold: both would break the
+        request.
+        """
+        payload: dict[str, Any] = _sendable(super()._get_request_payload(input_, stop=stop, **kwargs))
+        if "response_format" in payload:
+            shape = {"response_format": payload.pop("response_format")}
+            payload["extra_body"] = {**(payload.get("extra_body") or {}), **shape}
+        if "max_completion_tokens" in payload and not _is_openai(str(self.openai_api_base)):
+            payload["max_tokens"] = payload.pop("max_completion_tokens")
+        return payload
+
+
+def _tidy(chunk: dict[str, Any]) -> None:
+    """Replaces null by an empty object where an object belongs, and arguments that came as an object by their JSON."""
+    for choice in chunk.get("choices") or ():
+        choice["delta"] = choice.get("delta") or {}
+        for call in choice["delta"].get("tool_calls") or ():
+            call["function"] = function = call.get("function") or {}
+            if not isinstance(arguments := function.get("arguments"), str | None):
+                function["arguments"] = json.dumps(arguments, ensure_ascii=False)
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: _sendable(item) for key, item in value.items()}
+    return [_sendable(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_openai(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host.endswith((".openai.com", ".openai.azure.com"))
+
+
+def _read_timeout(timeout: Any) -> float:
+    return float((timeout.read if isinstance(timeout, httpx2.Timeout) else timeout) or 0)

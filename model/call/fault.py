@@ -1,0 +1,142 @@
+"""Gieok's errors for failures upstream: this module alone translates third-party exceptions (design 1.5).
+
+Gieok's errors pass on the code, the type and the parameter name of the upstream error, and none of its text, because
+servers echo keys and messages in their texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from json import JSONDecodeError
+from typing import Any
+
+import httpx2
+import openai
+from pydantic import ValidationError
+
+from errors import (
+    ContextOverflow,
+    ContextTooLong,
+    GieokError,
+    KeyRejected,
+    ModelBroken,
+    ModelOverloaded,
+    ModelPaused,
+    ModelServerError,
+    ModelTimeout,
+    ModelUnknown,
+    ModelUnreachable,
+    NoCredit,
+    RequestRejected,
+    ToolsRejected,
+)
+
+_TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "context window", "maximum context length")
+_OVER = re.compile(r"maximum context length is (?P<limit>\d+) tokens.*?(?:resulted in|requested) (?P<tokens>\d+)", re.S)
+_NO_TOOLS = re.compile(
+    r"does not support tool|tools? (?:use |calling )?(?:is|are) not supported|requires --jinja", re.I
+)
+NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+"""OpenAI's codes for an empty account; they come with the status of a rate limit."""
+_PASSING = (408, 409, 425)
+"""HTTP statuses below 500 that may pass: the same request may succeed later."""
+_NAME = re.compile(r"[\w.\[\]-]{1,80}")
+
+
+@contextmanager
+def translated(url: str, model: str, seconds: float) -> Iterator[None]:
+    """Raises Gieok's errors in place of third-party exceptions of the block. ``seconds``: the time-out that
+    ``ModelTimeout`` names."""
+    try:
+        yield
+    except (openai.APIError, httpx2.HTTPError, JSONDecodeError, UnicodeDecodeError) as error:
+        raise translate(error, url=url, model=model, seconds=seconds) from error
+    except (AttributeError, KeyError, TypeError, ValidationError) as error:  # of langchain-openai: an unknown shape
+        reason = "it sent something that is not Chat Completions"
+        raise ModelBroken(url=url, reason=reason, reason_code="shape") from error
+
+
+def translate(error: Exception, *, url: str, model: str, seconds: float) -> GieokError:
+    """Returns Gieok's error for an exception of the OpenAI client, of httpx or of JSON."""
+    if isinstance(error, openai.APIStatusError):
+        wait = _wait(error.response.headers.get("retry-after", ""))
+        return _status(error.status_code, _body(error), str(error), url=url, model=model, wait=wait)
+    if isinstance(error, openai.APIError) and _too_long(_body(error), str(error)):
+        return _overflow(_body(error), str(error))
+    cause = error.__cause__
+    while isinstance(cause, openai.APIError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    if isinstance(error, openai.APITimeoutError) or isinstance(cause or error, httpx2.TimeoutException):
+        return ModelTimeout(url=url, seconds=seconds)
+    if isinstance(cause or error, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
+        return ModelUnreachable(url=url)
+    return ModelBroken(url=url, **_broken(error))
+
+
+def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str, wait: int) -> GieokError:
+    codes = (body.get("code"), body.get("type"))  # they tell more than the status
+    if status == 402 or any(code in codes for code in NO_CREDIT):
+        return NoCredit(url=url)
+    if status == 404 or "model_not_found" in codes:
+        return ModelUnknown(url=url, model=model)
+    if status in (401, 403) and "unsupported_country_region_territory" not in codes:
+        return KeyRejected(url=url, status=status)
+    if status == 429:
+        return ModelPaused(url=url, seconds=wait) if wait else ModelOverloaded(url=url)
+    if status == 413 or _too_long(body, text):
+        return _overflow(body, text)
+    if status in (400, 500, 501) and _NO_TOOLS.search(text):
+        return ToolsRejected(url=url, model=model)
+    kind = ModelServerError if status >= 500 or status in _PASSING else RequestRejected
+    return kind(url=url, status=status, reason=_reason(body) or _phrase(status))
+
+
+def _wait(header: str) -> int:
+    """Returns the seconds of ``Retry-After``; 0 when the header is missing or holds a date."""
+    return int(header) if re.fullmatch(r"\d{1,6}", header) else 0
+
+
+def _too_long(body: Mapping[str, Any], text: str) -> bool:
+    evidence = f"{body.get('code')} {body.get('type')} {text}"
+    return any(mark in evidence for mark in _TOO_LONG)
+
+
+def _overflow(body: Mapping[str, Any], text: str) -> GieokError:
+    """Returns the error with the numbers of llama.cpp (``n_prompt_tokens``, ``n_ctx``) or of OpenAI's sentence, when
+    there are any."""
+    tokens, limit = body.get("n_prompt_tokens"), body.get("n_ctx")
+    if match := _OVER.search(text):
+        tokens, limit = int(match["tokens"]), int(match["limit"])
+    if isinstance(tokens, int) and isinstance(limit, int):
+        return ContextTooLong(tokens=tokens, limit=limit)
+    return ContextOverflow()
+
+
+def _body(error: openai.APIError) -> Mapping[str, Any]:
+    return error.body if isinstance(error.body, Mapping) else {}
+
+
+def _reason(body: Mapping[str, Any]) -> str:
+    names = (body.get("code"), body.get("type"), body.get("param"))
+    plain = [name for name in names if isinstance(name, str) and _NAME.fullmatch(name)]
+    return ", ".join(dict.fromkeys(plain))
+
+
+def _phrase(status: int) -> str:
+    phrases = {entry.value: entry.phrase for entry in HTTPStatus}
+    return phrases.get(status, "no reason given")
+
+
+def _broken(error: Exception) -> dict[str, str]:
+    """Returns the reason as text, and as ``reason_code`` for translation into the user's language."""
+    if isinstance(error, JSONDecodeError | UnicodeDecodeError):
+        return {"reason": "it sent something that is not JSON", "reason_code": "json"}
+    if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
+        return {"reason": "the connection was lost", "reason_code": "lost"}
+    reason = _reason(_body(error)) if isinstance(error, openai.APIError) else ""
+    if reason:
+        return {"reason": f"it reported an error ({reason})", "reason_code": "reported", "detail": reason}
+    return {"reason": "it reported an error", "reason_code": "error"}

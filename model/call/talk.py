@@ -1,0 +1,63 @@
+"""One exchange with the utility model that may take several requests."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from model.call.json_reply import complete_shaped
+from model.call.stream import complete, cut_off, usage
+from model.modelset import ModelSet
+from text.clean import clean
+
+
+@dataclass
+class Talk:
+    """An exchange of requests. Every request continues the messages before it, so that the server has them in its
+    cache.
+
+    ``messages``: begin with the system prompt and the material. ``exact``: the server counted the tokens. ``cut``: the
+    last reply ended at its token limit.
+    """
+
+    models: ModelSet
+    stop: threading.Event | None
+    messages: list[AnyMessage]
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    exact: bool = True
+    calls: int = 0
+    cut: bool = False
+
+    def ask(self, request: str, response_format: dict[str, Any] | None = None, **bind: Any) -> str:
+        """Sends a further request and returns the model's reply, in ``response_format`` where one is given and the
+        server takes it."""
+        last = self.messages[-1]
+        if isinstance(last, HumanMessage):  # one user message: the material, then the request
+            self.messages[-1] = HumanMessage(f"{last.text}\n\n{request}")
+        else:
+            self.messages.append(HumanMessage(request))
+        answer = self._answer(response_format, bind)
+        self._count(answer)
+        self.cut = cut_off(answer)
+        reply = clean(answer.text).strip()
+        self.messages.append(AIMessage(reply))
+        return reply
+
+    def _answer(self, response_format: dict[str, Any] | None, bind: dict[str, Any]) -> AIMessage:
+        model, messages = self.models.utility, list(self.messages)
+        if response_format is None:
+            return complete(model, messages, stop=self.stop, **bind)
+        return complete_shaped(model, messages, response_format, stop=self.stop, **bind)
+
+    def _count(self, answer: AIMessage) -> None:
+        prompt_tokens, _, answer_tokens, exact = usage(answer)
+        self.calls += 1
+        self.exact = self.exact and exact
+        self.prompt_tokens += (
+            prompt_tokens if exact else sum(self.models.count(message.text) for message in self.messages)
+        )
+        self.answer_tokens += answer_tokens if exact else self.models.count(answer.text)

@@ -1,0 +1,1 @@
+"""The choice of the model, and the check whether it answers."""

@@ -1,0 +1,183 @@
+"""The facts that an OpenAI-compatible server tells about itself: its models, their context and their size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+_SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+OLLAMA_CONTEXT = 4096
+"""Tokens of context that Ollama loads a model with by default. Ollama cuts a longer prompt without any message."""
+
+
+_CHATTING = ("chat", "language", "llm", "vlm")
+_SILENT = ("audio", "embedding", "embeddings", "image", "moderation", "rerank", "transcribe", "video")
+"""Kinds of models as servers name them: ``_CHATTING`` write text, ``_SILENT`` do not."""
+
+_FAILED = (httpx2.HTTPError, httpx2.InvalidURL, ValueError)
+"""Errors of a request. ``ValueError`` comes from an invalid proxy in the environment."""
+
+
+class Refused(Exception):
+    """The error of a server that did not list its models. ``status``: the HTTP status of its answer, None without an
+    answer; ``late``: the answer did not come in time."""
+
+    def __init__(self, url: str, status: int | None, late: bool = False) -> None:
+        super().__init__(url)
+        self.status, self.late = status, late
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model as ``GET /v1/models`` lists it; ``context`` in tokens and ``parameters`` where the server tells them.
+
+    ``chats``: whether the model answers in text, where the server tells that.
+    """
+
+    name: str
+    context: int | None
+    parameters: float | None = None
+    chats: bool | None = None
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """The facts that a server tells about one model: whether it takes tools, and its number of parameters. None: not
+    told."""
+
+    takes_tools: bool | None = None
+    parameters: float | None = None
+
+
+def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
+    """Returns the models at ``url`` (up to and including ``/v1``). ``timeout`` in seconds. Raises ``Refused``."""
+    try:
+        answer = _asked("GET", f"{url}/models", key, timeout)
+    except _FAILED as error:
+        raise Refused(url, None, isinstance(error, httpx2.TimeoutException)) from error
+    if answer.status_code != 200:
+        raise Refused(url, answer.status_code)
+    entries = _listing(answer)
+    named = [entry for entry in entries if isinstance(entry.get("id"), str)]
+    return tuple(
+        Listed(entry["id"], _context(entry), _count(entry.get("meta"), "n_params"), _chats(entry)) for entry in named
+    )
+
+
+def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
+    """Returns the tokens that the model takes, from the servers' own pages: llama.cpp, LM Studio, Ollama. None: not
+    told.
+
+    Ollama tells the context of loaded models only. For other models the result is the context that Ollama loads by
+    default.
+    """
+    root = url.removesuffix("/v1")
+    for page in ("/props", "/api/v0/models", "/api/ps"):
+        try:
+            answer = _asked("GET", root + page, key, timeout)
+        except _FAILED:
+            return None
+        content = _json(answer) if answer.status_code == 200 else {}
+        for entry in _entries(content, model):
+            if size := _context(entry):
+                return size
+        if page == "/api/ps" and isinstance(content.get("models"), list):
+            return OLLAMA_CONTEXT
+    return None
+
+
+def told(url: str, key: str, model: str, timeout: float) -> ServerFacts:
+    """Returns the facts that Ollama tells about a model (POST /api/show: «capabilities», «model_info», «details»);
+    other servers tell nothing."""
+    try:
+        answer = _asked("POST", f"{url.removesuffix('/v1')}/api/show", key, timeout, json={"model": model})
+    except _FAILED:
+        return ServerFacts()
+    page = _json(answer) if answer.status_code == 200 else {}
+    capabilities, details = page.get("capabilities"), page.get("details")
+    number = _count(page.get("model_info"), "general.parameter_count")
+    size = details.get("parameter_size") if isinstance(details, dict) else None
+    return ServerFacts("tools" in capabilities if isinstance(capabilities, list) else None, number or parameters(size))
+
+
+def parameters(size: object) -> float | None:
+    """Returns the number of parameters from a size as people write it («3.2B», «494.03M»); None when the text is no
+    size."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMBT])\s*", size, re.IGNORECASE) if isinstance(size, str) else None
+    return float(match[1]) * _SCALE[match[2].upper()] if match else None
+
+
+def _count(entry: object, name: str) -> float | None:
+    """Returns a positive number from a part of a server's page; None when there is none."""
+    value = entry.get(name) if isinstance(entry, dict) else None
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _chats(entry: dict[str, Any]) -> bool | None:
+    """Returns whether a listed model chats, from the fields of Mistral (capabilities.completion_chat), OpenRouter
+    (architecture.output_modalities) and Together (type). OpenAI, vLLM and Ollama do not tell: None."""
+    capabilities, architecture, kind = entry.get("capabilities"), entry.get("architecture"), entry.get("type")
+    if isinstance(capabilities, dict) and isinstance(capabilities.get("completion_chat"), bool):
+        return bool(capabilities["completion_chat"])
+    if isinstance(architecture, dict) and isinstance(architecture.get("output_modalities"), list):
+        return "text" in architecture["output_modalities"]
+    return kind in _CHATTING if kind in (*_CHATTING, *_SILENT) else None
+
+
+def _asked(method: str, url: str, key: str, timeout: float, json: dict[str, Any] | None = None) -> httpx2.Response:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    local = httpx2.URL(url).host in ("127.0.0.1", "localhost", "::1")
+    return httpx2.request(
+        method, url, json=json, headers=headers, timeout=timeout, follow_redirects=method == "GET", trust_env=not local
+    )
+
+
+def _json(answer: httpx2.Response) -> dict[str, Any]:
+    try:
+        value = answer.json()
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _listing(answer: httpx2.Response) -> list[dict[str, Any]]:
+    """Returns the entries of a list of models; Together sends the bare list."""
+    try:
+        value = answer.json()
+    except ValueError:
+        return []
+    entries = value.get("data") if isinstance(value, dict) else value
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _entries(page: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
+    """Yields llama.cpp's settings, and the entries about this model."""
+    if isinstance(settings := page.get("default_generation_settings"), dict):
+        yield settings
+    for kind in ("data", "models"):
+        entries = page.get(kind)
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and model in (entry.get("id"), entry.get("name"), entry.get("model")):
+                yield entry
+
+
+def _context(entry: dict[str, Any]) -> int | None:
+    """Returns the tokens of context, by the field names of llama.cpp, vLLM, LM Studio, OpenRouter and Ollama, Groq."""
+    meta = entry.get("meta")
+    names = (
+        "n_ctx",
+        "max_model_len",
+        "loaded_context_length",
+        "context_length",
+        "max_context_length",
+        "context_window",
+    )
+    for place in (entry, meta if isinstance(meta, dict) else {}):
+        for name in names:
+            if isinstance(size := place.get(name), int) and size > 0:
+                return size
+    return None

@@ -1,0 +1,368 @@
+"""Which model is used: hosted with a key, else a local server that answers, else the embedded one (design 9.2)."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from urllib.parse import urlsplit
+
+import httpx2
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from errors import BadSetting, KeyRejected, ModelsUnlisted, ModelTimeout, ModelUnreachable, shown
+from model.call import client, token
+from model.call.stream import stream
+from model.choice import default
+from model.choice.choice import OPENAI
+from model.choice.probe import Listed, Refused, ServerFacts, context_size, listed, told
+from model.embedded import catalogue, llama_server, slot, weights
+from model.embedded.catalogue import WeightsFile
+from model.embedded.prefix import Prefix, Prefixes
+from model.endpoint import Found
+from model.modelset import Kind, ModelSet, SideModel
+from model.profile import SMALL, ProfileChoice, choose, written_by_model
+from settings import Settings, variable
+
+OPENAI_MODEL = "gpt-5-mini"
+OPENAI_UTILITY = "gpt-5-nano"
+"""The model for side work (specification 11.1); only OpenAI itself has it."""
+CONTEXT = 128_000
+_HOSTED_TIMEOUT = 10.0
+_CHECK_TIMEOUT = 5.0
+_NO_CHAT = re.compile(
+    r"embed|rerank|whisper|\btts\b|dall-e|moderation|minilm|(^|[/:_-])(bge|e5|gte|nomic|clip)-", re.IGNORECASE
+)
+
+LOCAL_SECONDS = 0.5
+"""How long each local server may take to answer while one is looked for."""
+
+Offered = tuple[Listed, ...]
+Report = Callable[[weights.FetchProgress], None]
+
+
+def models(
+    settings: Settings,
+    progress: Report | None = None,
+    cancel: threading.Event | None = None,
+    prefixes: Sequence[Prefix] = (),
+) -> ModelSet:
+    """Returns the models that the settings ask for, ready to answer: the first answer can begin at once.
+
+    May take minutes the first time, because weights are downloaded and a model loads. ``progress`` follows the download
+    of weights, ``cancel`` stops it. ``prefixes``: the beginnings of prompts, that of the interface's language first;
+    the embedded model has read the first one when this function returns. Raises what ``find`` raises.
+    """
+    found = find(settings, progress, cancel)
+    prompt_beginnings = _prefixes(found, settings, prefixes) if found.kind == "embedded" else None
+    count, exact = token.counter(found)
+    chat = _role(found, "chat", settings, prompt_beginnings)
+    return ModelSet(
+        chat=chat,
+        utility=_role(found, "utility", settings, prompt_beginnings),
+        count=count,
+        exact=exact,
+        name=found.chat_model,
+        kind=found.kind,
+        url=found.url,
+        context_size=found.context_size,
+        profile=found.chat.profile,
+        side=found.utility.profile,
+        why=found.chat.why,
+        side_why=found.utility.why,
+        utility_name=found.utility_model,
+        utility_why=_utility_why(found, settings),
+        read=partial(_read, chat) if prompt_beginnings is not None and found.chat.profile.prompt == "bare" else None,
+    )
+
+
+def find(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> Found:
+    """Returns the endpoint to use; starts the embedded server when the settings lead to the embedded model.
+
+    Raises ``BadSetting``, ``ModelUnreachable``, ``KeyRejected``, or what ``weights.ensure`` and
+    ``llama_server.connect`` raise.
+    """
+    if _hosted_wanted(settings):
+        return _hosted(settings)
+    local = _local(settings)
+    return local or _embedded(settings, progress, cancel)
+
+
+def needs_weights(settings: Settings) -> bool:
+    """Returns whether the embedded model will be used and its weights are still missing."""
+    if _hosted_wanted(settings) or weights.ready(settings):
+        return False
+    return settings.provider == "embedded" or (settings.provider == "auto" and _first_local(settings) is None)
+
+
+def servers(settings: Settings) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns every address of a local server with the names of its chat models; no names where no server answers."""
+    return [(url, tuple(model.name for model in offered)) for url, offered in _answers(settings)]
+
+
+def listed_models(settings: Settings) -> tuple[str, ...]:
+    """Returns the sorted names of the models at the hosted address, without those that the server says do not chat.
+
+    Raises ``KeyRejected``, ``ModelUnreachable``, ``ModelTimeout``, and ``ModelsUnlisted`` where the server has no list.
+    """
+    url, key = _hosted_address(settings)
+    try:
+        offered = listed(url, key, _HOSTED_TIMEOUT)
+    except Refused as error:
+        if error.status in (401, 403):
+            raise KeyRejected(url=url, status=error.status) from error
+        if error.late:
+            raise ModelTimeout(url=url, seconds=_HOSTED_TIMEOUT) from error
+        raise (ModelUnreachable(url=url) if error.status is None else ModelsUnlisted(url=url)) from error
+    if not offered:
+        raise ModelsUnlisted(url=url)
+    return tuple(sorted({model.name for model in offered if model.chats is not False}))
+
+
+def check_key(settings: Settings) -> None:
+    """Asks the hosted server whether it takes the key, by listing its models, which costs nothing.
+
+    Raises ``KeyRejected``. Raises nothing where the server does not answer or has no list: the key then stays
+    unchecked.
+    """
+    if not _hosted_wanted(settings):
+        return
+    url, key = _hosted_address(settings)
+    try:
+        listed(url, key, _CHECK_TIMEOUT)
+    except Refused as error:
+        if error.status in (401, 403):
+            raise KeyRejected(url=url, status=error.status) from error
+
+
+# --- the three kinds ----------------------------------------------------------------------------
+
+
+def _hosted_wanted(settings: Settings) -> bool:
+    configured = bool(settings.openai_api_key or settings.openai_base_url)
+    if settings.provider == "hosted" and not configured:
+        reason = "GIEOK_PROVIDER=hosted needs a key, or OPENAI_BASE_URL for a server without one"
+        raise BadSetting(name=variable("openai_api_key"), value="", reason=reason, reason_code="no_key")
+    return settings.provider == "hosted" or (settings.provider == "auto" and configured)
+
+
+def _hosted(settings: Settings) -> Found:
+    """Returns the hosted endpoint. Asks the server only for facts that the settings leave open, and never asks
+    OpenAI."""
+    url, key = _hosted_address(settings)
+    name = settings.chat_model or (OPENAI_MODEL if url == OPENAI else None)
+    offered: Offered = ()
+    if url != OPENAI and (name is None or settings.context_size is None):
+        offered = _offered(url, key, needed=name is None)
+    return _found("hosted", url, key, name, offered, settings)
+
+
+def _hosted_address(settings: Settings) -> tuple[str, str]:
+    """Returns the address and the key of the hosted server."""
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else ""
+    return (settings.openai_base_url or OPENAI).rstrip("/"), key
+
+
+def _offered(url: str, key: str, *, needed: bool) -> Offered:
+    """Returns the chat models that the hosted server lists; raises errors only when the list is ``needed``."""
+    try:
+        offered = _chat_models(listed(url, key, _HOSTED_TIMEOUT))
+    except Refused as error:
+        if needed and error.status in (401, 403):
+            raise KeyRejected(url=url, status=error.status) from error
+        if needed and error.status is None:
+            raise ModelUnreachable(url=url) from error
+        offered = ()
+    if needed and not offered:
+        reason = f"the server at {url} lists no chat model, so the name must be given"
+        raise BadSetting(name=variable("chat_model"), value="", reason=reason, reason_code="no_model", url=url)
+    return offered
+
+
+def _local(settings: Settings) -> Found | None:
+    """Returns the first local server that has a chat model; None when another kind of model may be used instead."""
+    if settings.provider == "embedded":
+        return None
+    first = _first_local(settings)
+    if first is None:
+        if settings.provider == "local":
+            raise ModelUnreachable(url=", ".join(settings.local_servers) or "(no address is set)")
+        return None
+    return _found("local", first[0], "", settings.chat_model, first[1], settings)
+
+
+def _first_local(settings: Settings) -> tuple[str, Offered] | None:
+    """Returns the address and the chat models of the first local server, in the order of the settings.
+
+    Asks all servers at once. With CHAT_MODEL set, servers that have that model go before the others.
+    """
+    answering = [(url, offered) for url, offered in _answers(settings) if offered]
+    matching = [server for server in answering if settings.chat_model in {model.name for model in server[1]}]
+    return next(iter(matching or answering), None)
+
+
+def _answers(settings: Settings) -> list[tuple[str, Offered]]:
+    urls = [url.rstrip("/") for url in settings.local_servers]
+    if not urls:
+        return []
+    with ThreadPoolExecutor(len(urls)) as pool:
+        return list(zip(urls, pool.map(partial(_asked, timeout=LOCAL_SECONDS), urls), strict=True))
+
+
+def _asked(url: str, timeout: float) -> Offered:
+    try:
+        return _chat_models(listed(url, "", timeout))
+    except Refused:
+        return ()
+
+
+def _chat_models(offered: Offered) -> Offered:
+    """Returns the models that the server says do chat; where it says nothing, those whose names do not say
+    otherwise."""
+    return tuple(
+        model for model in offered if (model.chats if model.chats is not None else not _NO_CHAT.search(model.name))
+    )
+
+
+def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered, settings: Settings) -> Found:
+    name = chosen or offered[0].name
+    size = settings.context_size or next((model.context for model in offered if model.name == name), None)
+    if size is None and url != OPENAI:
+        size = context_size(url, key, name, LOCAL_SECONDS)
+    utility = settings.utility_model or (OPENAI_UTILITY if url == OPENAI else name)
+    choices = {model_name: _profile(kind, url, key, model_name, offered, settings) for model_name in (name, utility)}
+    return Found(
+        kind=kind,
+        url=url,
+        key=key,
+        chat_model=name,
+        utility_model=utility,
+        chat=choices[name],
+        utility=_side(choices[utility], settings),
+        context_size=size or CONTEXT,
+        label=f"{name} ({urlsplit(shown(url)).netloc})",
+    )
+
+
+def _utility_why(found: Found, settings: Settings) -> SideModel:
+    """Returns why side work uses its model: the settings name it, OpenAI has a model for it, or there is no other."""
+    if found.kind == "embedded" or found.utility_model == found.chat_model:
+        return "same"
+    return "named" if settings.utility_model else "openai"
+
+
+def _profile(kind: Kind, url: str, key: str, name: str, offered: Offered, settings: Settings) -> ProfileChoice:
+    """Returns the profile of a server's model. A hosted model takes tools; a local server may tell that its model takes
+    none, and the model's size."""
+    facts = told(url, key, name, LOCAL_SECONDS) if kind == "local" else ServerFacts()
+    listed_size = next((model.parameters for model in offered if model.name == name), None)
+    takes_tools = facts.takes_tools if settings.native_tools is None else settings.native_tools
+    return choose(settings.model_profile, parameters=facts.parameters or listed_size, takes_tools=takes_tools)
+
+
+def _side(choice: ProfileChoice, settings: Settings) -> ProfileChoice:
+    """Returns the profile of side calls, adapted to the setting for summaries."""
+    return written_by_model(choice) if settings.summaries == "model" else choice
+
+
+def _embedded(settings: Settings, progress: Report | None, cancel: threading.Event | None) -> Found:
+    path = weights.ensure(settings, progress or (lambda _: None), cancel)
+    known = None if settings.embedded_path else catalogue.by_file(path.name)
+    settings = default.named(settings, known)
+    server = llama_server.connect(settings, path)
+    name = llama_server.name(settings)
+    context = context_size(server.url, server.key, name, LOCAL_SECONDS) or settings.embedded_context
+    chat, utility = embedded_roles(settings, known)
+    return Found(
+        kind="embedded",
+        url=server.url,
+        key=server.key,
+        chat_model=name,
+        utility_model=name,
+        chat=chat,
+        utility=utility,
+        context_size=min(context, settings.context_size or context),
+        label=f"{name} (embedded)",
+    )
+
+
+def embedded_roles(settings: Settings, known: WeightsFile | None) -> tuple[ProfileChoice, ProfileChoice]:
+    """Returns the embedded model's profiles for answers and for side calls. ``known``: the weights' entry in the
+    catalogue; None for the user's own file. By default side calls get the small profile: one slot serves all calls, so
+    side calls would push the conversation out of it."""
+    chat = choose(settings.model_profile, known=known.profile if known else SMALL, takes_tools=settings.native_tools)
+    side = chat if settings.model_profile != "auto" else ProfileChoice(SMALL, "one_slot")
+    return chat, _side(side, settings)
+
+
+# --- the roles ----------------------------------------------------------------------------------
+
+
+def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -> BaseChatModel:
+    """Returns the client of one role. Side work is deterministic where the server is known to allow it."""
+    limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
+    sampling = found.chat.profile.sampling if role == "chat" else None
+    model = client.chat(
+        found.url,
+        found.key,
+        found.utility_model if role == "utility" else found.chat_model,
+        settings=settings,
+        extra_body={**(slot.CALL if begun is not None else {}), **(sampling.body() if sampling else {})} or None,
+        max_tokens=settings.answer_tokens if role == "chat" and limited else None,
+        temperature=sampling.temperature if sampling else _temperature(found, role),
+    )
+    if begun is not None:
+        _revive(model, found, settings, begun)
+    return model
+
+
+def _read(model: BaseChatModel, messages: Sequence[BaseMessage], stop: threading.Event) -> None:
+    """Has the slot read the prompt; drops the answer at its first token."""
+    for _ in stream(model, list(messages), stop=stop, max_tokens=1):
+        return
+
+
+def _prefixes(found: Found, settings: Settings, prefixes: Sequence[Prefix]) -> Prefixes:
+    """Prepares the saved beginnings of prompts. Only bare prompts have one: a prompt with instructions and tools begins
+    differently every time."""
+
+    def connect() -> llama_server.Embedded:
+        return llama_server.connect(settings, weights.ensure(settings))
+
+    settings = _settled(found, settings)
+    usable = prefixes if found.chat.profile.prompt == "bare" else ()
+    prompt_beginnings = Prefixes(usable, connect, weights.ensure(settings), llama_server.states(settings))
+    prompt_beginnings.prepare()
+    return prompt_beginnings
+
+
+def _settled(found: Found, settings: Settings) -> Settings:
+    """Returns the settings with the weights of ``found``, whatever weights have come into the folder meanwhile."""
+    return default.named(settings, catalogue.CATALOGUE.get(found.chat_model))
+
+
+def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:
+    """Adds a hook that runs before each request: it restores the beginning of the prompt in the slot, and starts the
+    embedded server again if it died. The server comes back at the same address. Where that is taken, it comes back at
+    another address with another key."""
+    settings = _settled(found, settings)
+
+    def alive(request: httpx2.Request) -> None:
+        begun.before(request.content)
+        server = llama_server.connect(settings, weights.ensure(settings))
+        if server.url != found.url:
+            request.url = httpx2.URL(str(request.url).replace(found.url, server.url, 1))
+            request.headers.update({"host": request.url.netloc.decode(), "authorization": f"Bearer {server.key}"})
+
+    http_client = getattr(model, "http_client", None)
+    if isinstance(http_client, httpx2.Client):
+        http_client.event_hooks = {"request": [alive]}
+
+
+def _temperature(found: Found, role: str) -> float | None:
+    """Returns 0 for side calls of local and embedded models; None for the server's own temperature. Hosted reasoning
+    models take no other, and a gateway may give such a model any name."""
+    return 0.0 if role == "utility" and found.kind != "hosted" else None

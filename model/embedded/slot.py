@@ -1,0 +1,51 @@
+"""The one slot of the embedded server: its content can be saved to a file and restored (llama.cpp's ``/slots``).
+
+Requests send only file names; the folder is the server's ``slot_save_path``. Failures are ``httpx2.HTTPError``. The
+death of the server is such a failure: llama.cpp dies when a state file is cut short.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+
+from model.embedded.llama_server import Embedded
+
+CALL: dict[str, Any] = {"id_slot": 0, "cache_prompt": True}
+"""Fields of every request: use the slot, and read only the part of the prompt that differs from its content."""
+
+
+def tokens(server: Embedded, seconds: float) -> int:
+    """Returns how many tokens the slot holds: 0 in a server that just started."""
+    with _client(server, seconds) as client:
+        slots = client.get("/slots").raise_for_status().json()
+    return int(slots[0].get("n_prompt_tokens", 0))
+
+
+def read(server: Embedded, body: dict[str, Any], seconds: float) -> None:
+    """Has the slot read a prompt; uses nothing of the answer."""
+    _post(server, "/v1/chat/completions", {**body, **CALL, "max_tokens": 0}, seconds)
+
+
+def save(server: Embedded, name: str, seconds: float) -> None:
+    """Saves the slot's content to the file ``name``."""
+    _post(server, "/slots/0?action=save", {"filename": name}, seconds)
+
+
+def restore(server: Embedded, name: str, seconds: float) -> None:
+    """Restores the slot's content from the file ``name``. Waits while the slot is at work; after a failure the slot is
+    empty."""
+    _post(server, "/slots/0?action=restore", {"filename": name}, seconds)
+
+
+def _post(server: Embedded, path: str, body: dict[str, Any], seconds: float) -> None:
+    with _client(server, seconds) as client:
+        client.post(path, json=body).raise_for_status()
+
+
+def _client(server: Embedded, seconds: float) -> httpx2.Client:
+    """Returns an HTTP client. ``verify`` is off because loopback has no TLS, and loading certificates takes 50 ms."""
+    headers = {"Authorization": f"Bearer {server.key}"}
+    url = server.url.removesuffix("/v1")
+    return httpx2.Client(base_url=url, headers=headers, timeout=seconds, trust_env=False, verify=False)

@@ -1,0 +1,1 @@
+"""The way from a question to passages and an answer."""

@@ -1,0 +1,47 @@
+"""Ranking of sections by heading and text together, because a section that answers a question shows it in both (small
+profile)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from retrieval.document import Hit
+from retrieval.index.embed import Vectors
+from retrieval.index.row import embedded_text
+
+LEAD = 0.25
+"""The weight of the lead over the next section: where two sections are equally near, the question may mean neither."""
+
+
+def headings(title: str, path: Sequence[str], text: str) -> str:
+    """Returns title and headings above a passage as one text to embed; without any, the passage's own text."""
+    return embedded_text(title, path, "").strip() or text
+
+
+def ranked(hits: Sequence[Hit], question: Vectors, texts: Vectors, titles: Vectors) -> list[Hit]:
+    """Returns the best passage of each section, best first. ``texts``, ``titles``: vectors of the passages and of their
+    headings, a row for each hit.
+
+    Some sections are near every question. So the mean vector of all headings found, which stands for questions in
+    general, is subtracted from the question.
+    """
+    scores = (texts + titles) @ (question - titles.mean(axis=0))
+    scored = [
+        replace(hit, score=float(score), heading=float(cosine))
+        for hit, score, cosine in zip(hits, scores, titles @ question, strict=True)
+    ]
+    best = {hit.passage.section_id: hit for hit in sorted(scored, key=lambda hit: hit.score)}
+    return sorted(best.values(), key=lambda hit: -hit.score)
+
+
+def nearness(hits: Sequence[Hit]) -> float:
+    """Returns how near the first hit of ``ranked`` comes to the question: the mean cosine of its text and its headings,
+    plus a part of its lead in its collection; -1 without hits. The scale depends on the embedding model
+    (``Embedder.near``)."""
+    if not hits:
+        return -1.0
+    first, *rest = hits
+    following = next((hit for hit in rest if hit.passage.collection == first.passage.collection), None)
+    lead = first.score - following.score if following else 0.0
+    return (first.cosine + first.heading) / 2 + LEAD * lead

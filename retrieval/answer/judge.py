@@ -1,0 +1,163 @@
+"""One model call that reranks and judges sufficiency (specification 7.4); its JSON is validated."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from errors import GieokError
+from model.call import json_reply
+from model.call.json_reply import complete_shaped, objects
+from model.call.stream import usage
+from model.modelset import ModelSet
+from prompt import render
+from text import sentence
+from text.clean import clean
+
+MISSING = ("steps", "conditions", "values", "definition", "other")
+SHOWN = 10
+"""The most passages that the model is shown."""
+LETTERS = 700
+"""The most letters of a passage that the model is shown."""
+REPLY_TOKENS = 2000
+"""The longest reply, in tokens, of a model that may think first."""
+_QUESTION = {"ko": "질문", "en": "Question"}
+
+
+def _plain_word(value: Any) -> Any:
+    return None if value in ("", "null", "none") else value
+
+
+def _several_words(value: Any) -> Any:
+    plain = _plain_word(value)
+    return () if plain is None else (plain,) if isinstance(plain, str) else plain
+
+
+class Judgement(BaseModel):
+    """The JSON of specification 7.4. ``ranked_indices`` count from 1; ``confidence`` from 0 to 1."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    ranked_indices: tuple[int, ...]
+    is_sufficient: bool
+    missing: Annotated[tuple[str, ...], BeforeValidator(_several_words)] = ()
+    next_action: Annotated[Literal["get_section", "search_again"] | None, BeforeValidator(_plain_word)] = None
+    refined_query: Annotated[str | None, BeforeValidator(_plain_word)] = None
+    confidence: float = Field(ge=0, le=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A passage as the judge sees it."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of the call. ``judgement`` None: not judged, and ``reason`` says why (an error code or
+    «unreadable»)."""
+
+    judgement: Judgement | None
+    reason: str = ""
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+
+def judge(
+    models: ModelSet, question: str, shown: Sequence[Shown], *, language: str, stop: threading.Event | None = None
+) -> Verdict:
+    """Reranks the passages and judges whether they suffice. Never raises for a bad reply or a failed call; raises
+    ``Stopped`` when it was stopped."""
+    messages: list[AnyMessage] = [
+        SystemMessage(render("documents_judge", language)),
+        HumanMessage(_ask(question, shown, language)),
+    ]
+    try:
+        shape = form(len(shown))
+        answer = complete_shaped(models.utility, messages, shape, stop=stop, max_tokens=REPLY_TOKENS)
+    except GieokError as error:
+        return Verdict(None, error.code)
+    prompt_tokens, _, answer_tokens, exact = usage(answer)
+    if not exact:
+        prompt_tokens, answer_tokens = (
+            sum(models.count(message.text) for message in messages),
+            models.count(answer.text),
+        )
+    judgement = parse(answer.text, len(shown))
+    return Verdict(judgement, "" if judgement else "unreadable", prompt_tokens, answer_tokens)
+
+
+def parse(text: str, count: int) -> Judgement | None:
+    """Returns the judgement in a reply, each number once and within 1…``count``; None when the reply has none."""
+    judgement = next(filter(None, map(_read, objects(text))), None)
+    if judgement is None:
+        return None
+    ranked = tuple(dict.fromkeys(number for number in judgement.ranked_indices if 1 <= number <= count))
+    if judgement.ranked_indices and not ranked:
+        return None
+    query = clean(judgement.refined_query).strip()[:300] if judgement.refined_query else None
+    return judgement.model_copy(update={"ranked_indices": ranked, "refined_query": query or None})
+
+
+def _read(value: dict[str, Any]) -> Judgement | None:
+    try:
+        return Judgement.model_validate(value)
+    except ValidationError:
+        return None
+
+
+def excerpt(text: str, question: str, letters: int) -> str:
+    """Returns at most ``letters`` letters of a text around the sentence that shares most words with the question, on
+    one line."""
+    line = " ".join(text.split())
+    if len(line) <= letters:
+        return line
+    question_words = set(re.findall(r"\w{2,}", question.lower()))
+    sentences = sentence.split(text)
+    score = [len(question_words & set(re.findall(r"\w{2,}", candidate.lower()))) for candidate in sentences]
+    best = max(range(len(sentences)), key=lambda index: (score[index], -index))
+    first = max(0, best - 1) if score[best] else 0
+    if len(sentences[first]) + len(sentences[best]) > letters:  # the best one stands in the excerpt in any case
+        first = best
+    cut = " ".join(" ".join(sentences[first:]).split())
+    return f"{'… ' if first else ''}{cut[:letters]}{' …' if len(cut) > letters else ''}"
+
+
+def form(count: int) -> dict[str, Any]:
+    """Returns the ``response_format`` of the judgement over ``count`` passages."""
+    properties: dict[str, Any] = {
+        "ranked_indices": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1, "maximum": count},
+            "maxItems": 5,
+        },
+        "is_sufficient": {"type": "boolean"},
+        "missing": {"type": "array", "items": {"type": "string", "enum": list(MISSING)}, "maxItems": 3},
+        "next_action": {"anyOf": [{"type": "string", "enum": ["get_section", "search_again"]}, {"type": "null"}]},
+        "refined_query": {"type": "string", "maxLength": 80},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return json_reply.shape("judgement", schema)
+
+
+def _ask(question: str, shown: Sequence[Shown], language: str) -> str:
+    heading = _QUESTION[language]
+    lines = [
+        f"[{number}] {passage.label}: {excerpt(passage.text, question, LETTERS)}"
+        for number, passage in enumerate(shown, 1)
+    ]
+    return "\n".join([f"{heading}: {' '.join(question.split())[:600]}", *lines])

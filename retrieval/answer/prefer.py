@@ -1,0 +1,53 @@
+"""The user's documents come first: the product's own documents follow, unless they are clearly nearer to the question.
+
+``python -m bench collection`` measured the margins (docs/decision/0032-the-users-documents-come-first.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from retrieval.answer.heading import nearness
+from retrieval.document import Collection, Filters, Hit, SearchScope
+
+BEHIND, FAR_BEHIND = 0.1, 0.3
+"""By how much the fused score of a passage from another collection must exceed that of a preferred passage to stand
+before it. 0.06 to 0.15 order the questions of the bench alike. ``FAR_BEHIND`` applies when the question came with
+files, because it then means those files."""
+MARGIN, FAR_MARGIN = 0.025, 0.06
+"""The same two margins for sections, in ``nearness``."""
+
+
+def first(scope: SearchScope) -> frozenset[Collection]:
+    """Returns the collections that come first: the user's, or the files that came with the question."""
+    return frozenset({"session"} if scope.asked_with_files else {"session", "mine"})
+
+
+def penalty(scope: SearchScope) -> dict[str, float]:
+    """Returns, by collection, how much is subtracted from a passage's fused score when passages are put in order."""
+    behind = FAR_BEHIND if scope.asked_with_files else BEHIND
+    return {collection: 0.0 if collection in first(scope) else behind for collection in get_args(Collection)}
+
+
+def in_order(search: Callable[[Filters], list[Hit]], filters: Filters, near: float) -> list[Hit]:
+    """Returns the sections of the first collections and of the others, each group ranked by itself. The first
+    collections lead unless the others are clearly nearer, or unless only the others are near (``Embedder.near``) and
+    the question came without files."""
+    scope, first_collections = filters.scope, first(filters.scope)
+    parts = [
+        tuple(collection for collection in scope.collections if (collection in first_collections) is preferred)
+        for preferred in (True, False)
+    ]
+    preferred, others = (
+        search(replace(filters, scope=replace(scope, collections=part))) if part else [] for part in parts
+    )
+    return [*others, *preferred] if preferred and _nearer(others, preferred, scope, near) else [*preferred, *others]
+
+
+def _nearer(others: Sequence[Hit], mine: Sequence[Hit], scope: SearchScope, near: float) -> bool:
+    others_nearness, own_nearness = nearness(others), nearness(mine)
+    if scope.asked_with_files:
+        return others_nearness - own_nearness > FAR_MARGIN
+    return others_nearness - own_nearness > MARGIN or own_nearness < near <= others_nearness

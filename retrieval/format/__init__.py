@@ -1,1 +1,0 @@
-"""One reader for each format of document; ``retrieval.load`` lists them."""

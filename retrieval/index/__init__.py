@@ -1,0 +1,1 @@
+"""The index: vectors, words, and the revisions that are published."""

@@ -1,0 +1,228 @@
+"""Search in one revision: dense and lexical candidates, fused into hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.answer import heading, prefer
+from retrieval.answer.fuse import CANDIDATES, fuse, ranks
+from retrieval.document import Filters, Hit, SearchScope
+from retrieval.index.embed import Embedder, Vectors
+from retrieval.index.lexical import Lexical
+from retrieval.index.row import Rows, Slot, digest, embedded_text
+from retrieval.index.vectors import Ids, Searcher
+from text.language import detect
+
+FAQ, GUIDE = 3, 7
+"""How many passages of each type «search_all» finds (specification 7.3)."""
+LOOKED_AT = 30
+"""How many passages have their sections compared by headings too."""
+
+
+class StaleRevision(Exception):
+    """The error for a passage that was found and is gone, because a writer published meanwhile. The new revision must
+    be searched."""
+
+
+@dataclass(frozen=True)
+class RevisionView:
+    """One revision, open for searching; never changed."""
+
+    revision: int
+    searcher: Searcher
+    lexical: Lexical
+    slots: tuple[Slot, ...]
+    ids: Ids
+    _masks: dict[tuple[str, object], NDArray[np.bool_]] = field(default_factory=dict)
+
+    def allowed(self, filters: Filters, attached: Sequence[int] = ()) -> NDArray[np.bool_] | None:
+        """Returns which slots a search may find; None: all. The slots of each value of a filter are determined once.
+
+        ``attached``: the documents that are files of the scope's conversation.
+        """
+        conditions = {name: getattr(filters, name) for name in ("doc_type", "has_steps", "language")}
+        masks = [self._mask(name, value) for name, value in conditions.items() if value is not None]
+        if filters.documents is not None:
+            documents = frozenset(filters.documents)
+            masks.append(np.asarray([slot.document_id in documents for slot in self.slots], bool))
+        within = self._within(filters.scope, attached)
+        masks += [] if within.all() else [within]
+        return np.logical_and.reduce(masks) if masks else None
+
+    def _within(self, scope: SearchScope, attached: Sequence[int]) -> NDArray[np.bool_]:
+        """Returns the slots of the scope's collections and of its conversation's files."""
+        masks = [self._mask("collection", collection) for collection in scope.collections if collection != "session"]
+        masks += [np.isin(self._documents, attached)] if attached else []
+        within: NDArray[np.bool_] = np.logical_or.reduce([np.zeros(len(self.slots), bool), *masks])
+        return within
+
+    @cached_property
+    def _documents(self) -> Ids:
+        """Returns the document id of each slot."""
+        return np.asarray([slot.document_id for slot in self.slots], np.int64)
+
+    def _mask(self, name: str, value: object) -> NDArray[np.bool_]:
+        mask = self._masks.get((name, value))
+        if mask is None:
+            mask = self._masks[name, value] = np.asarray([getattr(slot, name) == value for slot in self.slots], bool)
+        return mask
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The candidates of one search. ``at``: their positions in ``RevisionView.slots``; ``dense``, ``lexical``: which
+    search found them."""
+
+    at: NDArray[np.int64]
+    cosine: Vectors
+    bm25: Vectors
+    dense: NDArray[np.bool_]
+    lexical: NDArray[np.bool_]
+
+
+def search(view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
+    """Returns the ``k`` best passages, best first. Raises ``StaleRevision``."""
+    return _all_hits(view, rows, embedder, query, [(filters, k)])
+
+
+def search_all(
+    view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters | None = None
+) -> list[Hit]:
+    """Returns 3 FAQ and 7 guide passages in one order (specification 7.3); if one type has too few, the other fills the
+    places left. Raises ``StaleRevision``."""
+    plain = filters or Filters()
+    if plain.doc_type:
+        return search(view, rows, embedder, query, plain, FAQ + GUIDE)
+    return _all_hits(
+        view, rows, embedder, query, [(replace(plain, doc_type="faq"), FAQ), (replace(plain, doc_type="guide"), GUIDE)]
+    )
+
+
+def sections(view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
+    """Returns the best passage of each of the ``k`` best sections, by ``heading.ranked``, the user's documents first
+    (``prefer.in_order``). Raises ``StaleRevision``."""
+    hits = prefer.in_order(lambda part: _sections(view, rows, embedder, query, part, k), filters, embedder.near)
+    return hits[:k]
+
+
+def _sections(view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
+    hits = search(view, rows, embedder, query, filters, LOOKED_AT)
+    if not hits:
+        return []
+    passages, vector = [hit.passage for hit in hits], embedder.query(query)
+    hashes = [digest(embedded_text(passage.title, passage.path, passage.text)) for passage in passages]
+    try:
+        texts = rows.vectors(hashes, embedder.name, len(vector))
+    except KeyError as error:
+        raise StaleRevision from error
+    titles = [heading.headings(passage.title, passage.path, passage.text) for passage in passages]
+    return heading.ranked(hits, vector, texts, _made(rows, embedder, titles))[:k]
+
+
+def _made(rows: Rows, embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Returns vectors of texts, a row for each; stores newly computed vectors for the next time."""
+    hashes = [digest(text) for text in texts]
+    known = dict(zip(hashes, texts, strict=True))
+    if missing := sorted(rows.missing(list(known), embedder.name)):
+        rows.keep_vectors(missing, embedder.passages([known[hash_] for hash_ in missing]), embedder.name)
+    return rows.vectors(hashes, embedder.name, embedder.dimension)
+
+
+def _all_hits(
+    view: RevisionView, rows: Rows, embedder: Embedder, query: str, wanted: Sequence[tuple[Filters, int]]
+) -> list[Hit]:
+    """Returns the best hits of each filter up to its quota."""
+    vector, (scores, bound) = embedder.query(query), view.lexical.scores(query)
+    parts = []
+    for filters, quota in wanted:
+        allowed = view.allowed(filters, rows.attached(filters.scope))
+        parts.append((_candidates(view, rows, embedder.name, vector, scores, allowed), quota))
+    return _hits(view, rows, query, bound, parts, prefer.penalty(wanted[0][0].scope))
+
+
+def _candidates(
+    view: RevisionView, rows: Rows, model: str, vector: Vectors, scores: Vectors, allowed: NDArray[np.bool_] | None
+) -> _Candidates:
+    ids, cosines = view.searcher.search(vector, CANDIDATES, None if allowed is None else view.ids[allowed])
+    dense = np.searchsorted(view.ids, ids)
+    is_current = (
+        view.ids[np.minimum(dense, len(view.ids) - 1)] == ids
+    )  # another machine may have changed the index since
+    dense, cosines = dense[is_current], cosines[is_current]
+    best = np.flatnonzero(scores > 0 if allowed is None else allowed & (scores > 0))
+    if len(best) > CANDIDATES:
+        best = best[np.argpartition(-scores[best], CANDIDATES - 1)[:CANDIDATES]]
+    positions = np.union1d(dense, best)
+    cosine = _cosines(view, rows, model, vector, positions, dict(zip(dense.tolist(), cosines.tolist(), strict=True)))
+    return _Candidates(positions, cosine, scores[positions], np.isin(positions, dense), np.isin(positions, best))
+
+
+def _cosines(
+    view: RevisionView, rows: Rows, model: str, vector: Vectors, at: NDArray[np.int64], known: dict[int, float]
+) -> Vectors:
+    """Returns the cosine of every candidate; computes it for candidates that only the lexical search found."""
+    unknown = [int(position) for position in at if int(position) not in known]
+    if unknown:
+        hashes = [view.slots[position].hash for position in unknown]
+        vectors = rows.vectors(hashes, model, len(vector))
+        known |= dict(zip(unknown, (vectors @ vector).tolist(), strict=True))
+    return np.asarray([known[int(position)] for position in at], np.float32)
+
+
+def _hits(
+    view: RevisionView,
+    rows: Rows,
+    query: str,
+    bound: float,
+    parts: Sequence[tuple[_Candidates, int]],
+    penalty: Mapping[str, float],
+) -> list[Hit]:
+    """Scores the candidates of all parts on one scale and returns hits: each part gets its quota, and the best of the
+    rest fill the places left. ``penalty``: by collection, for the order only."""
+    names = ("at", "cosine", "bm25", "dense", "lexical")
+    positions, cosine, bm25, dense, lexical = (
+        np.concatenate([getattr(part, name) for part, _ in parts]) for name in names
+    )
+    language = detect(query)
+    cover = bm25 / bound
+    score = fuse(cosine, cover, np.asarray([view.slots[index].language != language for index in positions], bool))
+    penalties = np.asarray([penalty[view.slots[index].collection] for index in positions])
+    order = np.argsort(penalties - score, kind="stable")
+    owner = np.repeat(np.arange(len(parts)), [len(part.at) for part, _ in parts])
+    chosen = _quota(order, owner, [quota for _, quota in parts])
+    dense_ranks, lexical_ranks = ranks(cosine, dense), ranks(bm25, lexical)
+    passages = rows.passages(view.slots[positions[index]].id for index in chosen)
+    if len(passages) < len(chosen):
+        raise StaleRevision
+    return [
+        Hit(
+            passage=passages[view.slots[positions[index]].id],
+            score=float(score[index]),
+            cosine=float(cosine[index]),
+            bm25=float(bm25[index]),
+            cover=float(cover[index]),
+            dense_rank=dense_ranks[index],
+            lexical_rank=lexical_ranks[index],
+            fused_rank=rank,
+        )
+        for rank, index in enumerate(chosen, 1)
+    ]
+
+
+def _quota(order: NDArray[np.int64], owner: NDArray[np.int64], quotas: Sequence[int]) -> list[int]:
+    """Returns the best of each part up to its quota; the best of the rest fill the places left. Keeps the order of
+    scores."""
+    left, first, later = list(quotas), list[int](), list[int]()
+    for candidate in (int(value) for value in order):
+        if left[owner[candidate]] > 0:
+            left[owner[candidate]] -= 1
+            first.append(candidate)
+        else:
+            later.append(candidate)
+    chosen = set(first + later[: sum(quotas) - len(first)])
+    return [int(candidate) for candidate in order if int(candidate) in chosen]

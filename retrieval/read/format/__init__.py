@@ -1,0 +1,1 @@
+"""Readers of documents, one for each format; ``retrieval.read.load`` lists them."""

@@ -1,0 +1,169 @@
+"""Reads documents in a separate process with limits: a document that exceeds a limit ends that process, and a new
+process reads the next document.
+
+One process reads all documents of an addition; it starts with the first document that needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from types import TracebackType
+from typing import Self
+
+from errors import DocumentError, DocumentTooHeavy, DocumentTooSlow, DocumentUnread
+from model.call.interrupt import interruptible
+from retrieval.read.content import Content, content
+from retrieval.read.frame import receive, send
+from settings import Settings, child_environment
+
+SMALL = 32_000
+"""The largest text, in bytes, that is read without the separate process: no text of this size takes a second."""
+_TEXT = (".md", ".markdown", ".txt", ".text")
+_ROOT = Path(__file__).parents[2]
+_PROCESSOR = sys.platform != "win32"
+WAIT = 10 if _PROCESSOR else 1
+"""How many times its processor time a document may take when other work occupies the processor."""
+_ERRORS = {error.code: error for error in DocumentError.__subclasses__()}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """The most that one document may take: ``size`` and ``memory`` in bytes, ``seconds`` of processor time,
+    passages."""
+
+    size: int
+    seconds: float
+    memory: int
+    passages: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        return cls(
+            settings.document_limit, settings.document_seconds, settings.document_memory, settings.document_passages
+        )
+
+
+class Reader:
+    """A reader of documents, one after another; not thread-safe. Closing it ends its process."""
+
+    def __init__(self, limits: ReadLimits) -> None:
+        self.limits = limits
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._end()
+
+    def read(self, name: str, data: bytes) -> Content:
+        """Returns the content of the file. Raises ``DocumentError``, and ``Stopped`` when
+        ``model.call.interrupt.stopping`` is set."""
+        limits = self.limits
+        if len(data) > limits.size or _is_small(name, data):
+            return content(name, data, limits.size, limits.passages)
+        try:
+            child = self._begun(name, data, limits.seconds * WAIT)
+            answer = interruptible(lambda: _answer(child), limits.seconds * WAIT)
+        except TimeoutError as error:
+            self._end()
+            raise DocumentTooSlow(name=name, limit=limits.seconds) from error
+        except (EOFError, OSError) as error:
+            raise self._death(name, error) from error
+        except BaseException:  # stopped: nobody needs the result any more
+            self._end()
+            raise
+        is_last, reply = answer
+        if is_last:
+            self._end()
+        fields = json.loads(reply)
+        if "error" in fields:
+            raise _ERRORS[fields["error"]](**fields["values"])
+        return Content.of(fields["content"])
+
+    def _begun(self, name: str, data: bytes, seconds: float) -> subprocess.Popen[bytes]:
+        """Returns the process, which now reads the document. Replaces a process that ended before it began, once."""
+        try:
+            return _begin(self._running(), name, data, self.limits, seconds)
+        except (EOFError, OSError):
+            self._end()
+            return _begin(self._running(), name, data, self.limits, seconds)
+
+    def _death(self, name: str, error: Exception) -> DocumentError:
+        """Returns the error for the reason why the process ended."""
+        code = self._end(1.0)
+        if _PROCESSOR and code == -signal.SIGXCPU:
+            return DocumentTooSlow(name=name, limit=self.limits.seconds)
+        if _PROCESSOR and code == -signal.SIGKILL:  # the system kills it when memory runs out
+            return DocumentTooHeavy(name=name, limit=self.limits.memory)
+        reason = str(error) if code is None else f"exit code {code}"
+        return DocumentUnread(name=name, reason=reason)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._child is not None and self._child.poll() is not None:
+            self._end()
+        self._child = self._child or _start(self.limits)
+        return self._child
+
+    def _end(self, patience: float = 0.0) -> int | None:
+        """Ends the process, which has ``patience`` seconds to end by itself. Returns its exit code, None when there was
+        no process."""
+        child, self._child = self._child, None
+        if child is None:
+            return None
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(patience)
+        child.kill()
+        code = child.wait()
+        for pipe in (child.stdin, child.stdout):
+            with suppress(OSError):
+                assert pipe
+                pipe.close()
+        return code
+
+
+def _is_small(name: str, data: bytes) -> bool:
+    """Returns whether the file is a short text. A text with a table is not: its rows can stand for many times the cells
+    that are written."""
+    return PurePath(name).suffix.lower() in _TEXT and len(data) <= SMALL and b"|" not in data
+
+
+def _start(limits: ReadLimits) -> subprocess.Popen[bytes]:
+    """Starts the process in its own session, so that Ctrl-C reaches only the parent, which then ends the process."""
+    command = [sys.executable, "-m", "retrieval.read.child", str(limits.seconds), str(limits.memory)]
+    return subprocess.Popen(
+        command,
+        cwd=_ROOT,
+        env=child_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def _begin(
+    child: subprocess.Popen[bytes], name: str, data: bytes, limits: ReadLimits, seconds: float
+) -> subprocess.Popen[bytes]:
+    """Hands a document over, waits until the process begins to read it, and returns the process."""
+
+    def hand_over() -> None:
+        assert child.stdin
+        assert child.stdout
+        request = {"name": name, "limit": limits.size, "passages": limits.passages}
+        send(child.stdin, json.dumps(request).encode(), data)
+        receive(child.stdout)
+
+    interruptible(hand_over, seconds)
+    return child
+
+
+def _answer(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Returns a mark that is not empty when the process wants to end now, and its answer in JSON."""
+    assert child.stdout
+    return receive(child.stdout), receive(child.stdout)

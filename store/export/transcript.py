@@ -1,0 +1,159 @@
+"""A session as a Markdown document for people: questions and answers, tool calls with results, and summaries."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime, tzinfo
+from typing import Any
+
+from store.record import Session, Summary, Turn
+from store.store import Store
+from text.clean import clean
+from text.language import Language
+
+_PAGE = 200
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_WORDS: dict[Language, dict[str, str]] = {
+    "ko": {
+        "untitled": "제목 없는 대화",
+        "head": "{created}부터 {updated}까지 · {turns}턴 · 요약 압축률 {rate:g}",
+        "turn": "{number}번째 턴 · {moment}",
+        "user": "사용자",
+        "answer": "답변",
+        "tool": "도구 {name}({arguments})",
+        "failed_tool": "도구 {name}({arguments}) · 실패",
+        "stopped": "사용자가 여기서 멈추었습니다.",
+        "cut_off": "답변이 토큰 한도에서 잘렸습니다.",
+        "running": "아직 답변하고 있거나 도중에 끊겼습니다.",
+        "failed": "답변하지 못했습니다: {error}",
+        "up": "👍 도움이 됨",
+        "down": "👎 도움이 안 됨",
+        "summaries": "부록: 요약",
+        "summary": "{turns}턴 · {before:,}자 → {after:,}자 (압축률 {rate:g})",
+        "lost": "요약에 담기지 않은 사실: {facts}",
+        "edited": "사용자가 고친 요약",
+    },
+    "en": {
+        "untitled": "Untitled conversation",
+        "head": "{created} to {updated} · {turns} turns · compression rate {rate:g}",
+        "turn": "Turn {number} · {moment}",
+        "user": "User",
+        "answer": "Answer",
+        "tool": "Tool {name}({arguments})",
+        "failed_tool": "Tool {name}({arguments}) · failed",
+        "stopped": "Stopped here by the user.",
+        "cut_off": "Cut off at the limit of tokens.",
+        "running": "Still answering, or cut off.",
+        "failed": "No answer: {error}",
+        "up": "👍 helpful",
+        "down": "👎 not helpful",
+        "summaries": "Appendix: summaries",
+        "summary": "Turns {turns} · {before:,} → {after:,} characters (rate {rate:g})",
+        "lost": "Facts that the summary does not hold: {facts}",
+        "edited": "Edited by the user",
+    },
+}
+
+
+def transcript(
+    store: Store,
+    session_id: str,
+    language: Language,
+    zone: tzinfo | None = None,
+    told: Callable[[dict[str, Any]], str] = lambda error: str(error.get("message", "")),
+) -> str:
+    """Returns the turns of the session's path as Markdown, with times in ``zone`` (None: the zone of this machine).
+
+    ``told`` words a turn's stored error for the reader. Raises ``SessionUnknown``.
+    """
+    session, words = store.session(session_id), _WORDS[language]
+    title = _line(session.title) or words["untitled"]
+    parts = [f"# {title}", _head(session, words, zone)]
+    for first in range(1, session.turn_count + 1, _PAGE):
+        for turn in store.turns_between(session_id, first, first + _PAGE - 1):
+            parts += _turn(turn, words, zone, told)
+    summaries = [row for row in store.ledger.summaries(session_id, limit=10_000) if row.record]
+    if summaries:
+        parts += ["---", f"## {words['summaries']}"]
+        for summary in summaries:
+            parts += _summary(summary, words)
+    return clean("\n\n".join(parts)) + "\n"
+
+
+def _head(session: Session, words: dict[str, str], zone: tzinfo | None) -> str:
+    created, updated = _moment(session.created, zone), _moment(session.updated, zone)
+    return words["head"].format(
+        created=created, updated=updated, turns=session.turn_count, rate=session.compression_rate
+    )
+
+
+def _turn(turn: Turn, words: dict[str, str], zone: tzinfo | None, told: Callable[[dict[str, Any]], str]) -> list[str]:
+    parts = [f"## {words['turn'].format(number=turn.number, moment=_moment(turn.started, zone))}"]
+    parts += [f"**{words['user']}**", _closed(turn.question)]
+    parts += [_quoted("\n".join(f"📎 {_line(item['name'])}" for item in turn.files))] if turn.files else []
+    parts += [_step(item, words) for item in turn.steps]
+    if turn.answer:
+        parts += [f"**{words['answer']}**", _closed(turn.answer)]
+    if turn.status != "done":
+        error = _line(told(turn.error)) if turn.error else ""
+        parts.append(_quoted(words[turn.status].format(error=error)))
+    if turn.answer and (turn.usage or {}).get("cut_at"):
+        parts.append(_quoted(words["cut_off"]))
+    if turn.feedback:
+        thumb = words.get(str(turn.feedback.get("thumb")), "")
+        parts.append(_quoted(" · ".join(filter(None, (thumb, _line(str(turn.feedback.get("note") or "")))))))
+    return parts
+
+
+def _step(step: dict[str, Any], words: dict[str, str]) -> str:
+    """Returns a tool call and its result as a Markdown quotation."""
+    values = step.get("arguments") or {}
+    arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    heading = words["tool" if step.get("ok", True) else "failed_tool"].format(
+        name=step.get("name"), arguments=arguments
+    )
+    cited = "\n".join(f"[{passage['number']}] {_line(str(passage['label']))}" for passage in _cited(step))
+    return _quoted(f"🔧 {heading}\n\n{cited or step.get('result', '')}")
+
+
+def _cited(step: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the passages that a document search found: their numbers and places tell people more than their text."""
+    return list((step.get("artifact") or {}).get("passages") or ())
+
+
+def _summary(summary: Summary, words: dict[str, str]) -> list[str]:
+    record = summary.record or {}
+    turns = f"{summary.turns[0]}–{summary.turns[-1]}"
+    sizes = {"before": record.get("original_chars", 0), "after": record.get("summary_chars", 0)}
+    parts = [f"### {words['summary'].format(turns=turns, rate=summary.rate, **sizes)}", str(record.get("summary", ""))]
+    if summary.origin == "edited":
+        parts.append(_quoted(words["edited"]))
+    if summary.lost:
+        parts.append(_quoted(words["lost"].format(facts=", ".join(map(_line, summary.lost)))))
+    return parts
+
+
+def _closed(text: str) -> str:
+    """Closes the last code block of the text, so that Markdown does not show the following text as code."""
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif fence and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+    return f"{text.rstrip()}\n{fence}" if fence else text
+
+
+def _moment(seconds: float, zone: tzinfo | None) -> str:
+    return datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%d %H:%M")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))

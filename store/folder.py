@@ -1,0 +1,104 @@
+"""Folders: named groups of sessions, one level deep. Deleting a folder keeps its sessions."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from errors import FolderUnknown
+from store.database import schema
+from store.record import Folder
+from text.clean import clean
+
+NAME_CHARS = 60
+
+_TABLE = schema.folder
+_MOVED = update(schema.session).where(schema.session.c.id == bindparam("own")).values(folder=bindparam("to"))
+_LIES = select(schema.session.c.folder).where(schema.session.c.id == bindparam("own"))
+
+
+class Folders:
+    """The folders of the installation; ``transaction`` opens a database transaction."""
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
+
+    def all(self) -> list[Folder]:
+        """Returns all folders, sorted by name."""
+        with self._transaction() as connection:
+            folders = [Folder(row.id, row.name) for row in connection.execute(select(_TABLE))]
+        return sorted(folders, key=lambda folder: (folder.name.casefold(), folder.id))
+
+    def create(self, name: str) -> Folder | None:
+        """Creates an empty folder and returns the folder; returns None for a blank name."""
+        folder = Folder(uuid.uuid4().hex[:16], _name(name))
+        if folder.name:
+            self.restore(folder, ())
+        return folder if folder.name else None
+
+    def rename(self, folder_id: str, name: str) -> None:
+        """Renames the folder; a blank name changes nothing. Raises ``FolderUnknown``."""
+        if _name(name):
+            with self._transaction() as connection:
+                _write(connection, folder_id, name=_name(name))
+
+    def delete(self, folder_id: str) -> list[str]:
+        """Deletes the folder and returns the ids of its sessions, which lie in no folder afterwards."""
+        with self._transaction() as connection:
+            # first, because this statement takes the lock
+            connection.execute(delete(_TABLE).where(_TABLE.c.id == folder_id))
+            inside = schema.session.c.folder == folder_id
+            ids = list(connection.execute(select(schema.session.c.id).where(inside)).scalars())
+            connection.execute(update(schema.session).where(inside).values(folder=""))
+        return ids
+
+    def restore(self, folder: Folder, session_ids: Iterable[str]) -> None:
+        """Creates a deleted folder again and puts the sessions into it."""
+        with self._transaction() as connection:
+            row = {"id": folder.id, "name": folder.name, "created": time.time()}
+            connection.execute(insert(_TABLE), row)
+            _move(connection, dict.fromkeys(session_ids, folder.id))
+
+    def move(self, session_ids: Iterable[str], folder_id: str) -> dict[str, str]:
+        """Puts sessions into a folder, or into none when ``folder_id`` is empty; returns each session's folder before
+        the move.
+
+        Leaves out sessions that no longer exist. Raises ``FolderUnknown``.
+        """
+        with self._transaction() as connection:
+            if folder_id:
+                # an update that changes nothing: it locks the row, so that nobody deletes the folder meanwhile
+                _write(connection, folder_id, id=folder_id)
+            before = {
+                session_id: connection.execute(_LIES, {"own": session_id}).scalar_one_or_none()
+                for session_id in session_ids
+            }
+            known = {session_id: folder for session_id, folder in before.items() if folder is not None}
+            _move(connection, dict.fromkeys(known, folder_id))
+        return known
+
+    def move_back(self, before: Mapping[str, str]) -> None:
+        """Undoes ``move``; a session whose folder has been deleted since then lies in none."""
+        with self._transaction() as connection:
+            known = set(connection.execute(select(_TABLE.c.id)).scalars())
+            _move(connection, {session_id: folder if folder in known else "" for session_id, folder in before.items()})
+
+
+def _name(name: str) -> str:
+    return " ".join(clean(name).split())[:NAME_CHARS]
+
+
+def _write(connection: Connection, folder_id: str, **values: str) -> None:
+    result = connection.execute(update(_TABLE).where(_TABLE.c.id == folder_id).values(**values))
+    if not result.rowcount:
+        raise FolderUnknown()
+
+
+def _move(connection: Connection, folders: Mapping[str, str]) -> None:
+    rows = [{"own": session_id, "to": folder} for session_id, folder in folders.items()]
+    if rows:
+        connection.execute(_MOVED, rows)

@@ -1,0 +1,180 @@
+"""Options of one conversation's answers (its own system prompt, temperature, longest answer), and named presets of
+them.
+
+A conversation's own system prompt is the user's text. The store keeps every system prompt that a conversation has had,
+so that an earlier answer can show its prompt. Deleting the conversation for good deletes these texts too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from errors import Empty, OutOfRange, PresetTaken, PresetUnknown, SessionUnknown, TooLong
+from store.database import schema
+from store.wording import mark
+from text.clean import clean
+
+PROMPT_CHARS = 20_000
+TEMPERATURES = (0.0, 2.0)
+ANSWER_TOKENS = (16, 1_000_000)
+NAME_CHARS = 60
+
+Transaction = Callable[[], AbstractContextManager[Connection]]
+_OWN, _SENT, _PRESET = schema.session_options, schema.session_prompt, schema.preset
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a conversation's answers. ``system_prompt`` replaces Gieok's own role and tone; empty keeps them.
+    ``temperature`` and ``answer_tokens`` (the longest answer) leave the choice to the model's settings when None.
+    """
+
+    system_prompt: str = ""
+    temperature: float | None = None
+    answer_tokens: int | None = None
+
+    def checked(self) -> Options:
+        """Returns the options cleaned for storing and sending.
+
+        Raises ``TooLong``, ``OutOfRange``.
+        """
+        prompt = clean(self.system_prompt).strip()
+        if len(prompt) > PROMPT_CHARS:
+            raise TooLong(what="system prompt", size=len(prompt), limit=PROMPT_CHARS)
+        low, high = TEMPERATURES
+        if self.temperature is not None and not low <= self.temperature <= high:
+            raise OutOfRange(what="temperature", value=self.temperature, low=low, high=high)
+        least, most = ANSWER_TOKENS
+        if self.answer_tokens is not None and not least <= self.answer_tokens <= most:
+            raise OutOfRange(what="longest answer", value=self.answer_tokens, low=least, high=most)
+        return Options(prompt, self.temperature, self.answer_tokens)
+
+
+DEFAULT = Options()
+
+
+class SessionOptions:
+    """The options of all conversations; ``transaction`` opens a database transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def of(self, session_id: str) -> Options:
+        """Returns the options of a conversation; the default options when none were set."""
+        with self._transaction() as connection:
+            return read(connection, session_id)
+
+    def set(self, session_id: str, options: Options) -> Options:
+        """Stores the options that apply from the next answer on; returns them as stored. Raises ``SessionUnknown`` and
+        the errors of ``Options.checked``.
+        """
+        options = options.checked()
+        with self._transaction() as connection:
+            locked = select(schema.session.c.id).where(schema.session.c.id == session_id).with_for_update()
+            if connection.execute(locked).first() is None:
+                raise SessionUnknown(session=session_id)
+            put(connection, session_id, options)
+        return options
+
+    def prompt(self, session_id: str, mark: str) -> str | None:
+        """Returns a system prompt that this conversation has had at some time, by its mark."""
+        query = select(_SENT.c.text).where(_SENT.c.session_id == session_id, _SENT.c.mark == mark)
+        with self._transaction() as connection:
+            return connection.execute(query).scalar_one_or_none()
+
+
+def read(connection: Connection, session_id: str) -> Options:
+    """Returns the options of a conversation; the default options when none are stored."""
+    row = connection.execute(select(_OWN).where(_OWN.c.session_id == session_id)).one_or_none()
+    return DEFAULT if row is None else _options(row)
+
+
+def put(connection: Connection, session_id: str, options: Options, earlier: Iterable[str] = ()) -> None:
+    """Writes the options of a conversation; ``earlier``: system prompts that the conversation had before."""
+    connection.execute(delete(_OWN).where(_OWN.c.session_id == session_id))
+    if options != DEFAULT:
+        connection.execute(insert(_OWN), {"session_id": session_id, **asdict(options)})
+    known = set(connection.execute(select(_SENT.c.mark).where(_SENT.c.session_id == session_id)).scalars())
+    texts = {mark(text): text for text in (*earlier, options.system_prompt) if text}
+    rows = [{"session_id": session_id, "mark": key, "text": text} for key, text in texts.items() if key not in known]
+    if rows:
+        connection.execute(insert(_SENT), rows)
+
+
+def prompts(connection: Connection, session_id: str) -> list[str]:
+    """Returns every system prompt of its own that a conversation has had."""
+    return list(connection.execute(select(_SENT.c.text).where(_SENT.c.session_id == session_id)).scalars())
+
+
+def copy(connection: Connection, session_id: str, to: str) -> None:
+    """Gives the new conversation ``to`` the options of another conversation."""
+    put(connection, to, read(connection, session_id), prompts(connection, session_id))
+
+
+class Presets:
+    """Named options, shared by the whole installation; ``transaction`` opens a database transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def all(self) -> dict[str, Options]:
+        """Returns every preset by its name, sorted by name."""
+        with self._transaction() as connection:
+            rows = connection.execute(select(_PRESET)).all()
+        return {row.name: _options(row) for row in sorted(rows, key=lambda row: str(row.name).casefold())}
+
+    def save(self, name: str, options: Options) -> str:
+        """Stores options under a name and replaces a preset of the same name; returns the name as stored.
+
+        Raises ``Empty`` and the errors of ``Options.checked``.
+        """
+        name, options = _name(name), options.checked()
+        with self._transaction() as connection:
+            changed = connection.execute(update(_PRESET).where(_PRESET.c.name == name).values(**asdict(options)))
+            if not changed.rowcount:
+                _add(connection, name, options)
+        return name
+
+    def rename(self, name: str, to: str) -> str:
+        """Gives a preset another name; returns the name as stored.
+
+        Raises ``Empty``, ``PresetTaken``, ``PresetUnknown``.
+        """
+        to = _name(to)
+        with self._transaction() as connection:
+            if to != name and connection.execute(select(_PRESET.c.name).where(_PRESET.c.name == to)).first():
+                raise PresetTaken(name=to)
+            changed = connection.execute(update(_PRESET).where(_PRESET.c.name == name).values(name=to))
+            if not changed.rowcount:
+                raise PresetUnknown(name=name)
+        return to
+
+    def delete(self, name: str) -> None:
+        """Deletes a preset; conversations that use the preset keep their options."""
+        with self._transaction() as connection:
+            connection.execute(delete(_PRESET).where(_PRESET.c.name == name))
+
+
+def _add(connection: Connection, name: str, options: Options) -> None:
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(_PRESET), {"name": name, **asdict(options)})
+    except IntegrityError:  # another process was first
+        connection.execute(update(_PRESET).where(_PRESET.c.name == name).values(**asdict(options)))
+
+
+def _name(name: str) -> str:
+    name = " ".join(clean(name).split())[:NAME_CHARS]
+    if not name:
+        raise Empty(what="preset's name")
+    return name
+
+
+def _options(row: Any) -> Options:
+    return Options(row.system_prompt, row.temperature, row.answer_tokens)

@@ -1,0 +1,269 @@
+"""The models of this installation: a choice counts once it has answered, for every page, and after a restart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from streamlit.testing.v1 import AppTest
+
+import settings
+from component.page.window import OPENED
+from component.settings import listing
+from component.settings.options import NAME
+from component.work import resource
+from component.work.in_use import InUse
+from component.work.readiness import Readiness
+from errors import KeyRejected, ModelUnreachable
+from model.choice import kept, probe
+from model.choice.choice import Choice
+from tests.component.test_offer import run
+from tests.stub.reply import failed, said
+from tests.stub.upstream import Upstream
+from tests.test_app import page, say, store, texts
+
+OLD, NEW = "old-model", "new-model"
+
+
+@pytest.fixture
+def old(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """The server of the settings."""
+    with Upstream(always=said("Old answer"), models=[OLD]) as upstream:
+        monkeypatch.setenv("OPENAI_BASE_URL", upstream.url)
+        settings.current.cache_clear()
+        yield upstream
+
+
+@pytest.fixture
+def new() -> Iterator[Upstream]:
+    """Another server, which wants a key."""
+    with Upstream(always=said("New answer"), models=["z-model", NEW], key="sk-right") as upstream:
+        yield upstream
+
+
+def until(done: Callable[[], Any]) -> None:
+    """Waits long: a busy machine takes seconds to make a client."""
+    late = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < late
+        time.sleep(0.01)
+
+
+def name(in_use: InUse) -> str:
+    return in_use().name
+
+
+def tried(in_use: InUse, choice: Choice) -> Any:
+    attempt = in_use.begin(choice)
+    until(lambda: attempt.readiness.status.settled)
+    return attempt.readiness.status.error
+
+
+def hosted(upstream: Upstream, key: str = "sk-right", model: str = NEW) -> Choice:
+    return Choice("hosted", upstream.url, SecretStr(key), model)
+
+
+def test_a_wrong_key_is_never_in_use_and_the_old_model_stays(old: Upstream, new: Upstream) -> None:
+    in_use = InUse()
+    assert name(in_use) == OLD
+    assert isinstance(tried(in_use, hosted(new, "sk-wrong")), KeyRejected)
+    assert isinstance(tried(in_use, Choice("hosted", "http://127.0.0.1:9/v1", chat_model="m")), ModelUnreachable)
+    assert name(in_use) == OLD
+    assert in_use.kept.choice is None
+    assert not list(settings.current().data_dir.glob("model*"))
+
+
+def test_a_model_that_answered_is_in_use_everywhere_and_after_a_restart(old: Upstream, new: Upstream) -> None:
+    in_use, other = InUse(), InUse()
+    assert tried(in_use, hosted(new)) is None
+    assert name(in_use) == name(other) == name(InUse()) == NEW
+    in_use.reset()
+    assert name(in_use) == name(other) == name(InUse()) == OLD
+    assert tried(in_use, Choice("hosted", new.url, chat_model=NEW, kept_key=True)) is None, "its key is still there"
+    in_use.forget_key()
+    assert name(in_use) == name(other) == OLD
+
+
+def test_a_later_choice_takes_the_place_of_one_that_is_still_being_tried(old: Upstream, new: Upstream) -> None:
+    in_use = InUse()
+    new.replies.append(said("late").but(silence=5.0))
+    first = in_use.begin(hosted(new))
+    until(lambda: new.requests)
+    assert tried(in_use, hosted(new, model="z-model")) is None
+    until(lambda: first.readiness.status.settled)
+    assert (first.readiness.status.models, first.readiness.status.error) == (None, None)
+    assert name(in_use) == "z-model"
+
+
+def test_a_model_that_cannot_be_used_for_side_work_is_not_taken(old: Upstream, new: Upstream) -> None:
+    in_use = InUse()
+    new.replies.extend([said("OK"), failed(404, "model_not_found")])
+    choice = Choice("hosted", new.url, SecretStr("sk-right"), NEW, "no-such-model")
+    assert tried(in_use, choice) is not None
+    assert name(in_use) == OLD
+
+
+def test_a_wrong_key_of_the_settings_is_not_ready_at_the_start(new: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", new.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+    monkeypatch.setenv("CHAT_MODEL", NEW)
+    settings.current.cache_clear()
+    ready = InUse().readiness
+    until(lambda: ready.status.settled)
+    assert isinstance(ready.status.error, KeyRejected)
+    assert not new.requests, "its check costs nothing"
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def window(kind: str) -> AppTest:
+    at = page("en-US")
+    until(lambda: resource.readiness().status.settled)
+    at.session_state[OPENED] = (NAME, None, None)
+    run(at)
+    at.segmented_control(key="models-kind").set_value(kind)
+    return run(at)
+
+
+def attempted() -> Readiness:
+    """The choice that was tried last, once that is over."""
+    attempt = resource.in_use().attempt
+    assert attempt is not None
+    until(lambda: attempt.readiness.status.settled)
+    return attempt.readiness
+
+
+def listing_done(at: AppTest) -> AppTest:
+    until(lambda: at.session_state[listing.LISTED][1].done)
+    return run(at)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_hosted_model_is_chosen_from_the_list_tried_and_kept(old: Upstream, new: Upstream) -> None:
+    at = window("hosted")
+    at.text_input(key="models-url").set_value(new.url)
+    at.text_input(key="models-key").set_value("sk-wrong")
+    at.button(key="models-list").click()
+    assert "not valid" in texts(listing_done(run(at)))
+    at.text_input(key="models-key").set_value("sk-right")
+    at.button(key="models-list").click()
+    listing_done(run(at))
+    assert at.selectbox(key="models-chat").options == [NEW, "z-model"], "sorted"
+    at.selectbox(key="models-chat").set_value(NEW)
+    at.text_input(key="models-key").set_value("sk-wrong")
+    at.button(key="models-use").click()
+    run(at)
+    attempted()
+    told = texts(run(at))
+    assert "not valid" in told
+    assert rf"{OLD} is still in use" in told.replace("\\", "")
+    at.text_input(key="models-key").set_value("sk-right")
+    at.button(key="models-use").click()
+    run(at)
+    assert attempted().status.error is None
+    assert resource.readiness().models().name == NEW
+    run(at)
+    assert at.text_input(key="models-key").value == "", "it is kept elsewhere now"
+    assert str(settings.current().data_dir / kept.KEY_FILE) in texts(at).replace("\\", "")
+    assert "sk-right" not in texts(at)
+    other = say(page("en-US"), "Which model are you?")
+    assert "New answer" in texts(other)
+    assert b"sk-right" not in (settings.current().data_dir / "gieok.db").read_bytes()
+    at.button(key="models-key-forget").click()
+    run(at)
+    assert resource.readiness().models().name == OLD
+    assert not (settings.current().data_dir / kept.KEY_FILE).exists()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_choice_that_is_in_use_while_the_window_is_drawn_leaves_no_key_in_its_field(
+    old: Upstream, new: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = window("hosted")
+    at.text_input(key="models-url").set_value(new.url)
+    at.text_input(key="models-key").set_value("sk-right")
+    begin = InUse.begin
+
+    def settled(in_use: InUse, choice: Choice) -> Any:
+        """The fields of this run stand already when the choice is tried, and it is over before its outcome is drawn."""
+        attempt = begin(in_use, choice)
+        until(lambda: attempt.readiness.status.settled)
+        return attempt
+
+    monkeypatch.setattr(InUse, "begin", settled)
+    at.button(key="models-use").click()
+    run(at)
+    assert resource.in_use().kept.last("hosted").kept_key
+    assert at.text_input(key="models-key").value == ""
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_server_without_a_list_says_to_type_the_name(old: Upstream, new: Upstream) -> None:
+    at = window("hosted")
+    at.text_input(key="models-url").set_value(f"{new.url}/nowhere")
+    at.button(key="models-list").click()
+    listing_done(run(at))
+    told = texts(at)
+    assert "Type the name of the model" in told or "not valid" in told
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_key_that_is_withdrawn_is_no_longer_ready(old: Upstream) -> None:
+    at = page("en-US")
+    until(lambda: resource.readiness().status.settled)
+    old.key = "sk-other"
+    say(at, "What is the capital of France?")
+    assert isinstance(resource.readiness().status.error, KeyRejected)
+    assert [turn.status for turn in store().turns(store().sessions()[0].id)] == ["failed"]
+
+
+# --- what servers list --------------------------------------------------------------------------
+
+SHAPES: dict[str, tuple[dict[str, Any], bool | None]] = {
+    "openai": ({"id": "gpt-5-mini", "object": "model", "owned_by": "openai"}, None),
+    "mistral": ({"id": "m", "capabilities": {"completion_chat": False}}, False),
+    "openrouter": ({"id": "o", "architecture": {"output_modalities": ["image"]}}, False),
+    "together": ({"id": "t", "type": "chat"}, True),
+    "together image": ({"id": "t", "type": "image"}, False),
+    "an unknown type": ({"id": "t", "type": "novel"}, None),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_only_servers_that_say_so_rule_a_model_out(shape: str) -> None:
+    entry, chats = SHAPES[shape]
+    assert probe._chats(entry) is chats
+
+
+def test_a_server_that_is_late_is_told_apart_from_one_that_is_away() -> None:
+    began = time.monotonic()
+    with Upstream() as upstream:
+        upstream.silent = 5.0
+        with pytest.raises(probe.Refused) as raised:
+            probe.listed(upstream.url, "", 0.2)
+    assert raised.value.late
+    assert time.monotonic() - began < 5
+    with pytest.raises(probe.Refused) as raised:
+        probe.listed("http://127.0.0.1:9/v1", "", 0.2)
+    assert not raised.value.late
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_local_server_gives_a_list_and_takes_a_name_that_is_typed(old: Upstream) -> None:
+    with Upstream(always=said("Local answer"), models=["qwen3:4b", "llama3.2:3b"]) as local:
+        at = window("local")
+        at.text_input(key="models-local-url").set_value(local.url)
+        run(at)
+        field = at.selectbox(key=f"models-local-model-{local.url}")
+        assert field.options == ["qwen3:4b", "llama3.2:3b"]
+        field.set_value("llama3.2:3b")
+        run(at).button(key="models-use").click()
+        run(at)
+        attempted()
+        assert resource.readiness().models().name == "llama3.2:3b"
+        assert kept.read(settings.current()).choice == Choice("local", local.url, chat_model="llama3.2:3b")
+        assert "in use from the next message on" in run(at).success[0].value

@@ -1,0 +1,151 @@
+"""Files of a conversation through the whole agent: cited there, unseen elsewhere, gone and kept with it."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from graph.answer.documents import citations, look_ups, offered
+from graph.turn.agent import Agent
+from graph.turn.trash import DAY
+from model.profile import SMALL
+from store.export.transcript import transcript
+from tests.graph.conftest import Route
+from tests.graph.talk import done, prompts, say, settled
+from tests.graph.test_documents import ENOUGH, FRUIT, QUESTION, NewSession, Reading, reading, searching, steps
+
+__all__ = ["reading"]
+FILE = ("fruit.md", FRUIT)
+
+
+def attach(agent: Agent, own: str, *files: tuple[str, bytes]) -> None:
+    agent.attach(own, files)
+    agent.read_attached(files)
+
+
+def stored(agent: Agent) -> list[str]:
+    """Every document of the library, by name."""
+    assert agent.library is not None
+    return [each.name for each in agent.library._rows.documents(range(1, 100))]
+
+
+def test_a_file_is_cited_in_its_conversation_and_its_turn_names_it(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ENOUGH,), files=())
+    attach(agent, own := session(agent), FILE)
+    say(agent, own, QUESTION)
+    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
+    turn = agent.store.turn(own, 1)
+    assert turn is not None
+    assert [each["name"] for each in turn.files] == ["fruit.md"]
+    assert "> 📎 fruit.md" in transcript(agent.store, own, "en")
+
+
+def test_another_conversation_is_not_even_offered_the_search(reading: Reading, session: NewSession) -> None:
+    agent = reading(("I do not know.",), files=())
+    attach(agent, session(agent), FILE)
+    say(agent, other := session(agent), QUESTION)
+    (prompt,) = prompts(agent)
+    assert "search_documents" not in str(prompt[0].text)
+    assert look_ups(steps(agent, other)) == []
+    assert offered(agent, agent.store.session(other)) == ()
+
+
+def test_what_the_conversation_leaves_out_is_not_searched(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "Nothing."), (ENOUGH,), files=(("mine.md", b"# Mine\n\nPears are mine."),))
+    attach(agent, own := session(agent), FILE)
+    agent.store.set_collections(own, ["mine"])
+    say(agent, own, QUESTION)
+    (found,) = look_ups(steps(agent, own))
+    assert {hit["label"] for step in found["trace"] for hit in step["hits"]} == {"mine.md"}
+    agent.store.set_collections(own, [])
+    assert offered(agent, agent.store.session(own)) == ()
+
+
+def test_a_continued_conversation_keeps_the_file_when_the_first_is_erased(
+    reading: Reading, session: NewSession
+) -> None:
+    agent = reading((searching(), "In September [1].", searching(), "Still [1]."), (ENOUGH, ENOUGH), files=())
+    attach(agent, own := session(agent), FILE)
+    say(agent, own, QUESTION)
+    attach(agent, own, ("later.md", b"# Later\n\nPears are eaten later."))
+    fork = agent.fork(own, 1)
+    agent.delete_session(own)
+    assert stored(agent) == ["fruit.md"], "the file of a later turn goes with the first conversation"
+    say(agent, fork, QUESTION)
+    assert citations(steps(agent, fork, 2))[1]["label"] == "fruit.md › Pears"
+    agent.delete_session(fork)
+    assert stored(agent) == []
+
+
+def test_a_deleted_conversation_is_restored_with_its_file_and_erased_with_it(
+    reading: Reading, session: NewSession
+) -> None:
+    agent = reading((searching(), "In September [1].") * 2, (ENOUGH, ENOUGH), files=())
+    attach(agent, own := session(agent), FILE)
+    say(agent, own, QUESTION)
+    agent.store.put_away(own)
+    assert stored(agent) == ["fruit.md"]
+    agent.store.put_away(own, away=False)
+    say(agent, own, QUESTION)
+    assert citations(steps(agent, own, 2))[1]["label"] == "fruit.md › Pears"
+    agent.delete_session(own)
+    assert stored(agent) == []
+
+
+def test_another_version_of_the_question_has_the_file_too(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1].") * 2, (ENOUGH, ENOUGH), files=())
+    attach(agent, own := session(agent), FILE)
+    say(agent, own, QUESTION)
+    done(list(agent.again(own, 1, "And when do pears ripen here?")))
+    turn = agent.store.turn(own, 1)
+    assert turn is not None
+    assert (turn.branch, [each["name"] for each in turn.files]) == (1, ["fruit.md"])
+    assert citations(turn.steps)[1]["label"] == "fruit.md › Pears"
+
+
+def test_an_export_has_the_name_alone_and_an_import_reaches_no_file(reading: Reading, session: NewSession) -> None:
+    agent = reading((searching(), "In September [1]."), (ENOUGH,), files=())
+    attach(agent, own := session(agent), FILE)
+    agent.store.set_collections(own, ["session"])
+    say(agent, own, QUESTION)
+    exported = json.loads(agent.export_session(own))
+    assert [turn["files"] for turn in exported["turns"]] == [[{"name": "fruit.md"}]]
+    assert agent.store.attachments.of(own)[0].key not in json.dumps(exported)
+    (copy,) = agent.import_sessions(json.dumps(exported).encode()).sessions
+    assert json.loads(agent.export_session(copy)) == {**exported, "session": {**exported["session"], "id": copy}}
+    assert agent.library is not None
+    assert agent.library.attached(copy) == {}
+
+
+def test_a_file_that_goes_is_found_no_more(reading: Reading, session: NewSession) -> None:
+    agent = reading((), files=())
+    attach(agent, own := session(agent), FILE)
+    agent.detach(own, "fruit.md")
+    assert stored(agent) == []
+    assert agent.store.attachments.of(own) == []
+
+
+def test_what_a_crash_left_goes_at_the_next_start(reading: Reading, session: NewSession, agent: Any) -> None:
+    first = reading((), files=())
+    attach(first, own := session(first), FILE)
+    attach(first, never := session(first), ("never.md", b"# Never\n\nNever asked."))
+    say_nothing = first.store.session(never)
+    first.store.delete_session(own)  # and the process ends before the file goes
+    assert sorted(stored(first)) == ["fruit.md", "never.md"]
+    again = agent(retrieval=True)
+    settled(again)
+    assert stored(again) == ["never.md"]
+    assert again.store.attachments.abandoned(time.time() - DAY) == []
+    assert again.store.attachments.abandoned(say_nothing.created + 1) == [never]
+
+
+def test_a_small_model_quotes_the_file_that_came_with_the_question(
+    reading: Reading, session: NewSession, route: Route
+) -> None:
+    route("never", "calculate")  # the router sees no need of a tool
+    agent = reading((), files=(("mine.md", FRUIT),), profile=SMALL)
+    attach(agent, own := session(agent), FILE)
+    events = say(agent, own, QUESTION)
+    assert "Pears are green and ripen in September." in done(events).answer
+    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"

@@ -1,0 +1,129 @@
+"""How a conversation is answered is kept with it, goes where it goes, and ends with it; presets are everybody's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from errors import BadConversation, Empty, GieokError, OutOfRange, PresetTaken, PresetUnknown, SessionUnknown, TooLong
+from store import Finished, Store
+from store.database import schema
+from store.export import portable
+from store.options import DEFAULT, PROMPT_CHARS, Options
+from store.wording import mark
+
+PIRATE = Options("You are a pirate.", 0.7, 800)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    made = Store("sqlite://")
+    yield made
+    made.close()
+
+
+def asked(store: Store, options: Options = DEFAULT) -> str:
+    """A conversation with one turn."""
+    session = store.create_session("en", 0.3, options=options).id
+    store.accept_turn(session, "Hello there")
+    messages = [
+        {"type": "human", "data": {"content": "Hello there"}},
+        {"type": "ai", "data": {"content": "Ahoy"}},
+    ]
+    store.finish_turn(session, 1, Finished("done", "Ahoy", messages))
+    return session
+
+
+def test_a_conversation_begins_with_the_default_or_with_its_own(store: Store) -> None:
+    assert store.options.of(store.create_session("en", 0.3).id) == DEFAULT
+    assert store.options.of(asked(store, PIRATE)) == PIRATE
+
+
+def test_they_are_changed_and_given_back(store: Store) -> None:
+    session = asked(store)
+    assert store.options.set(session, Options("  Be kind. \x00 ", temperature=0.0)).system_prompt == "Be kind."
+    assert store.options.of(session) == Options("Be kind.", 0.0)
+    store.options.set(session, DEFAULT)
+    assert store.options.of(session) == DEFAULT
+    assert store.options.prompt(session, mark("Be kind.")) == "Be kind.", "earlier answers were made from it"
+    with pytest.raises(SessionUnknown):
+        store.options.set("nowhere", PIRATE)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (Options("x" * (PROMPT_CHARS + 1)), TooLong),
+        (Options(temperature=-0.1), OutOfRange),
+        (Options(temperature=2.1), OutOfRange),
+        (Options(temperature=float("nan")), OutOfRange),
+        (Options(answer_tokens=15), OutOfRange),
+        (Options(answer_tokens=10**7), OutOfRange),
+    ],
+)
+def test_what_cannot_be_used_is_refused_and_what_was_in_use_stays(
+    store: Store, options: Options, error: type[GieokError]
+) -> None:
+    session = asked(store, PIRATE)
+    with pytest.raises(error):
+        store.options.set(session, options)
+    with pytest.raises(error):
+        store.presets.save("p", options)
+    assert store.options.of(session) == PIRATE
+
+
+def test_a_copy_of_a_conversation_has_them_and_its_own_from_then_on(store: Store) -> None:
+    session = asked(store, PIRATE)
+    copy = store.tree.copy(session, 1)
+    store.options.set(session, DEFAULT)
+    assert store.options.of(copy) == PIRATE
+
+
+def test_they_are_exported_and_imported_with_every_prompt_that_was_sent(store: Store) -> None:
+    session = asked(store, Options("First role."))
+    store.options.set(session, PIRATE)
+    exported = portable.export(store, session)
+    made = portable.import_(store, exported.encode(), 10**6, len).sessions[0]
+    assert store.options.of(made) == PIRATE
+    assert store.options.prompt(made, mark("First role.")) == "First role."
+    again = json.loads(portable.export(store, made))
+    assert again["session"].pop("id") == made
+    before = json.loads(exported)
+    before["session"].pop("id")
+    assert again == before
+    assert "options" not in json.loads(portable.export(store, asked(store)))["session"]
+
+
+def test_a_file_with_options_that_cannot_be_used_is_refused(store: Store) -> None:
+    whole = json.loads(portable.export(store, asked(store, PIRATE)))
+    whole["session"]["options"]["temperature"] = 9
+    with pytest.raises(BadConversation, match="temperature"):
+        portable.import_(store, json.dumps(whole).encode(), 10**6, len)
+
+
+def test_they_are_gone_with_the_conversation(store: Store) -> None:
+    session = asked(store, PIRATE)
+    store.delete_session(session)
+    with store.transaction() as connection:
+        for table in (schema.session_options, schema.session_prompt):
+            assert not connection.execute(select(table)).all()
+
+
+def test_presets_are_saved_replaced_renamed_and_deleted(store: Store) -> None:
+    assert store.presets.save("  Pirate \n", PIRATE) == "Pirate"
+    store.presets.save("teacher", Options("Teach."))
+    store.presets.save("Pirate", Options("Arr."))
+    assert store.presets.all() == {"Pirate": Options("Arr."), "teacher": Options("Teach.")}
+    with pytest.raises(PresetTaken):
+        store.presets.rename("Pirate", "teacher")
+    store.presets.rename("Pirate", "해적")
+    with pytest.raises(PresetUnknown):
+        store.presets.rename("Pirate", "x")
+    for unnamed in ("", " \n\x00"):
+        with pytest.raises(Empty):
+            store.presets.save(unnamed, PIRATE)
+    store.presets.delete("teacher")
+    assert list(store.presets.all()) == ["해적"]
