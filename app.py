@@ -89,7 +89,7 @@ def draw(view: View) -> None:
     with right.container(height=160, key="panel", border=False):
         panel = draw_panel(view, turns)
     st.empty()  # keeps the place of the documents
-    announce(view.words, view.session_id, view.job, turns[-1] if turns else None)
+    announce(view.words, view.session_id, view.job)
     draw_point()
     if draw_window(view):
         watch(view, live)
@@ -105,7 +105,7 @@ def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
         toast(view.words, error)
     st.empty()  # keeps the place of the conversation
     adding = draw_documents(view)
-    announce(view.words, view.session_id, view.job, None)
+    announce(view.words, view.session_id, view.job)
     if not draw_window(view):
         follow_documents(view, adding, [model])
         look_out(view, drawn)

@@ -103,7 +103,7 @@ def browser() -> Iterator[Browser]:
         refuse("no Chromium: run make chromium, or set GIEOK_CHROMIUM to its path")
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=20_000)  # what is expected comes late on a busy machine
+    expect.set_options(timeout=60_000)  # what is expected comes late on a busy machine
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=chromium.flags())
         yield running

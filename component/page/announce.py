@@ -13,10 +13,9 @@ import streamlit as st
 
 from component.answer.action import OPENED, edit
 from component.page.catalogue import Words
-from component.page.view import BEGUN, to_newest
+from component.page.view import BEGUN, current, to_newest
 from component.work.job import Job
 from graph.turn.event import Done, Failed
-from store import Turn
 
 _SCRIPT = r"""
 export default function (component) {
@@ -30,6 +29,12 @@ export default function (component) {
       const elsewhere = field && !field.closest('[data-testid="stChatInput"]');
       if (event.key === "Escape" && (elsewhere || event.isComposing || event.keyCode === 229)) {
         if (!event.target.closest('[role="dialog"]')) event.stopImmediatePropagation();
+      }
+      const lost = document.activeElement === document.body;  // the focused part of an open window was drawn anew
+      const close = lost && document.querySelector('[role="dialog"] > button');
+      if (event.key === "Escape" && close && !event.isComposing) {
+        event.stopImmediatePropagation();
+        close.click();
       }
       if (event.key === "Escape" && event.target.closest?.(".gieok-list") && !event.isComposing) {
         event.stopImmediatePropagation();
@@ -219,10 +224,10 @@ _REGIONS = {
 }
 
 
-def announce(words: Words, session_id: str | None, job: Job | None, last: Turn | None) -> None:
+def announce(words: Words, session_id: str | None, job: Job | None) -> None:
     """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names.
 
-    Also sets two keys: Up edits the question of the ``last`` turn, Ctrl/⌘+K moves the focus to the search.
+    Also sets two keys: Up edits the question of the last turn, Ctrl/⌘+K moves the focus to the search.
     """
     before, serial, say = st.session_state.get("announced", (None, 0, ""))
     previous = before if before is not None and before.session == session_id else None
@@ -237,7 +242,7 @@ def announce(words: Words, session_id: str | None, job: Job | None, last: Turn |
     data["choose"] = words("documents.choose")
     data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
     with st.container(key="announce"):
-        _component(key="announcer", data=data, on_edit_change=partial(_edit, last, job is not None))
+        _component(key="announcer", data=data, on_edit_change=partial(_edit, words))
         _say(key="say", data={"say": say, "serial": str(serial)})
 
 
@@ -260,7 +265,13 @@ def _outcome(job: Job) -> str:
     return "refused"
 
 
-def _edit(last: Turn | None, running: bool) -> None:
-    if last is not None and not running:
-        to_newest(last.session_id)  # the last turn may be out of view
-        edit(last)
+def _edit(words: Words) -> None:
+    """Opens the editor of the last turn, unless an answer is running at the time of the key.
+
+    The page run that set the key up may be older: the answer stands on the page before that run has ended.
+    """
+    view = current(words)
+    turns = view.store.turns(view.session_id, limit=1) if view.session_id and view.job is None else []
+    for turn in turns:
+        to_newest(turn.session_id)  # the last turn may be out of view
+        edit(turn)

@@ -46,6 +46,10 @@ class SessionList {
       clearTimeout(this.typed);
       this.typed = setTimeout(() => this.ask({ query: this.search.value.trim() }), DEBOUNCE);
     };
+    this.root.onpointerdown = () => { this.pressed = true; };
+    for (const kind of ["pointerup", "pointercancel"]) {
+      addEventListener(kind, () => setTimeout(() => this.release())); // after the click that it belongs to
+    }
     this.root.onkeydown = (event) => this.key(event);
     this.root.oncontextmenu = (event) => this.context(event);
     this.root.addEventListener("gieok-escape", (event) => this.escape(event));
@@ -61,7 +65,7 @@ class SessionList {
 
   receive(text) {
     if (text === this.text) return;
-    if (this.editing) { this.waiting = text; return; } // a name is being typed: nothing moves meanwhile
+    if (this.editing || this.pressed) { this.waiting = text; return; } // a name is typed, a row is pressed: nothing moves
     this.text = text;
     const first = !this.data;
     this.data = JSON.parse(text);
@@ -70,6 +74,14 @@ class SessionList {
       this.search.value = this.look.query;
     }
     this.draw();
+  }
+
+  release() {
+    this.pressed = false;
+    if (this.waiting == null || this.editing) return;
+    const text = this.waiting;
+    this.waiting = null;
+    this.receive(text);
   }
 
   ask(change) {

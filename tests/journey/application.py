@@ -156,9 +156,9 @@ class Person:
 
     def open(self, path: str = "/", ready: str = READY) -> None:
         self.page.goto(self.app.url + path)
-        expect(self.input).to_be_visible(timeout=60_000)
+        expect(self.input).to_be_visible()
         if ready:
-            expect(self.page.locator("[class*='st-key-chip-ready']")).to_have_count(1, timeout=60_000)
+            expect(self.page.locator("[class*='st-key-chip-ready']")).to_have_count(1)
 
     @property
     def input(self) -> Locator:

@@ -122,11 +122,11 @@ def picture(
     person = Person(context.new_page(), app)
     if "view=" in path:
         person.page.goto(app.url + path)
-        expect(person.page.locator(".st-key-document-rows")).to_be_visible(timeout=30_000)
+        expect(person.page.locator(".st-key-document-rows")).to_be_visible()
     else:
         person.open(path, ready=READY[language])
     if "?s=" in path:
-        expect(person.answer(10)).to_be_visible(timeout=30_000)
+        expect(person.answer(10)).to_be_visible()
     show(person)
     person.page.wait_for_timeout(1500)
     person.page.screenshot(path=out)

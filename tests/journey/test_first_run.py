@@ -66,7 +66,7 @@ def page(visit: Visit) -> Person:
 
 def options(page: Page) -> None:
     page.get_by_role("button", name="설정", exact=True).click()
-    expect(page.get_by_role("dialog")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("dialog")).to_be_visible()
 
 
 def hosted(page: Page, url: str, key: str) -> None:
@@ -115,12 +115,12 @@ def holding(weights: Path, text: str) -> list[str]:
 def test_three_lines_say_what_happens_and_the_download_can_be_stopped_and_resumed(page: Person) -> None:
     first = page.page.locator(".st-key-first-run")
     for line in ("처음 한 번만 약 1.1 GB", "이 컴퓨터에서 실행됩니다", "이 컴퓨터를 떠나지 않습니다", "157 / 1,117 MB"):
-        expect(first).to_contain_text(line, timeout=20_000)
+        expect(first).to_contain_text(line)
     expect(page.page.locator(".st-key-samples button")).to_have_count(3)
     page.page.get_by_role("button", name="받기 취소").click()
-    expect(first).to_contain_text("받기를 중단했습니다", timeout=20_000)
+    expect(first).to_contain_text("받기를 중단했습니다")
     first.get_by_role("button", name="이어서 받기").click()
-    expect(first).to_contain_text("157 / 1,117 MB", timeout=20_000)
+    expect(first).to_contain_text("157 / 1,117 MB")
 
 
 def test_it_says_so_in_english_on_a_phone(visit: Visit) -> None:

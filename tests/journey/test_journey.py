@@ -36,7 +36,7 @@ def test_an_answer_arrives_as_it_is_written_with_its_tool_steps(visit: Visit) ->
     person = visit()
     person.say("15 곱하기 24를 계산해줘")
     step = person.page.get_by_text("계산: 15*24")
-    expect(step).to_be_visible(timeout=20_000)
+    expect(step).to_be_visible()
     expect(person.see(1)).to_contain_text("계산 결과는 15*24 = 360")
     step.click()
     expect(person.answer(1).get_by_text("15*24 = 360", exact=True)).to_be_visible()
@@ -45,9 +45,9 @@ def test_an_answer_arrives_as_it_is_written_with_its_tool_steps(visit: Visit) ->
 def test_text_grows_while_it_arrives(visit: Visit) -> None:
     person = visit()
     person.say("천천히 답해줘")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     first = len(person.live.inner_text())
-    expect(person.live).to_have_text(re.compile(f".{{{first + 60}}}", re.S), timeout=10_000)
+    expect(person.live).to_have_text(re.compile(f".{{{first + 60}}}", re.S))
     person.page.keyboard.press("Escape")
     person.see(1)
 
@@ -55,7 +55,7 @@ def test_text_grows_while_it_arrives(visit: Visit) -> None:
 def test_escape_stops_and_keeps_what_has_arrived(visit: Visit) -> None:
     person = visit()
     person.say("천천히 답해줘")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     person.page.keyboard.press("Escape")
     answer = person.see(1, seconds=10)
     expect(answer).to_contain_text("이 답변은 한 단어씩 천천히 도착하는")
@@ -67,9 +67,9 @@ def test_escape_stops_and_keeps_what_has_arrived(visit: Visit) -> None:
 def test_a_refresh_in_mid_answer_finds_it_again(visit: Visit) -> None:
     person = visit()
     person.say("천천히 답해줘")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     person.page.reload()
-    expect(person.live).to_contain_text("이 답변은 한 단어씩", timeout=20_000)
+    expect(person.live).to_contain_text("이 답변은 한 단어씩")
     answer = person.see(1)
     assert answer.inner_text().count("천천히 도착하는") == REPEATED
 
@@ -77,9 +77,9 @@ def test_a_refresh_in_mid_answer_finds_it_again(visit: Visit) -> None:
 def test_moving_the_slider_in_mid_answer_neither_cuts_nor_doubles_it(visit: Visit) -> None:
     person = visit()
     person.say("천천히 답해줘")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     person.move_slider(2)
-    expect(person.panel).to_contain_text("현재 압축률: 0.4", timeout=10_000)
+    expect(person.panel).to_contain_text("현재 압축률: 0.4")
     answer = person.see(1)
     assert answer.inner_text().count("천천히 도착하는") == REPEATED
     expect(person.page.get_by_role("slider")).to_have_value("0.4")
@@ -88,7 +88,7 @@ def test_moving_the_slider_in_mid_answer_neither_cuts_nor_doubles_it(visit: Visi
 def test_a_message_typed_during_an_answer_is_sent_after_it(visit: Visit) -> None:
     person = visit()
     person.say("천천히 답해줘")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     person.say("그다음 질문에도 답해줘")
     expect(person.page.get_by_text("전송 대기 중")).to_be_visible()
     expect(person.see(2)).to_contain_text("그다음 질문에도")
@@ -114,7 +114,7 @@ def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit
     person.page.get_by_text("질문 고치기").click()
     person.page.get_by_label("질문 고치기").fill("천천히 고친 질문에 답해줘")
     person.page.locator(".st-key-edit-send button").click()
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     person.page.keyboard.press("Escape")
     expect(person.see(1)).to_contain_text("3/3")
     person.page.get_by_role("button", name="이전 버전").click()
@@ -189,7 +189,7 @@ def test_the_invitation_gives_way_to_the_conversation_at_once(visit: Visit) -> N
     person = visit()
     expect(person.page.locator(".st-key-invitation")).to_be_visible()
     person.say("천천히 답해줘")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     expect(person.page.locator(".st-key-invitation")).to_have_count(0)
     person.page.keyboard.press("Escape")
     person.see(1)
@@ -201,7 +201,7 @@ def test_another_session_does_not_show_through(visit: Visit) -> None:
     person.page.get_by_role("button", name="새 대화").first.click()
     expect(person.page.locator(".st-key-invitation")).to_be_visible()
     person.say("천천히 답해줘, 목록에서 잘릴 만큼 긴 제목이 되도록 말을 더 붙였어")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     expect(person.page.locator("[class*=st-key-chat-]")).not_to_contain_text("첫 대화의")
     mark = person.page.locator(".gieok-list .open .icon", has_text="more_horiz")
     expect(mark.first).to_be_in_viewport(ratio=1)
@@ -279,7 +279,7 @@ def test_the_language_changes_in_mid_answer_without_losing_the_conversation_or_o
     person.panel.get_by_role("tab", name="Context").click()
     expect(person.panel.get_by_role("tab", name="Context", selected=True)).to_be_visible()
     person.say("아주 천천히 답해줘")
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.live).to_contain_text("도착하는")
     page.get_by_role("radio", name="한국어").click()
     expect(tab).to_be_visible()
     expect(person.live).to_have_count(1)
@@ -304,9 +304,9 @@ def test_a_screen_reader_hears_the_start_and_the_end(visit: Visit) -> None:
     region = person.page.locator("#gieok-live")
     expect(region).to_have_attribute("role", "status")
     person.say("천천히 답해줘")
-    expect(region).to_have_text("답변을 시작했습니다.", timeout=20_000)
+    expect(region).to_have_text("답변을 시작했습니다.")
     person.page.keyboard.press("Escape")
-    expect(region).to_have_text("답변을 중지했습니다.", timeout=20_000)
+    expect(region).to_have_text("답변을 중지했습니다.")
 
 
 def test_buttons_have_names(visit: Visit) -> None:
@@ -335,7 +335,7 @@ def test_what_streamlit_names_in_english_is_named_in_korean(visit: Visit) -> Non
     expect(person.panel.get_by_role("button", name="늘리기")).to_have_count(1)
     page.get_by_role("button", name="설정", exact=True).click()
     expect(page.get_by_role("button", name="키 표시 또는 숨기기")).to_be_visible()
-    expect(page.get_by_role("dialog").locator('button[aria-label="선택지 열기"]').first).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("dialog").locator('button[aria-label="선택지 열기"]').first).to_be_visible()
     page.wait_for_function(f"() => String(({english})()) === 'English'")
 
 
@@ -362,17 +362,17 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     expect(page.get_by_label("질문 고치기")).to_be_focused()
     keys.type(" 정말로")
     press(person, page.locator(".st-key-edit-send button"))
-    expect(person.answer(1)).to_contain_text("2/2", timeout=20_000)
+    expect(person.answer(1)).to_contain_text("2/2")
     expect(page.locator(".st-key-question-1")).to_contain_text("키보드만으로 물어봅니다 정말로")
     press(person, person.answer(1).get_by_role("button", name="다시 답변"))
-    expect(person.answer(1)).to_contain_text("3/3", timeout=20_000)
+    expect(person.answer(1)).to_contain_text("3/3")
     press(person, person.panel.get_by_role("tab", name="요약"), "ArrowRight")
     expect(person.panel.get_by_role("tab", name="기억")).to_have_attribute("aria-selected", "true")
     press(person, page.get_by_role("button", name="새 대화"))
     expect(page.locator(".st-key-invitation")).to_be_visible()
     press(person, page.locator(".gieok-list .open").first, "ArrowDown")
     page.locator(".gieok-list .open", has_text="키보드만으로").first.press("Enter")
-    expect(person.answer(1)).to_contain_text("3/3", timeout=20_000)
+    expect(person.answer(1)).to_contain_text("3/3")
 
 
 def test_keys_lead_to_the_last_message_and_to_the_search(visit: Visit) -> None:
@@ -412,7 +412,7 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
         page.get_by_role("button", name="파일 고르기").click()
     chooser.value.set_files(tmp_path / "chat.json")
     page.get_by_role("dialog").get_by_role("button", name="가져오기", exact=True).click()
-    expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문", timeout=20_000)
+    expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문")
 
 
 HOSTILE = {
@@ -470,7 +470,7 @@ def test_a_message_of_100_kilobytes_is_folded(visit: Visit) -> None:
     person.input.press("Enter")
     person.see(1)
     person.page.get_by_role("button", name=re.compile("전체 보기")).click()
-    expect(person.page.get_by_role("button", name="접기")).to_be_visible(timeout=20_000)
+    expect(person.page.get_by_role("button", name="접기")).to_be_visible()
     size = person.page.evaluate(MEASURE)
     assert size["bottom"] <= size["height"]
 

@@ -58,7 +58,7 @@ def test_chats_are_found_as_one_types_filed_several_at_once_and_brought_back(vis
     hit = page.locator(".gieok-list .hit").first
     expect(hit.locator("mark")).to_have_text("표지0005")
     hit.click()
-    expect(page.locator(".st-key-question-5")).to_be_in_viewport(timeout=20_000)
+    expect(page.locator(".st-key-question-5")).to_be_in_viewport()
     page.locator(".gieok-list .search").press("Escape")
     expect(rows).to_have_count(CHATS)
     page.get_by_role("button", name="여러 개 선택").click()
@@ -77,7 +77,7 @@ def test_chats_are_found_as_one_types_filed_several_at_once_and_brought_back(vis
         page.get_by_role("checkbox", name=name).check()
     page.locator(".gieok-list").get_by_role("button", name="삭제", exact=True).click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("대화 2개를 삭제할까요?", timeout=20_000)
+    expect(dialog).to_contain_text("대화 2개를 삭제할까요?")
     dialog.locator(".st-key-delete-go button").click()
     expect(dialog).to_have_count(0)
     expect(rows).to_have_count(CHATS - 2)
@@ -113,7 +113,7 @@ def test_the_list_is_worked_by_keyboard_alone(visit: Visit) -> None:
     expect(renamed.locator(".open")).to_be_focused()
     keys.press("Delete")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("이 대화를 삭제할까요?", timeout=20_000)
+    expect(dialog).to_contain_text("이 대화를 삭제할까요?")
     expect(dialog).to_be_focused()
     press(person, dialog.locator(".st-key-delete-go button"))
     expect(dialog).to_have_count(0)
@@ -128,13 +128,13 @@ def test_the_help_leads_to_its_places_and_covers_nothing(visit: Visit) -> None:
     page, dialog = person.page, person.page.get_by_role("dialog")
     page.get_by_role("button", name="도움말").click()
     dialog.get_by_role("button", name="요약 압축률").click()
-    expect(page.locator(".st-key-rate.gieok-pointed")).to_have_count(1, timeout=20_000)
+    expect(page.locator(".st-key-rate.gieok-pointed")).to_have_count(1)
     expect(page.locator(".st-key-rate .gieok-marks")).to_be_in_viewport(ratio=1)
     expect(dialog).to_have_count(0)
     person.input.click()
     page.get_by_role("button", name="도움말").click()
     dialog.get_by_role("button", name="문서", exact=True).click()
-    expect(page.locator(".st-key-documents")).to_be_visible(timeout=20_000)
+    expect(page.locator(".st-key-documents")).to_be_visible()
 
 
 def test_on_a_phone_rows_and_menus_are_large_enough_and_the_help_opens_the_drawer(visit: Visit) -> None:
@@ -149,7 +149,7 @@ def test_on_a_phone_rows_and_menus_are_large_enough_and_the_help_opens_the_drawe
     page.get_by_role("button", name="도움말").click()
     page.get_by_role("dialog").get_by_role("button", name="장기 기억").click()
     tab = page.locator(".st-key-window-drawer").get_by_role("tab", name="기억")
-    expect(tab).to_have_attribute("aria-selected", "true", timeout=20_000)
+    expect(tab).to_have_attribute("aria-selected", "true")
 
 
 def check(page: Page, place: str) -> None:
@@ -204,7 +204,7 @@ def test_axe_finds_nothing_at_all_in_any_place_of_the_page(visit: Visit) -> None
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     page.get_by_role("button", name="문서", exact=True).click()
-    expect(page.locator(".st-key-documents")).to_be_visible(timeout=20_000)
+    expect(page.locator(".st-key-documents")).to_be_visible()
     page.wait_for_timeout(1000)
     check(page, "documents")
 

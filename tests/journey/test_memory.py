@@ -66,7 +66,7 @@ def talked(app: App, browser: Browser) -> Callable[[str], str]:
             opened(person)
             for number, text in enumerate(SAID if language == "ko" else SAID_EN, 1):
                 person.ask(text, number)
-            expect(person.panel).to_contain_text("M1 ·", timeout=30_000)  # the fold ends behind the answer
+            expect(person.panel).to_contain_text("M1 ·")  # the fold ends behind the answer
             held[language] = "/?" + person.page.url.partition("?")[2]
             context.close()
         return held[language]
@@ -86,7 +86,7 @@ def opened(person: Person, drawer: bool = False) -> Locator:
 
 def rested(person: Person) -> None:
     """Waits until the page has been drawn to its end."""
-    expect(person.page.locator("[data-test-script-state=notRunning]")).to_have_count(1, timeout=30_000)
+    expect(person.page.locator("[data-test-script-state=notRunning]")).to_have_count(1)
 
 
 def row(root: Locator, key: str) -> Locator:
@@ -203,7 +203,7 @@ def test_all_memory_is_exported_erased_and_brought_back(
     expect(panel).to_contain_text("되돌릴 수 없습니다")
     rested(person)
     panel.get_by_role("button", name="지우기", exact=True).click()
-    expect(panel).to_contain_text("모든 기억을 지웠습니다.", timeout=30_000)
+    expect(panel).to_contain_text("모든 기억을 지웠습니다.")
     expect(panel).not_to_contain_text("여행 예산은 1,500,000원")
     (tmp_path / "wrong.json").write_text("[]")
     upload = panel.locator("input[type=file]")
@@ -216,7 +216,7 @@ def test_all_memory_is_exported_erased_and_brought_back(
     opened(person).get_by_text("내보내기·가져오기").click()
     upload.set_input_files(tmp_path / "memory.json")
     panel.get_by_role("button", name="기억 가져오기").click()
-    expect(panel).to_contain_text(re.compile("기억 \\d+개를 가져왔습니다"), timeout=30_000)
+    expect(panel).to_contain_text(re.compile("기억 \\d+개를 가져왔습니다"))
     expect(opened(visit(path=talked("ko")))).to_contain_text("여행 예산은 1,500,000원")
 
 

@@ -53,7 +53,7 @@ def test_a_private_chat_leaves_nothing_and_a_deleted_one_is_forgotten(visit: Vis
     assert found == [], json.dumps(found, ensure_ascii=False, indent=1)
     person.ask(f"{MARKER} 하나를 말할게", 1)
     person.say(f"{MARKER} 아주 천천히 답해줘")
-    expect(person.live).to_contain_text("천천히 도착하는", timeout=30_000)
+    expect(person.live).to_contain_text("천천히 도착하는")
     assert person.page.url.rstrip("/") == app.url
     person.page.reload()  # in the middle of the answer
     person.open()

@@ -51,26 +51,26 @@ def test_markdown_is_shown_as_it_is_meant(visit: Visit) -> None:
 def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: Visit, app: App) -> None:
     session = talked(app, TURNS)
     person = visit(path=f"/?s={session}")
-    expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible(timeout=20_000)
+    expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible()
     person.page.keyboard.press("Control+k")
     search = person.page.get_by_label("대화 검색")
     search.fill("표지0007입니다")
     person.page.locator(".gieok-list .hit").first.click()
-    expect(person.page.locator(".st-key-question-7")).to_be_in_viewport(timeout=20_000)
+    expect(person.page.locator(".st-key-question-7")).to_be_in_viewport()
     expect(person.page.locator("[class*='st-key-question-']")).to_have_count(20)
     person.page.get_by_role("button", name="다음 대화 더 보기").click()
-    expect(person.page.locator("[class*='st-key-question-']")).to_have_count(40, timeout=20_000)
+    expect(person.page.locator("[class*='st-key-question-']")).to_have_count(40)
     back = person.page.get_by_role("button", name="최근 대화로")
-    expect(back).to_have_count(1, timeout=20_000)  # while the page is drawn anew the old one stands there too
+    expect(back).to_have_count(1)  # while the page is drawn anew the old one stands there too
     back.click()
-    expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible(timeout=20_000)
+    expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible()
 
 
 def test_a_message_sent_from_an_early_turn_leads_back_to_the_end(visit: Visit, app: App) -> None:
     session = talked(app, 60, summaries=2)
     person = visit(path=f"/?s={session}")
     person.panel.get_by_role("button", name="대화에서 보기").first.click()
-    expect(person.page.locator(".st-key-question-1")).to_be_in_viewport(timeout=20_000)
+    expect(person.page.locator(".st-key-question-1")).to_be_in_viewport()
     expect(person.page.locator(".st-key-question-60")).to_have_count(0)
     person.ask("이제 이어서 물어봅니다", 61)
     expect(person.page.locator(".st-key-question-60")).to_be_visible()
@@ -80,12 +80,12 @@ def test_another_answer_to_an_early_question_grows_in_sight(visit: Visit, app: A
     person = visit(path=f"/?s={talked(app, 60)}")
     person.page.get_by_label("턴으로 이동").first.fill("20")
     person.page.keyboard.press("Enter")
-    expect(person.answer(20)).to_be_in_viewport(timeout=20_000)
+    expect(person.answer(20)).to_be_in_viewport()
     person.page.locator(".st-key-more-20 button").click()
     person.page.get_by_text("질문 고치기").first.click()
     person.page.get_by_label("질문 고치기").fill("아주 천천히 답해줘")
     person.page.locator(".st-key-edit-send button").click()
-    expect(person.live.get_by_text("도착하는")).to_be_in_viewport(timeout=20_000)
+    expect(person.live.get_by_text("도착하는")).to_be_in_viewport()
     person.page.get_by_role("button", name="중지").click()
     expect(person.see(20)).to_be_in_viewport()
 
@@ -96,14 +96,14 @@ def test_on_a_phone_the_drawer_leads_to_a_summary_and_to_its_turns(visit: Visit,
     dialog = person.page.get_by_role("dialog")
     person.page.get_by_role("button", name="요약 패널").click()
     dialog.get_by_role("button", name="원문과 비교·수정").first.click()
-    expect(dialog).to_contain_text("표지0001입니다", timeout=20_000)
+    expect(dialog).to_contain_text("표지0001입니다")
     expect(dialog.get_by_role("button", name="이 압축률로 다시 요약")).to_be_visible()
     person.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     person.page.get_by_role("button", name="요약 패널").click()
     dialog.get_by_role("button", name="대화에서 보기").first.click()
-    expect(dialog).to_be_hidden(timeout=20_000)
-    expect(person.page.locator(".st-key-question-1")).to_be_in_viewport(timeout=20_000)
+    expect(dialog).to_be_hidden()
+    expect(person.page.locator(".st-key-question-1")).to_be_in_viewport()
 
 
 def test_on_a_phone_the_versions_of_an_answer_can_be_reached(visit: Visit) -> None:
@@ -143,6 +143,16 @@ def test_the_theme_changes_by_keyboard_without_losing_the_page(visit: Visit) -> 
     person.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(person.answer(1)).to_contain_text("밝기를 바꿔도")
+
+
+def test_escape_closes_a_window_whose_focused_part_was_drawn_anew(visit: Visit) -> None:
+    page = visit().page
+    page.get_by_role("button", name="설정", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
 
 
 def test_budgets_are_changed_for_the_tab_and_the_rest_is_shown_with_the_names_of_its_settings(visit: Visit) -> None:

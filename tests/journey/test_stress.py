@@ -66,14 +66,14 @@ def written(app: App, session: str, number: int) -> None:
 def slow(person: Person, number: int = 1, how: str = "천천히") -> None:
     """Asks for a long answer and waits until it has begun."""
     person.say(f"{how} 답해줘")
-    expect(person.page.locator(f".st-key-question-{number}")).to_be_visible(timeout=20_000)
-    expect(person.live).to_contain_text("도착하는", timeout=20_000)
+    expect(person.page.locator(f".st-key-question-{number}")).to_be_visible()
+    expect(person.live).to_contain_text("도착하는")
 
 
 def whole(person: Person, number: int = 1) -> None:
     """The long answer is there, complete and once."""
     every = re.compile(f"(천천히 도착하는.*){{{REPEATED}}}", re.S)
-    expect(person.answer(number)).to_have_text(every, timeout=60_000)
+    expect(person.answer(number)).to_have_text(every)
     assert person.see(number).inner_text().count("천천히 도착하는") == REPEATED
 
 
@@ -103,7 +103,7 @@ def test_two_tabs_follow_the_same_answer_queue_behind_it_and_either_stops_it(vis
     first = visit()
     slow(first, how="아주 천천히")
     second = visit(path=f"/?s={session_of(first)}")
-    expect(second.live).to_contain_text("도착하는", timeout=20_000)
+    expect(second.live).to_contain_text("도착하는")
     second.say("둘째 탭에서 묻는 질문")
     expect(second.page.get_by_text("전송 대기 중")).to_be_visible()
     second.page.keyboard.press("Escape")
@@ -124,12 +124,12 @@ def test_an_idle_tab_shows_what_another_one_does_and_keeps_what_is_typed(visit: 
     idle.see(1)
     idle.input.fill("아직 보내지 않은 글")
     asking.ask("다른 탭에서 한 질문", 2)
-    expect(idle.answer(2)).to_contain_text("다른 탭에서 한 질문", timeout=20_000)
+    expect(idle.answer(2)).to_contain_text("다른 탭에서 한 질문")
     expect(idle.input).to_have_value("아직 보내지 않은 글")
     asking.page.locator(".st-key-new-chat button").click()
-    expect(asking.page.locator(".st-key-invitation")).to_be_visible(timeout=20_000)  # else it goes to the old chat
+    expect(asking.page.locator(".st-key-invitation")).to_be_visible()  # else it goes to the old chat
     asking.ask("다른 대화의 질문", 1)
-    expect(idle.page.locator(".st-key-sessions")).to_contain_text("다른 대화의 질문", timeout=20_000)
+    expect(idle.page.locator(".st-key-sessions")).to_contain_text("다른 대화의 질문")
     expect(idle.input).to_have_value("아직 보내지 않은 글")
 
 
@@ -139,7 +139,7 @@ def test_esc_in_the_search_or_while_letters_are_composed_stops_no_answer(visit: 
     person.page.get_by_label("대화 검색").press("Escape")
     person.input.focus()
     person.input.evaluate(COMPOSING)
-    expect(person.live).to_contain_text("긴 답변입니다. 기억은", timeout=20_000)
+    expect(person.live).to_contain_text("긴 답변입니다. 기억은")
     expect(person.page.get_by_role("button", name="중지")).to_be_enabled()
     person.input.press("Escape")
     expect(person.see(1)).to_contain_text("중지함")
@@ -153,12 +153,12 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
         slow(person, 2)
         person.say("기다리던 질문")
         expect(person.page.get_by_text("전송 대기 중")).to_be_visible()
-        expect(person.live).to_contain_text(re.compile("긴 답변입니다. 기억은"), timeout=20_000)
+        expect(person.live).to_contain_text(re.compile("긴 답변입니다. 기억은"))
         os.kill(app.pid, signal.SIGKILL)
         upstream.always = answer
         with started(tmp_path, port, **settings(upstream)) as again:
             resume = person.page.get_by_role("button", name=RESUME)
-            expect(resume).to_be_visible(timeout=60_000)  # by itself: nobody reloads the page
+            expect(resume).to_be_visible()  # by itself: nobody reloads the page
             expect(person.answer(1)).to_contain_text("죽기 전에 묻는 질문")
             expect(person.answer(2)).to_contain_text("끊겼습니다")
             expect(person.answer(2)).to_contain_text("천천히 도착하는")  # what had arrived
@@ -180,7 +180,7 @@ def test_a_model_server_that_dies_in_mid_answer_can_be_asked_again(browser: Brow
         expect(person.answer(1)).to_contain_text("도착하는")  # what had arrived
         expect(person.answer(1)).to_contain_text("완성된 답변으로 보지 않습니다")
         person.page.get_by_role("button", name=RETRY).click()
-        expect(person.answer(1)).to_contain_text("모델에 연결할 수 없습니다", timeout=30_000)
+        expect(person.answer(1)).to_contain_text("모델에 연결할 수 없습니다")
         with Upstream(always=answer, port=port):
             person.page.get_by_role("button", name=RETRY).click()
             whole(person)
@@ -195,7 +195,7 @@ def test_an_embedded_server_that_is_killed_in_mid_answer_is_back_for_the_next_tr
     small = {"GIEOK_ANSWER_TOKENS": "1000", "GIEOK_EMBEDDED_THREADS": "1", "GIEOK_AHEAD": "false"}
     with started(tmp_path, **environment, **small) as app, visitor(browser, app) as person:
         person.say("Write a very long story about a fox, a lake and a mountain, in many chapters.")
-        expect(person.live.locator(".st-key-live-answer p").first).to_be_visible(timeout=60_000)
+        expect(person.live.locator(".st-key-live-answer p").first).to_be_visible()
         state = next((tmp_path / "data").rglob("state.json"))
         os.kill(json.loads(state.read_text())["pid"], signal.SIGKILL)
         expect(person.see(1, seconds=60)).to_contain_text("모델이 답변 도중에 끊겼습니다")
@@ -212,7 +212,7 @@ def test_a_disk_without_room_keeps_the_message_until_there_is_some(browser: Brow
         person.ask("자리가 있을 때의 질문", 1)
         resource.prlimit(app.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         person.say("자리가 없을 때의 질문")
-        expect(person.page.locator("[class*='st-key-chat-'] [role=alert]")).to_be_visible(timeout=30_000)
+        expect(person.page.locator("[class*='st-key-chat-'] [role=alert]")).to_be_visible()
         expect(person.input).to_have_value("자리가 없을 때의 질문")
         resource.prlimit(app.pid, resource.RLIMIT_FSIZE, unlimited)
         person.input.press("Enter")

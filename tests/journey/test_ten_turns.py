@@ -40,12 +40,12 @@ def test_ten_turns_with_a_slider_and_a_refresh(browser: Browser, small_model: Pa
             if number == 5:
                 person.move_slider(2)
             if number == 7:
-                expect(person.live.locator("[data-testid=stMarkdown]").first).to_be_visible(timeout=60_000)
+                expect(person.live.locator("[data-testid=stMarkdown]").first).to_be_visible()
                 person.page.reload()
             person.see(number, seconds=180)
         panel = person.panel
         for head in ("[Turns 1-3]", "[Turns 4-6]", "[Turns 7-9]"):
-            expect(panel).to_contain_text(head, timeout=60_000)
+            expect(panel).to_contain_text(head)
         expect(panel).to_contain_text("Current compression: 0.4")
         expect(panel).to_contain_text("The summary of turns 10-12 is used from turn 13 on.")
         expect(panel).to_contain_text(re.compile("The full history would have been|same as the full history"))

@@ -84,16 +84,16 @@ def test_a_summary_is_read_beside_its_turns_edited_and_put_back(visit: Visit, ap
     window.get_by_text("요약 고치기").first.click()
     window.get_by_role("textbox").fill("내가 고쳐 쓴 요약, 예산 500,000원.")
     window.get_by_role("button", name="저장").click()
-    expect(window).to_contain_text("직접 고침", timeout=20_000)
+    expect(window).to_contain_text("직접 고침")
     expect(window.locator("ins").first).to_be_visible()
     shut(person)
-    expect(person.panel).to_contain_text("내가 고쳐 쓴 요약", timeout=20_000)
+    expect(person.panel).to_contain_text("내가 고쳐 쓴 요약")
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
     window.get_by_role("button", name="이 버전 사용").click()
     expect(window.get_by_role("button", name="이 버전 사용")).to_have_count(1)
     expect(window.locator(".gieok-marked").nth(1)).to_contain_text("제주로 사흘")
     shut(person)
-    expect(person.panel).to_contain_text(SUMMARY, timeout=20_000)
+    expect(person.panel).to_contain_text(SUMMARY)
 
 
 def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None:
@@ -104,7 +104,7 @@ def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None
     window.get_by_role("slider").press("ArrowRight")
     expect(window.get_by_role("slider")).to_have_value("0.35")
     window.get_by_role("button", name="이 압축률로 다시 요약").click()
-    expect(window).to_contain_text("다시 요약함", timeout=30_000)
+    expect(window).to_contain_text("다시 요약함")
     expect(window).to_contain_text("목표 길이 35%")
 
 
@@ -114,14 +114,14 @@ def test_a_summary_that_is_being_made_again_is_stopped_by_closing_its_window(vis
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
     window = person.page.get_by_role("dialog")
     window.get_by_role("button", name="이 압축률로 다시 요약").click()
-    expect(window.get_by_role("button", name="중지")).to_be_visible(timeout=20_000)
+    expect(window.get_by_role("button", name="중지")).to_be_visible()
     shut(person)
     (call,) = requests(app)[len(asked) :]
     assert call.gone.wait(20)
     with stored(app) as store:
         assert [each.origin for each in store.ledger.versions(session, 1)] == ["auto"]
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
-    expect(window.get_by_role("button", name="이 압축률로 다시 요약")).to_be_enabled(timeout=20_000)
+    expect(window.get_by_role("button", name="이 압축률로 다시 요약")).to_be_enabled()
 
 
 def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile(visit: Visit, app: App) -> None:
@@ -138,27 +138,27 @@ def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile
     person.page.wait_for_timeout(1500)  # what would close the window comes with the next look
     assert "쓰고 있는 요약" in window.get_by_role("textbox").input_value()
     window.get_by_role("button", name="저장").click()
-    expect(window).to_contain_text("직접 고침", timeout=20_000)
+    expect(window).to_contain_text("직접 고침")
     expect(window.locator(".gieok-marked").nth(1)).to_contain_text("쓰고 있는 요약")
     shut(person)
-    expect(person.panel).to_contain_text("사용자와 AI가 여행 이야기를 나눔", timeout=20_000)
+    expect(person.panel).to_contain_text("사용자와 AI가 여행 이야기를 나눔")
 
 
 def test_the_drawer_on_a_phone_works_and_stays_while_an_answer_runs_and_after_it(visit: Visit, app: App) -> None:
     path = f"/?s={talked(app)}"
     person, other = visit(width=390, height=844, path=path), visit(path=path)
     person.say("아주 천천히 답해 줘")
-    expect(person.live).to_contain_text("이 답변은", timeout=20_000)
+    expect(person.live).to_contain_text("이 답변은")
     person.page.get_by_role("button", name="요약 패널").click()
     drawer = person.page.get_by_role("dialog")
-    expect(drawer).to_contain_text("[1-3턴 요약]", timeout=20_000)
+    expect(drawer).to_contain_text("[1-3턴 요약]")
     drawer.get_by_role("tab", name="컨텍스트").click()
-    expect(drawer).to_contain_text("첫 답변 뒤에", timeout=10_000)
+    expect(drawer).to_contain_text("첫 답변 뒤에")
     expect(person.live).to_have_count(1)
     other.page.reload()
-    other.page.get_by_role("button", name="중지").click(timeout=20_000)
-    expect(person.answer(5)).to_have_count(1, timeout=20_000)
-    expect(drawer).to_contain_text("6턴의 프롬프트 미리 보기", timeout=20_000)
+    other.page.get_by_role("button", name="중지").click()
+    expect(person.answer(5)).to_have_count(1)
+    expect(drawer).to_contain_text("6턴의 프롬프트 미리 보기")
     shut(person)
     expect(person.answer(5)).to_be_visible()
 
@@ -168,9 +168,9 @@ def test_two_answers_are_compared_side_by_side_and_nothing_is_kept(visit: Visit,
     person.panel.get_by_role("tab", name="컨텍스트").click()
     person.panel.get_by_role("button", name="비교하기").click()
     window = person.page.get_by_role("dialog")
-    expect(window).to_contain_text(re.compile("입력 약 [0-9,]+ 토큰, 모델 호출 2번"), timeout=20_000)
+    expect(window).to_contain_text(re.compile("입력 약 [0-9,]+ 토큰, 모델 호출 2번"))
     window.get_by_role("button", name="두 답변 받기").click()
-    expect(window.get_by_text("알겠습니다.")).to_have_count(2, timeout=30_000)
+    expect(window.get_by_text("알겠습니다.")).to_have_count(2)
     expect(window.get_by_text("토큰").nth(1)).to_be_visible()
     shut(person)
     expect(person.answer(4)).to_be_visible()
@@ -185,9 +185,9 @@ def test_a_comparison_is_stopped_by_its_button_and_by_closing_its_window(visit: 
     window.get_by_role("textbox").fill("아주 천천히 답해 줘")
     window.get_by_role("textbox").press("Control+Enter")
     window.get_by_role("button", name="두 답변 받기").click()
-    expect(window.get_by_text("이 답변은")).to_have_count(2, timeout=30_000)
+    expect(window.get_by_text("이 답변은")).to_have_count(2)
     window.get_by_role("button", name="중지").click()
-    expect(window.get_by_role("button", name="중지")).to_have_count(0, timeout=10_000)
+    expect(window.get_by_role("button", name="중지")).to_have_count(0)
     expect(window.get_by_text("이 답변은")).to_have_count(2)
     assert all(call.gone.wait(10) for call in requests(app)[len(asked) :])
     asked = requests(app)
@@ -227,7 +227,7 @@ def test_a_chat_is_carried_to_an_empty_store_and_goes_on_there_in_english_and_da
         other.page.get_by_role("button", name="Import").click()
         other.page.locator("input[type=file]").last.set_input_files(tmp_path / "chat.json")
         other.page.get_by_role("dialog").get_by_role("button", name="Import", exact=True).click()
-        expect(other.answer(4)).to_be_visible(timeout=20_000)
+        expect(other.answer(4)).to_be_visible()
         expect(other.panel).to_contain_text(SUMMARY)
         other.ask("Please go on with the trip", 5)
         expect(other.panel).to_contain_text("[Turns 1-3]")
