@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
+from streamlit import config
 from streamlit.delta_generator import DeltaGenerator
 
+import settings
 from component.answer.citation import draw_source
 from component.answer.menu_link import open_asked
 from component.chat.chat import draw_chat
@@ -17,10 +20,12 @@ from component.documents.documents_page import draw_documents
 from component.memory.version import draw_versions
 from component.page import window
 from component.page.announce import announce
+from component.page.catalogue import Words
 from component.page.follow import follow, follow_documents, watch
 from component.page.frame import open_page
 from component.page.header import draw_header
 from component.page.help import draw_help
+from component.page.login import draw_login
 from component.page.news import glance, look_out
 from component.page.point import draw_point
 from component.page.view import View, current, on_documents, told, words
@@ -36,9 +41,11 @@ from component.sidebar.sidebar import draw_sidebar
 from component.sidebar.trash import draw_trash
 from component.widget.failure import draw_error, retry_button, toast
 from component.widget.markdown import plain
-from component.work import resource
-from door.policy import MIDDLEWARE
-from errors import GieokError
+from component.work import resource, user
+from door import reach
+from door.phrase import chosen
+from door.policy import middleware
+from errors import BadSetting, GieokError
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "comparison": draw_comparison,
@@ -66,10 +73,13 @@ def main() -> None:
         return
     open_page(catalogue)
     try:
-        draw(current(catalogue))
+        if user.current() is None:
+            draw_login(catalogue)
+        else:
+            draw(current(catalogue))
     except GieokError as error:  # the store does not open, or failed just now
         draw_error(catalogue, error)
-        retry_button(catalogue("chat.retry"), "open-again", resource.agent.clear)
+        retry_button(catalogue("chat.retry"), "open-again", resource.reopen)
 
 
 def draw(view: View) -> None:
@@ -121,7 +131,23 @@ def draw_window(view: View) -> bool:
     return window.opened() is not None
 
 
+def check_start() -> None:
+    """Ends the process with a sentence when the server would be open to others without a login."""
+    try:
+        language = settings.current().language
+    except BadSetting:  # the page shows what is wrong; nobody but this machine reaches it
+        return
+    try:
+        user.check_login()
+        reach.check(config.get_option("server.address"), settings.current(), login=user.has_own_login())
+        user.trust_proxy()
+    except GieokError as error:
+        sentences = Words(chosen("auto", language)).error(error.code, error.text(), error.values)
+        sys.exit(" ".join(sentences).strip())
+
+
 if __name__ == "__main__":
     main()
 else:  # imported by ``streamlit run``, which finds the server's application by this assignment
-    app = st.App(__file__, middleware=MIDDLEWARE)
+    check_start()
+    app = st.App(__file__, middleware=middleware(user.has_own_login()))

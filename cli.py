@@ -1,4 +1,4 @@
-"""Gieok in a terminal: ``python cli.py run | chat | index | eval | doctor | memory …``."""
+"""Gieok in a terminal: ``python cli.py run | serve | chat | index | eval | doctor | memory …``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -23,6 +23,10 @@ from door import memory as memory_door
 from door.doctor import Finding
 from door.phrase import Language, chosen, phrase
 from errors import BadSetting, BadTextFile, CallerError, GieokError
+from memory import USER
+
+if TYPE_CHECKING:
+    from store.api_key import ApiKeys
 
 Asked = Annotated[Literal["auto", "ko", "en"], typer.Option("--lang", help="Language; auto: the system's.")]
 START_SECONDS = 1.0
@@ -41,6 +45,8 @@ application = typer.Typer(
 
 memory = typer.Typer(help="Long-term memory: clear up, export, import, erase.", no_args_is_help=True)
 application.add_typer(memory, name="memory")
+key = typer.Typer(help="Keys of the endpoint for programs.", no_args_is_help=True)
+application.add_typer(key, name="key")
 
 
 @application.command()
@@ -48,19 +54,90 @@ def run(
     port: Annotated[
         int | None, typer.Option(help="Port on this machine; the next free one is used if it is taken.")
     ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to open the page at. Another than this machine's own needs a login.")
+    ] = "127.0.0.1",
     lang: Asked = "auto",
 ) -> None:
     """Start the web page and print its address."""
+    from door import reach
+
+    os.chdir(Path(__file__).parent)
     set_up = _settings(lang)
     language = chosen(lang, set_up.language)
     requested = port or set_up.port
-    free = doctor_door.free_port(requested)
+    with _told(language):
+        if not reach.is_loopback(host):
+            reach.check(host, set_up, login=_has_login())
+        free = doctor_door.free_port(requested, host)
     if free != requested:
         print(phrase(language, "run.other_port", wanted=requested, port=free))
-    print(phrase(language, "run.address", url=f"http://127.0.0.1:{free}"), flush=True)
+    name = reach.page_name(host, set_up)
+    print(phrase(language, "run.address", url=f"http://{name}:{free}"), flush=True)
+    options = [f"--server.address={host}", f"--server.port={free}", "--server.headless=true"]
+    shown = [f"--browser.serverAddress={name}"]  # else Streamlit asks a site for this machine's outer address
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options, *shown]
+    os.execve(sys.executable, command, {**settings.child_environment(), **reach.PEERS})
+
+
+@application.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="Address to serve at. Another than this machine's own needs a key.")
+    ] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="Port on this machine.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
+    lang: Asked = "auto",
+) -> None:
+    """Serve an OpenAI-compatible endpoint, so that other programs get this memory."""
+    from door.openai import serving
+
+    set_up, language = _chosen(lang)
+
+    def say(url: str) -> None:
+        print(phrase(language, "serve.address", url=url), flush=True)
+
     os.chdir(Path(__file__).parent)
-    options = ["--server.address=127.0.0.1", f"--server.port={free}", "--server.headless=true"]
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *options])
+    with _told(language):
+        serving.serve(set_up, host, port or set_up.api_port, workers, say)
+
+
+@key.command("add")
+def key_add(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    user: Annotated[str, typer.Option(help="Whose conversations it opens.")] = USER,
+    documents: Annotated[bool, typer.Option(help="Whether answers may come from documents.")] = True,
+    lang: Asked = "auto",
+) -> None:
+    """Create a key of the endpoint and show it, once."""
+    set_up, language = _chosen(lang)
+    with _told(language), _keys(set_up) as keys:
+        print(phrase(language, "key.added", secret=keys.add(name, user, documents)))
+
+
+@key.command("list")
+def key_list(lang: Asked = "auto") -> None:
+    """List the keys of the endpoint."""
+    set_up, language = _chosen(lang)
+    with _told(language), _keys(set_up) as keys:
+        rows = keys.all()
+        for row in rows:
+            state = phrase(language, "key.revoked_state") if row.revoked else phrase(language, "key.active")
+            print(f"{row.id}  {row.name}  {row.user}  {state}")
+        if not rows:
+            print(phrase(language, "key.none"))
+
+
+@key.command("revoke")
+def key_revoke(key_id: Annotated[str, typer.Argument(help="The id of the key.")], lang: Asked = "auto") -> None:
+    """Take a key back; it ends at once."""
+    set_up, language = _chosen(lang)
+    with _told(language), _keys(set_up) as keys:
+        done = keys.revoke(key_id)
+    if not done:
+        print(phrase(language, "key.unknown", id=key_id), file=sys.stderr)
+        raise typer.Exit(1)
+    print(phrase(language, "key.revoked", id=key_id))
 
 
 @application.command()
@@ -242,7 +319,7 @@ def doctor(
     try:
         set_up = settings.current()
         language = chosen(lang, set_up.language)
-        findings = doctor_door.examine(set_up, language, Words(language).error)
+        findings = doctor_door.examine(set_up, language, Words(language).error, _has_login)
     except BadSetting as error:
         language = chosen(lang, "auto")
         findings = [doctor_door.failure("settings", error, Words(language).error)]
@@ -289,6 +366,26 @@ def memory_erase(yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")]
         raise typer.Exit(1)
     with _told(language):
         print(phrase(language, "memories.erase", count=memory_door.erase(set_up)))
+
+
+@contextlib.contextmanager
+def _keys(set_up: settings.Settings) -> Iterator[ApiKeys]:
+    """Opens the keys of the endpoint."""
+    from store import Store
+
+    store = Store(set_up.database)
+    try:
+        yield store.api_keys
+    finally:
+        store.close()
+
+
+def _has_login() -> bool:
+    """Returns whether Streamlit's login is set up. Raises ``BadLogin``, ``MissingExtra``."""
+    from component.work import user
+
+    user.check_login()
+    return user.has_own_login()
 
 
 def _chosen(lang: str) -> tuple[settings.Settings, Language]:

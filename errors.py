@@ -107,6 +107,41 @@ class BadSetting(OperatorError):
     hint = "Correct it in the environment or in .env."
 
 
+class NeedsLogin(OperatorError):
+    """The page is to be reached from elsewhere, and nobody would know who reaches it (``door.reach``)."""
+
+    code = "needs_login"
+    message = "Without a login the page does not open at {address}: whoever reaches it would see every conversation."
+    hint = (
+        "Set up [auth] in .streamlit/secrets.toml, or name the header of your reverse proxy in GIEOK_USER_HEADER"
+        " (docs/guide/en/several-users.md). Without either it opens at 127.0.0.1 only."
+    )
+
+
+class NeedsKey(OperatorError):
+    """The endpoint is to be reached from elsewhere, and nobody would need a key (``door.openai.serving``)."""
+
+    code = "needs_key"
+    message = "Without a key the endpoint does not open at {address}: whoever reaches it would see every conversation."
+    hint = "Create one with: python cli.py key add NAME. Without a key it opens at 127.0.0.1 only."
+
+
+class BadLogin(OperatorError):
+    """The login of the page is set up in a way that cannot work."""
+
+    code = "bad_login"
+    message = "The section [auth] of .streamlit/secrets.toml is not usable: {reason}."
+    hint = "docs/guide/en/several-users.md has an example."
+
+
+class BadAddress(OperatorError):
+    """The page cannot be opened at an address that this machine does not have."""
+
+    code = "bad_address"
+    message = "The page cannot open at {address}: {reason}."
+    hint = "Name an address of this machine; 0.0.0.0 stands for all of them."
+
+
 class MissingExtra(OperatorError):
     code = "missing_extra"
     message = "{feature} needs the package {package!r}, which is not installed."
@@ -294,6 +329,14 @@ class ContextTooLong(UpstreamError):
     message = "The question needs about {tokens:,} tokens, and the model's context window is {limit:,}."
     hint = "Shorten the message or split it into parts."
     retryable = False
+
+
+class SystemTextTooLong(ContextTooLong):
+    """The client's system text crowds the question out of the context window. ``limit``: the tokens of a prompt."""
+
+    code = "system_text_too_long"
+    message = "The client's system text needs about {tokens:,} tokens, and a prompt has room for {limit:,}."
+    hint = "Shorten the system text, or choose a model with a larger context window."
 
 
 class ContextOverflow(ContextTooLong):
@@ -540,6 +583,30 @@ class UnknownChoice(CallerError):
     hint = "Choose one of these. Nothing was run."
 
 
+class NoUserMessage(CallerError):
+    """A client's request without anything to answer. ``field``: where its messages stand."""
+
+    code = "no_user_message"
+    message = "The field {field!r} holds no message of the user."
+    hint = "Send at least one message with the role user. Nothing was sent."
+
+
+class BadImage(CallerError):
+    """``number``: the place of the image in its message, from 1 on."""
+
+    code = "bad_image"
+    message = "Image {number} cannot be passed on: its address is neither a data: URL nor an https address."
+    hint = "Send the image itself as a data: URL. Nothing was sent."
+
+
+class ImagesUnsupported(CallerError):
+    """The chat model reads no images (``model.profile.Profile.images``)."""
+
+    code = "images_unsupported"
+    message = "The model {model} takes no images."
+    hint = "Leave the images out, or choose a model that takes images. Nothing was sent."
+
+
 class BadTextFile(CallerError):
     code = "bad_text_file"
     message = "The file {path} cannot be read as text: {reason}."
@@ -603,6 +670,14 @@ class SessionBusy(CallerError):
     message = "This conversation is still answering another message."
     hint = "Wait for that answer or stop it."
     retryable = True
+
+
+class LoggedOut(CallerError):
+    """Work for a user was asked of a page on which nobody is logged in."""
+
+    code = "logged_out"
+    message = "Nobody is logged in on this page any more."
+    hint = "Load the page again and log in."
 
 
 class SessionUnknown(CallerError):

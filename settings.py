@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -227,8 +228,32 @@ class Settings(BaseSettings):
         description="Comma-separated names and addresses, without port, at which the page answers beside localhost,"
         " 127.0.0.1 and ::1.",
     )
+    api_port: int = Field(8000, ge=1, le=65535, description="Port of the endpoint for programs (cli.py serve).")
+    api_body_limit: int = Field(50_000_000, ge=1, description="Largest request to the endpoint in bytes.")
+    api_rate: int = Field(600, ge=1, description="Requests a minute to the endpoint by one key, in each process.")
+    api_concurrency: int = Field(
+        64, ge=1, le=1000, description="Requests at once to the endpoint by one key, in each process."
+    )
+    user_header: str = Field(
+        "",
+        description="Header in which a reverse proxy passes the name of the user it has logged in, such as"
+        " X-Forwarded-User. Set: the page answers only requests that have it.",
+    )
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("127.0.0.0/8", "::1"),
+        description="Comma-separated addresses and networks of the reverse proxies whose USER_HEADER is believed.",
+    )
+    owner: str = Field(
+        "",
+        description="Login of the user me, who has this machine's conversations without a login and in the terminal.",
+    )
+    admins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Comma-separated logins that may add and remove shared documents and choose the model, beside the"
+        " owner. With a login nobody else may.",
+    )
 
-    @field_validator("local_servers", "weights_sources", "hosts", mode="before")
+    @field_validator("local_servers", "weights_sources", "hosts", "trusted_proxies", "admins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -273,6 +298,25 @@ class Settings(BaseSettings):
         if not all(re.fullmatch(r"[^\s:/?#@*\[\]]+|[0-9a-f.]*(:[0-9a-f.]*){2,}", name) for name in bare):
             raise PydanticCustomError("host", "a host is a name or an address without http:// and without a port")
         return bare
+
+    @field_validator("user_header")
+    @classmethod
+    def _header_name(cls, value: str) -> str:
+        name = value.strip()
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]*", name):  # a token of RFC 9110, section 5.6.2
+            raise PydanticCustomError("header", "it is not the name of a header")
+        return name
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for address in value:
+            try:
+                ip_network(address, strict=False)
+            except ValueError as error:
+                message = "{address} is neither an address nor a network"
+                raise PydanticCustomError("network", message, {"address": address}) from error
+        return value
 
     @property
     def database(self) -> str:
@@ -321,6 +365,12 @@ def load(**overrides: object) -> Settings:
 def current() -> Settings:
     """Returns the settings of this process."""
     return load()
+
+
+def believes_only_loopback() -> bool:
+    """Returns whether uvicorn takes a client's address from ``X-Forwarded-For`` only for proxies on this machine, which
+    it does unless its own variable says otherwise."""
+    return "FORWARDED_ALLOW_IPS" not in os.environ
 
 
 def child_environment() -> dict[str, str]:

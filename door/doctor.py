@@ -6,6 +6,7 @@ A check is one function in ``CHECKS``. No check changes, fetches or starts anyth
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import logging
 import os
@@ -20,7 +21,17 @@ from pathlib import Path
 from typing import Literal
 
 from door.phrase import ErrorText, Language, phrase
-from errors import GieokError, KeyRejected, MemoryAway, MissingExtra, ModelUnreachable, Unexpected, shown, trace
+from errors import (
+    BadAddress,
+    GieokError,
+    KeyRejected,
+    MemoryAway,
+    MissingExtra,
+    ModelUnreachable,
+    Unexpected,
+    shown,
+    trace,
+)
 from model.choice import default, kept, resolve
 from model.choice.probe import Refused, listed
 from model.embedded import weights
@@ -60,10 +71,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Look:
-    """The input of a check: the settings, and the language of its sentences."""
+    """The input of a check: the settings, the language of its sentences, and whether the page has its own login."""
 
     settings: Settings
     language: Language
+    login: bool = False
 
     def __call__(self, key: str, **values: object) -> str:
         return phrase(self.language, key, **values)
@@ -101,10 +113,16 @@ class Look:
         return self.endpoint.chat, self.endpoint.utility
 
 
-def examine(settings: Settings, language: Language, error_text: ErrorText) -> list[Finding]:
+def examine(
+    settings: Settings, language: Language, error_text: ErrorText, login: Callable[[], bool] = lambda: False
+) -> list[Finding]:
     """Runs every check and returns the findings. ``error_text`` words an error in a check, which then is its
-    finding."""
-    look = Look(settings, language)
+    finding; ``login`` returns whether Streamlit's login is set up, or raises what is wrong with it."""
+    try:
+        look = Look(settings, language, login())
+    except GieokError as error:
+        others = [finding for finding in examine(settings, language, error_text) if finding.name != "reach"]
+        return [*others, failure("reach", error, error_text)]
     return [_safe(name, check, look, error_text) for name, check in CHECKS.items()]
 
 
@@ -119,9 +137,9 @@ def can_chat(findings: list[Finding]) -> bool:
     return all(finding.mark != "problem" for finding in findings)
 
 
-def free_port(wanted: int) -> int:
-    """Returns the first port from ``wanted`` on that nothing on this machine listens to."""
-    return next(port for port in range(wanted, 65536) if _is_free(port))
+def free_port(wanted: int, host: str = "127.0.0.1") -> int:
+    """Returns the first port from ``wanted`` on that nothing listens to at this address. Raises ``BadAddress``."""
+    return next(port for port in range(wanted, 65536) if _is_free(port, host))
 
 
 def _safe(name: str, check: Callable[[Look], Finding], look: Look, error_text: ErrorText) -> Finding:
@@ -254,7 +272,7 @@ def _store(look: Look) -> Finding:
     if file and not file.exists():
         return Finding("store", "ok", look("store.new", where=where), "", data)
     store = Store(look.settings.database)
-    sessions, size = len(store.sessions(limit=1_000_000)), file.stat().st_size if file else 0
+    sessions, size = len(store.everyone.sessions(limit=1_000_000)), file.stat().st_size if file else 0
     store.close()
     text = look("store.found", sessions=sessions, size=amount(size), where=where)
     return Finding("store", "ok", text, "", data | {"sessions": sessions, "bytes": size})
@@ -361,6 +379,19 @@ def _port(look: Look) -> Finding:
     return Finding("port", "warn", look("port.taken", port=port), look("port.do"), {"port": port, "free": False})
 
 
+def _reach(look: Look) -> Finding:
+    """Reports who reaches the page. Names of other hosts without a login are no problem: nobody gets in."""
+    settings = look.settings
+    way = "proxy" if settings.user_header else "login" if look.login else "alone"
+    names = ", ".join(settings.trusted_proxies)
+    text = look(f"reach.{way}", header=settings.user_header, proxies=names)
+    data: dict[str, object] = {"way": way, "hosts": list(settings.hosts)}
+    if way == "alone" and settings.hosts:
+        do = look("reach.do", hosts=", ".join(settings.hosts), header=variable("user_header"))
+        return Finding("reach", "warn", text, do, data)
+    return Finding("reach", "ok", text, "", data)
+
+
 def _chromium(look: Look) -> Finding:
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if path is None:
@@ -397,12 +428,15 @@ def _writable(file: Path) -> bool:
     return os.access(nearest, os.W_OK) and (nearest == file or nearest.is_dir())
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+def _is_free(port: int, host: str = "127.0.0.1") -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
+            probe.bind((host, port))
+        except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                raise BadAddress(address=host, reason=error.strerror or type(error).__name__) from error
             return False
         return True
 
@@ -420,5 +454,6 @@ CHECKS: dict[str, Callable[[Look], Finding]] = {
     "remembering": _remembering,
     "disk": _disk,
     "port": _port,
+    "reach": _reach,
     "chromium": _chromium,
 }

@@ -9,9 +9,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from door.phrase import chosen, phrase
-from errors import BadSetting
-from settings import Settings, current, variable
+from door.reach import own_address, readable, say
+from settings import variable
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d*)?", re.IGNORECASE)
@@ -20,27 +19,27 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d*)?", re.IGNOR
 class Host:
     """ASGI middleware that refuses every request and websocket with a foreign name in ``Host`` or ``Origin``.
 
-    The page has no login: it belongs to whoever reaches it on this machine. A site that points its own name to
+    Without a login the page belongs to whoever reaches it on this machine. A site that points its own name to
     127.0.0.1 (DNS rebinding) would reach the page too, in the user's own browser; the name in ``Host`` and ``Origin``
     gives the site away. Streamlit only compares the two headers with each other, and its ``server.allowedHosts`` checks
-    only websockets.
+    only websockets. The address at which a request arrived is no name, so it is known as well.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or _is_known(Headers(scope=scope)):
+        if scope["type"] == "lifespan" or _is_known(scope):
             await self._app(scope, receive, send)
         else:
             await PlainTextResponse(_refusal(), 403)(scope, receive, send)
 
 
-def _is_known(headers: Headers) -> bool:
+def _is_known(scope: Scope) -> bool:
     """Returns whether the request names exactly one host and every name in it is known. Only browsers send
     ``Origin``."""
-    settings = _settings()
-    known = LOOPBACK.union(settings.hosts if settings else ())
+    headers, settings = Headers(scope=scope), readable()
+    known = LOOPBACK.union(settings.hosts if settings else (), own_address(scope))
     hosts = headers.getlist("host")
     origins = [origin.partition("://")[2] for origin in headers.getlist("origin")]
     return len(hosts) == 1 and all(name in known for name in _names([*hosts, *origins]))
@@ -53,14 +52,5 @@ def _names(places: Iterable[str]) -> Iterator[str]:
         yield (match[1] or match[2]).lower().removesuffix(".") if match else ""
 
 
-def _settings() -> Settings | None:
-    """Returns the settings; None when they cannot be read, an error that the page shows."""
-    try:
-        return current()
-    except BadSetting:
-        return None
-
-
 def _refusal() -> str:
-    settings = _settings()
-    return phrase(chosen("auto", settings.language if settings else "auto"), "host.refused", name=variable("hosts"))
+    return say(readable(), "host.refused", name=variable("hosts"))

@@ -35,7 +35,7 @@ def cleanup(settings: Settings) -> dict[str, int]:
     """Erases leftovers and the memories of deleted sessions; returns counts of ``orphans``, ``leftovers``,
     ``digests``."""
     with opened(settings) as (memory, store):
-        return memory.cleanup(settings.tenant, lambda session: _exists(store, session))
+        return memory.cleanup(settings.tenant, lambda session: _exists(store.everyone, session))
 
 
 def export(settings: Settings, file: Path) -> int:

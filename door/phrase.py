@@ -26,6 +26,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "remembering": ("장기 기억", "Memory"),
     "disk": ("디스크", "Disk"),
     "port": ("포트", "Port"),
+    "reach": ("접속", "Users"),
     "chromium": ("크로미움", "Chromium"),
     # doctor: the findings
     "machine.found": (
@@ -139,6 +140,16 @@ PHRASES: dict[str, tuple[str, str]] = {
         "The chat continues; missed turns are remembered when it is available again. Check REDIS_URL.",
     ),
     "disk.do": ("공간을 {needed} 이상 비우세요.", "Free at least {needed}."),
+    "reach.alone": ("이 컴퓨터의 사용자 한 명, 로그인 없음", "one user on this machine, without a login"),
+    "reach.login": ("OpenID Connect 로그인 ([auth])", "a login by OpenID Connect ([auth])"),
+    "reach.proxy": (
+        "{header} 헤더에 적힌 사용자, {proxies}에서 올 때만",
+        "who the header {header} names, from {proxies} only",
+    ),
+    "reach.do": (
+        "{hosts}(으)로 다른 컴퓨터에서 열려면 .streamlit/secrets.toml의 [auth]나 {header} 설정이 필요합니다.",
+        "For {hosts} to open elsewhere, set up [auth] in .streamlit/secrets.toml, or {header}.",
+    ),
     "port.do": ("다음 빈 포트가 쓰입니다.", "The next free one will be used."),
     "chromium.do": ("make test가 설치합니다.", "make test installs it."),
     "verdict.ok": ("대화를 시작할 수 있습니다: make run", "A chat can start: make run"),
@@ -151,8 +162,35 @@ PHRASES: dict[str, tuple[str, str]] = {
         "이 주소로는 열리지 않습니다. 일부러 이 이름으로 여는 것이라면 {name}에 이 이름을 적고 다시 시작하세요.",
         "The page does not answer at this address. If it is meant to, put its name into {name} and start again.",
     ),
+    "reach.no_login": (
+        "로그인이 설정되지 않아 이 컴퓨터에서만 열립니다. 다른 컴퓨터에서 열려면 .streamlit/secrets.toml에"
+        " [auth]를 설정하거나 {header}에 리버스 프록시의 헤더 이름을 적으세요 (docs/guide/ko/several-users.md).",
+        "Without a login the page opens on its own machine only. To open it elsewhere, set up [auth] in"
+        " .streamlit/secrets.toml, or name the header of your reverse proxy in {header}"
+        " (docs/guide/en/several-users.md).",
+    ),
+    "reach.no_user": (
+        "누가 접속했는지 알 수 없어 열지 않습니다. 페이지는 사용자 이름을 {header} 헤더로 보내는 리버스 프록시를 거쳐야"
+        " 열리고, 그 프록시의 주소는 {proxies}에 있어야 합니다 (docs/guide/ko/several-users.md).",
+        "The page does not open, as nothing says who you are. It opens through the reverse proxy that sends the user's"
+        " name in the header {header}, and whose address is among {proxies} (docs/guide/en/several-users.md).",
+    ),
     "run.address": ("기억이 {url} 에서 열립니다. 끝내려면 Ctrl-C를 누르세요.", "Gieok is at {url}. Ctrl-C ends it."),
     "run.other_port": ("{wanted}번 포트가 사용 중이라 {port}번을 씁니다.", "Port {wanted} is taken; {port} is used."),
+    # serve, key
+    "serve.address": (
+        "OpenAI 호환 주소는 {url} 입니다. 끝내려면 Ctrl-C를 누르세요.",
+        "The OpenAI-compatible address is {url}. Ctrl-C ends it.",
+    ),
+    "key.added": (
+        "키입니다. 다시 보여 드릴 수 없으니 지금 적어 두세요: {secret}",
+        "Your key; it cannot be shown again, so note it now: {secret}",
+    ),
+    "key.none": ("아직 키가 없습니다.", "There is no key yet."),
+    "key.active": ("사용 중", "active"),
+    "key.revoked_state": ("취소됨", "revoked"),
+    "key.revoked": ("키 {id}을(를) 취소했습니다.", "The key {id} is revoked."),
+    "key.unknown": ("사용 중인 키 {id}이(가) 없습니다.", "There is no active key {id}."),
     # index
     "index.reading": ("문서 {file}/{files}: {name}", "document {file} of {files}: {name}"),
     "index.rebuilding": ("색인을 다시 만드는 중", "making the index anew"),
@@ -483,6 +521,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "context.making": ("요약을 아직 만들고 있는 턴: {turns}", "Turns whose summary is still to be made: {turns}"),
     "part.instructions": ("이 대화의 시스템 프롬프트", "own system prompt"),
     "part.system": ("시스템과 도구", "system and tools"),
+    "part.client_system": ("클라이언트의 시스템 텍스트", "system text of the client"),
     "part.summaries": ("대화 요약", "summaries"),
     "part.short": ("이전 턴 원문", "earlier turns, in full"),
     "part.recent": ("최근 턴 원문", "recent turns"),
@@ -494,6 +533,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "part.hint": ("답변 지침", "answer instructions"),
     "part.current": ("현재 턴", "current turn"),
     "part.question": ("질문", "question"),
+    "part.images": ("이미지", "images"),
     "reason.summarised": ("요약으로 대신함", "replaced by a summary"),
     "reason.over_budget": ("요약 예산을 넘음", "over the summary budget"),
     "reason.context_full": ("컨텍스트 길이를 넘음", "beyond the context window"),

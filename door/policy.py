@@ -7,6 +7,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from door.host import Host
+from door.reach import Reach
 
 POLICY = b"img-src 'self' data: blob:; media-src 'self' data: blob:"
 
@@ -30,5 +31,6 @@ class Policy:
         await self._app(scope, receive, sent)
 
 
-MIDDLEWARE = [Middleware(Host), Middleware(Policy)]
-"""The middleware of the whole server, the outermost first."""
+def middleware(login: bool) -> list[Middleware]:
+    """Returns the middleware of the whole server, the outermost first. ``login``: whether Streamlit's is set up."""
+    return [Middleware(Reach, login=login), Middleware(Host), Middleware(Policy)]

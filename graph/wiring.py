@@ -37,8 +37,8 @@ def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
 
 def _first(state: ChatState, runtime: Runtime[TurnContext]) -> str:
     turn = context(runtime)
-    own_prompt = turn.inputs.options.system_prompt  # an assistant with a role of its own greets in that role
-    if not own_prompt and wants_casual(state, turn.models.profile):
+    full = turn.inputs.own_role or turn.inputs.images  # a role of its own greets in that role; an image is no greeting
+    if not full and wants_casual(state, turn.models.profile):
         return "casual_node"
     return "summary_node" if is_due(state) else "llm_node"  # saves two turns of three a step and a checkpoint
 

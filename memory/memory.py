@@ -20,7 +20,7 @@ from redis.exceptions import ResponseError
 from sqlalchemy import Connection
 
 import private
-from errors import CallerError, MemoryAway, NothingToUndo
+from errors import CallerError, MemoryAway, NothingToUndo, SessionUnknown
 from memory import portable, recollect
 from memory.archive import Archive, Queued
 from memory.change import path, user_memory, write
@@ -94,7 +94,7 @@ class Memory:
     """Long-term memory of all sessions. Thread-safe; any number of processes may share a Redis and a database."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
-        self._settings, self._store = settings, store
+        self._settings, self._store = settings, store.everyone  # memories are those of all users
         self._archive = Archive(store)
         self._absent: dict[Scope, float] = {}
         self._known = LastStates()
@@ -534,7 +534,7 @@ class Memory:
         """
         scope = Scope(tenant, session)
         apart = bool(last) and self.is_apart(tenant, session)
-        self._store.turn_index.erase(session, last)
+        self._empty_index(session, last)
         with suppress(MemoryAway):
             self._link.quick(self._save_all)
         portable.erase(self._link, self._redis, self._archive, scope, forget)
@@ -544,6 +544,10 @@ class Memory:
             self._write(scope, user, "skip", {"last": last})
         if apart:
             self.keep_apart(tenant, session, user=user)
+
+    def _empty_index(self, session: str, last: int) -> None:
+        with suppress(SessionUnknown):  # the conversation is gone, with its rows
+            self._store.turn_index.erase(session, last)
 
     def erase_user(self, tenant: str, user: str = USER) -> int:
         """Erases all memories of a user, everywhere; returns how many.
@@ -558,7 +562,7 @@ class Memory:
             if (remembered := portable.told(self._archive, scope))
         ]
         for scope, state in memories:
-            self._store.turn_index.erase(scope.session, state.newest)
+            self._empty_index(scope.session, state.newest)
         portable.erase_user(self._link, self._redis, self._archive, tenant, user)
         self._upkeep.erased()
         self._absent, self._known, self._given = {}, LastStates(), {}

@@ -65,7 +65,8 @@ class Profile:
     or code extracts them. ``titles``: the model writes them, or code takes the first words. ``documents``: the model
     answers from the results of tools and documents and cites them, or code words the results and quotes the best
     section. ``prompt``: full, with instructions, tools and the time; or bare, with a few lines, summaries, memory and
-    the conversation, and the user's message alone at its end. ``sampling``: None leaves it to the server.
+    the conversation, and the user's message alone at its end. ``sampling``: None leaves it to the server. ``images``:
+    the model reads images that come with a message.
     """
 
     name: Literal["small", "strong", "toolless"]
@@ -76,10 +77,11 @@ class Profile:
     documents: Literal["cited", "quoted"]
     prompt: Literal["full", "bare"]
     sampling: Sampling | None = None
+    images: bool = False
 
 
 SMALL = Profile("small", "routed", "extracted", "extracted", "words", "quoted", "bare")
-STRONG = Profile("strong", "native", "model", "model", "model", "cited", "full")
+STRONG = Profile("strong", "native", "model", "model", "model", "cited", "full", images=True)
 TOOLLESS = replace(STRONG, name="toolless", tools="routed")
 """A strong model behind a server that takes no tools."""
 
@@ -98,23 +100,28 @@ def choose(
     known: Profile | None = None,
     parameters: float | None = None,
     takes_tools: bool | None = None,
+    takes_images: bool | None = None,
 ) -> ProfileChoice:
     """Returns the profile of one role and why it was chosen.
 
     ``setting``: ``GIEOK_MODEL_PROFILE``. ``known``: the catalogue's profile of these weights. ``parameters``: the
-    model's size as the server reports it. ``takes_tools``: whether the server takes tools; None where it does not say.
+    model's size as the server reports it. ``takes_tools``, ``takes_images``: whether the server takes them; None where
+    it does not say.
     """
     strong = TOOLLESS if takes_tools is False else STRONG
+    strong = replace(strong, images=takes_images is not False)
     if setting != "auto":
         profile = SMALL if setting == "small" else strong
-        return ProfileChoice(replace(profile, sampling=_sampling(profile, known)) if known else profile, "setting")
+        if known:
+            profile = replace(profile, sampling=_sampling(profile, known), images=known.images)
+        return ProfileChoice(profile, "setting")
     if known is not None:
         return ProfileChoice(known, "catalogue")
     if parameters is not None and parameters < SMALL_BELOW:
         return ProfileChoice(SMALL, "size")
     if takes_tools is False:
-        return ProfileChoice(TOOLLESS, "no_tools")
-    return ProfileChoice(STRONG, "size" if parameters is not None else "unknown_size")
+        return ProfileChoice(strong, "no_tools")
+    return ProfileChoice(strong, "size" if parameters is not None else "unknown_size")
 
 
 def _sampling(asked: Profile, known: Profile) -> Sampling | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
 
 from store.database import schema
+from store.owner import check_session, mine
 
 _TABLE = schema.attachment
 _WAITING = (
@@ -50,23 +51,29 @@ class Attachments:
         self._transaction = transaction
 
     def add(self, session_id: str, files: Iterable[tuple[str, str]], message: int = NEXT) -> None:
-        """Adds files, as pairs of name and key, to a conversation. A file replaces an earlier file of the same name."""
+        """Adds files, as pairs of name and key, to a conversation. A file replaces an earlier file of the same name.
+
+        Raises ``SessionUnknown``.
+        """
         rows = [{"session_id": session_id, "name": name, "key": key, "message": message} for name, key in files]
         names = [row["name"] for row in rows]
         with self._transaction() as connection:
+            check_session(connection, session_id)
             connection.execute(delete(_TABLE).where(_TABLE.c.session_id == session_id, _TABLE.c.name.in_(names)))
             if rows:
                 connection.execute(insert(_TABLE), rows)
 
     def of(self, session_id: str) -> list[Attachment]:
-        """Returns the files of a conversation, sorted by name."""
+        """Returns the files of a conversation, sorted by name. Raises ``SessionUnknown``."""
         query = select(_TABLE).where(_TABLE.c.session_id == session_id).order_by(_TABLE.c.name)
         with self._transaction() as connection:
+            check_session(connection, session_id)
             return [Attachment(**row._mapping) for row in connection.execute(query)]
 
     def remove(self, session_id: str, name: str) -> None:
-        """Removes a file from a conversation."""
+        """Removes a file from a conversation. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
+            check_session(connection, session_id)
             connection.execute(delete(_TABLE).where(_TABLE.c.session_id == session_id, _TABLE.c.name == name))
 
     def abandoned(self, before: float) -> list[str]:
@@ -80,7 +87,7 @@ class Attachments:
             sessions.c.turn_count == 0, sessions.c.created < min(before, time.time()), has_files, ~has_message
         )
         with self._transaction() as connection:
-            return list(connection.execute(query).scalars())
+            return list(connection.execute(query.where(mine(connection, sessions.c.owner))).scalars())
 
 
 def taken(connection: Connection, session_id: str, message: int | None) -> list[dict[str, str]]:

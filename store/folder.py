@@ -11,18 +11,17 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from errors import FolderUnknown
 from store.database import schema
+from store.owner import mine, owner_of_new
 from store.record import Folder
 from text.clean import clean
 
 NAME_CHARS = 60
 
 _TABLE = schema.folder
-_MOVED = update(schema.session).where(schema.session.c.id == bindparam("own")).values(folder=bindparam("to"))
-_LIES = select(schema.session.c.folder).where(schema.session.c.id == bindparam("own"))
 
 
 class Folders:
-    """The folders of the installation; ``transaction`` opens a database transaction."""
+    """The folders of a user; ``transaction`` opens a database transaction."""
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
@@ -30,7 +29,8 @@ class Folders:
     def all(self) -> list[Folder]:
         """Returns all folders, sorted by name."""
         with self._transaction() as connection:
-            folders = [Folder(row.id, row.name) for row in connection.execute(select(_TABLE))]
+            query = select(_TABLE).where(mine(connection, _TABLE.c.owner))
+            folders = [Folder(row.id, row.name) for row in connection.execute(query)]
         return sorted(folders, key=lambda folder: (folder.name.casefold(), folder.id))
 
     def create(self, name: str) -> Folder | None:
@@ -50,7 +50,9 @@ class Folders:
         """Deletes the folder and returns the ids of its sessions, which lie in no folder afterwards."""
         with self._transaction() as connection:
             # first, because this statement takes the lock
-            connection.execute(delete(_TABLE).where(_TABLE.c.id == folder_id))
+            own = (_TABLE.c.id == folder_id, mine(connection, _TABLE.c.owner))
+            if not connection.execute(delete(_TABLE).where(*own)).rowcount:
+                return []
             inside = schema.session.c.folder == folder_id
             ids = list(connection.execute(select(schema.session.c.id).where(inside)).scalars())
             connection.execute(update(schema.session).where(inside).values(folder=""))
@@ -59,7 +61,7 @@ class Folders:
     def restore(self, folder: Folder, session_ids: Iterable[str]) -> None:
         """Creates a deleted folder again and puts the sessions into it."""
         with self._transaction() as connection:
-            row = {"id": folder.id, "name": folder.name, "created": time.time()}
+            row = {"id": folder.id, "name": folder.name, "created": time.time(), "owner": owner_of_new(connection)}
             connection.execute(insert(_TABLE), row)
             _move(connection, dict.fromkeys(session_ids, folder.id))
 
@@ -67,24 +69,23 @@ class Folders:
         """Puts sessions into a folder, or into none when ``folder_id`` is empty; returns each session's folder before
         the move.
 
-        Leaves out sessions that no longer exist. Raises ``FolderUnknown``.
+        Leaves out sessions that are not there or not the user's. Raises ``FolderUnknown``.
         """
         with self._transaction() as connection:
             if folder_id:
                 # an update that changes nothing: it locks the row, so that nobody deletes the folder meanwhile
                 _write(connection, folder_id, id=folder_id)
-            before = {
-                session_id: connection.execute(_LIES, {"own": session_id}).scalar_one_or_none()
-                for session_id in session_ids
-            }
-            known = {session_id: folder for session_id, folder in before.items() if folder is not None}
+            table, wanted = schema.session, list(session_ids)
+            query = select(table.c.id, table.c.folder).where(table.c.id.in_(wanted), mine(connection, table.c.owner))
+            lies = {row.id: row.folder for row in connection.execute(query)}
+            known = {session_id: lies[session_id] for session_id in wanted if session_id in lies}
             _move(connection, dict.fromkeys(known, folder_id))
         return known
 
     def move_back(self, before: Mapping[str, str]) -> None:
         """Undoes ``move``; a session whose folder has been deleted since then lies in none."""
         with self._transaction() as connection:
-            known = set(connection.execute(select(_TABLE.c.id)).scalars())
+            known = set(connection.execute(select(_TABLE.c.id).where(mine(connection, _TABLE.c.owner))).scalars())
             _move(connection, {session_id: folder if folder in known else "" for session_id, folder in before.items()})
 
 
@@ -93,12 +94,15 @@ def _name(name: str) -> str:
 
 
 def _write(connection: Connection, folder_id: str, **values: str) -> None:
-    result = connection.execute(update(_TABLE).where(_TABLE.c.id == folder_id).values(**values))
+    own = (_TABLE.c.id == folder_id, mine(connection, _TABLE.c.owner))
+    result = connection.execute(update(_TABLE).where(*own).values(**values))
     if not result.rowcount:
         raise FolderUnknown()
 
 
 def _move(connection: Connection, folders: Mapping[str, str]) -> None:
+    """Puts sessions into folders, by the session's id; skips sessions that are not the user's."""
     rows = [{"own": session_id, "to": folder} for session_id, folder in folders.items()]
+    own = (schema.session.c.id == bindparam("own"), mine(connection, schema.session.c.owner))
     if rows:
-        connection.execute(_MOVED, rows)
+        connection.execute(update(schema.session).where(*own).values(folder=bindparam("to")), rows)

@@ -10,20 +10,21 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Executable, bindparam, func, insert, select, update
 
 from errors import SessionUnknown, bare
 from store.database import schema
-from store.path import TRUNK, Path, branch_at, on_path, plain
+from store.owner import check, in_mine
+from store.path import Path, branch_at, on_path, plain
 from store.record import Summary, SummaryStatus
 
 _TABLE = schema.summary
-_PATH = select(schema.session.c.path).where(schema.session.c.id == bindparam("session"))
+_PATH = select(schema.session.c.path, schema.session.c.owner).where(schema.session.c.id == bindparam("session"))
 _CLAIMED = (
     update(schema.session)
     .where(schema.session.c.id == bindparam("session"))
     .values(path=schema.session.c.path)
-    .returning(schema.session.c.path)
+    .returning(schema.session.c.path, schema.session.c.owner)
 )
 _HERE = (
     _TABLE.c.session_id == bindparam("session"),
@@ -119,8 +120,10 @@ class Ledger:
         with an error marked ``hopeless``, and no attempt has succeeded since.
         """
         with self._transaction() as connection:
-            branch = branch_at(path_of(connection, session_id), turns[-1]) if branch is None else branch
-            query = select(_TABLE.c.error).where(*_chunk(session_id, branch, turns[0]), _TABLE.c.status == "failed")
+            path = path_of(connection, session_id)
+            last_branch = branch_at(path, turns[-1]) if branch is None else branch
+            chunk = _chunk(session_id, last_branch, turns[0])
+            query = select(_TABLE.c.error).where(*chunk, _TABLE.c.status == "failed")
             error = connection.execute(query.limit(1)).scalar()
         return bool(error and error.get("hopeless"))
 
@@ -147,8 +150,10 @@ class Ledger:
             return [_summary(row) for row in connection.execute(query.order_by(_TABLE.c.first_turn))]
 
     def set_status(self, ids: Iterable[int], status: SummaryStatus) -> None:
+        """Sets the status of these rows; skips rows of another user's sessions."""
         with self._transaction() as connection:
-            connection.execute(update(_TABLE).where(_TABLE.c.id.in_(list(ids))).values(status=status))
+            rows = (_TABLE.c.id.in_(list(ids)), in_mine(connection, _TABLE.c.session_id))
+            connection.execute(update(_TABLE).where(*rows).values(status=status))
 
     def retire(self, session_id: str, before_turn: int) -> None:
         """Marks the active summaries that start before turn ``before_turn`` as retired: they have left the context."""
@@ -195,9 +200,8 @@ class Ledger:
 
 
 def path_of(connection: Connection, session_id: str) -> Path:
-    """Returns the session's path; the trunk for an unknown session."""
-    stored = connection.execute(_PATH, {"session": session_id}).scalar_one_or_none()
-    return plain(stored) if stored else TRUNK
+    """Returns the session's path. Raises ``SessionUnknown``."""
+    return _path(connection, _PATH, session_id)
 
 
 def _claimed(connection: Connection, session_id: str) -> Path:
@@ -207,10 +211,15 @@ def _claimed(connection: Connection, session_id: str) -> Path:
     statement reads, and PostgreSQL holds the lock of the row. A ``SELECT … FOR UPDATE`` would lock nothing on SQLite.
     Raises ``SessionUnknown``.
     """
-    stored = connection.execute(_CLAIMED, {"session": session_id}).scalar_one_or_none()
-    if stored is None:
+    return _path(connection, _CLAIMED, session_id)
+
+
+def _path(connection: Connection, statement: Executable, session_id: str) -> Path:
+    row = connection.execute(statement, {"session": session_id}).one_or_none()
+    if row is None:
         raise SessionUnknown(session=session_id)
-    return plain(stored)
+    check(connection, session_id, row.owner)
+    return plain(row.path)
 
 
 def _added(

@@ -12,15 +12,18 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from errors import Empty, OutOfRange, PresetTaken, PresetUnknown, SessionUnknown, TooLong
+from errors import Empty, OutOfRange, PresetTaken, PresetUnknown, TooLong
 from store.database import schema
+from store.owner import check, check_session, mine, owner_of_new
 from store.wording import mark
 from text.clean import clean
 
 PROMPT_CHARS = 20_000
+SYSTEM_CHARS = 10 * PROMPT_CHARS
+"""Characters of the longest system text of a client: cards of characters, with their worlds and examples, are long."""
 TEMPERATURES = (0.0, 2.0)
 ANSWER_TOKENS = (16, 1_000_000)
 NAME_CHARS = 60
@@ -66,8 +69,9 @@ class SessionOptions:
         self._transaction = transaction
 
     def of(self, session_id: str) -> Options:
-        """Returns the options of a conversation; the default options when none were set."""
+        """Returns the options of a conversation; the default options when none were set. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
+            check_session(connection, session_id)
             return read(connection, session_id)
 
     def set(self, session_id: str, options: Options) -> Options:
@@ -76,16 +80,18 @@ class SessionOptions:
         """
         options = options.checked()
         with self._transaction() as connection:
-            locked = select(schema.session.c.id).where(schema.session.c.id == session_id).with_for_update()
-            if connection.execute(locked).first() is None:
-                raise SessionUnknown(session=session_id)
+            locked = select(schema.session.c.owner).where(schema.session.c.id == session_id).with_for_update()
+            check(connection, session_id, connection.execute(locked).scalar_one_or_none())
             put(connection, session_id, options)
         return options
 
     def prompt(self, session_id: str, mark: str) -> str | None:
-        """Returns a system prompt that this conversation has had at some time, by its mark."""
+        """Returns a system prompt, or a client's system text, that this conversation has had at some time, by its
+        mark. Raises ``SessionUnknown``.
+        """
         query = select(_SENT.c.text).where(_SENT.c.session_id == session_id, _SENT.c.mark == mark)
         with self._transaction() as connection:
+            check_session(connection, session_id)
             return connection.execute(query).scalar_one_or_none()
 
 
@@ -100,15 +106,20 @@ def put(connection: Connection, session_id: str, options: Options, earlier: Iter
     connection.execute(delete(_OWN).where(_OWN.c.session_id == session_id))
     if options != DEFAULT:
         connection.execute(insert(_OWN), {"session_id": session_id, **asdict(options)})
+    keep(connection, session_id, (*earlier, options.system_prompt))
+
+
+def keep(connection: Connection, session_id: str, prompts: Iterable[str]) -> None:
+    """Keeps system prompts and the client's system texts of a conversation under their marks."""
     known = set(connection.execute(select(_SENT.c.mark).where(_SENT.c.session_id == session_id)).scalars())
-    texts = {mark(text): text for text in (*earlier, options.system_prompt) if text}
+    texts = {mark(text): text for text in prompts if text}
     rows = [{"session_id": session_id, "mark": key, "text": text} for key, text in texts.items() if key not in known]
     if rows:
         connection.execute(insert(_SENT), rows)
 
 
 def prompts(connection: Connection, session_id: str) -> list[str]:
-    """Returns every system prompt of its own that a conversation has had."""
+    """Returns every system prompt of its own that a conversation has had, and every system text of its client."""
     return list(connection.execute(select(_SENT.c.text).where(_SENT.c.session_id == session_id)).scalars())
 
 
@@ -118,7 +129,7 @@ def copy(connection: Connection, session_id: str, to: str) -> None:
 
 
 class Presets:
-    """Named options, shared by the whole installation; ``transaction`` opens a database transaction."""
+    """Named options of a user; ``transaction`` opens a database transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -126,7 +137,7 @@ class Presets:
     def all(self) -> dict[str, Options]:
         """Returns every preset by its name, sorted by name."""
         with self._transaction() as connection:
-            rows = connection.execute(select(_PRESET)).all()
+            rows = connection.execute(select(_PRESET).where(mine(connection, _PRESET.c.owner))).all()
         return {row.name: _options(row) for row in sorted(rows, key=lambda row: str(row.name).casefold())}
 
     def save(self, name: str, options: Options) -> str:
@@ -136,7 +147,7 @@ class Presets:
         """
         name, options = _name(name), options.checked()
         with self._transaction() as connection:
-            changed = connection.execute(update(_PRESET).where(_PRESET.c.name == name).values(**asdict(options)))
+            changed = connection.execute(update(_PRESET).where(*_own(connection, name)).values(**asdict(options)))
             if not changed.rowcount:
                 _add(connection, name, options)
         return name
@@ -148,9 +159,9 @@ class Presets:
         """
         to = _name(to)
         with self._transaction() as connection:
-            if to != name and connection.execute(select(_PRESET.c.name).where(_PRESET.c.name == to)).first():
+            if to != name and connection.execute(select(_PRESET.c.name).where(*_own(connection, to))).first():
                 raise PresetTaken(name=to)
-            changed = connection.execute(update(_PRESET).where(_PRESET.c.name == name).values(name=to))
+            changed = connection.execute(update(_PRESET).where(*_own(connection, name)).values(name=to))
             if not changed.rowcount:
                 raise PresetUnknown(name=name)
         return to
@@ -158,15 +169,20 @@ class Presets:
     def delete(self, name: str) -> None:
         """Deletes a preset; conversations that use the preset keep their options."""
         with self._transaction() as connection:
-            connection.execute(delete(_PRESET).where(_PRESET.c.name == name))
+            connection.execute(delete(_PRESET).where(*_own(connection, name)))
+
+
+def _own(connection: Connection, name: str) -> tuple[ColumnElement[bool], ...]:
+    return _PRESET.c.name == name, mine(connection, _PRESET.c.owner)
 
 
 def _add(connection: Connection, name: str, options: Options) -> None:
     try:
         with connection.begin_nested():
-            connection.execute(insert(_PRESET), {"name": name, **asdict(options)})
+            row = {"owner": owner_of_new(connection), "name": name, **asdict(options)}
+            connection.execute(insert(_PRESET), row)
     except IntegrityError:  # another process was first
-        connection.execute(update(_PRESET).where(_PRESET.c.name == name).values(**asdict(options)))
+        connection.execute(update(_PRESET).where(*_own(connection, name)).values(**asdict(options)))
 
 
 def _name(name: str) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from store.attachment import loosened
 from store.database import schema
+from store.owner import check_session, in_mine
 
 _TABLE = schema.outbox
 _SENT = (
@@ -51,24 +52,29 @@ class Outbox:
         self._transaction = transaction
 
     def add(self, session_id: str, text: str, turn: int = 0) -> int:
-        """Stores a message; returns its id, which no other message will ever have."""
+        """Stores a message; returns its id, which no other message will ever have. Raises ``SessionUnknown``."""
         row = {"session_id": session_id, "text": text, "turn": turn, "created": time.time()}
         with self._transaction() as connection:
+            check_session(connection, session_id)
             result = connection.execute(insert(_TABLE), row)
         return int(result.inserted_primary_key[0])  # type: ignore[index]
 
     def remove(self, message_id: int) -> bool:
-        """Withdraws a message; returns False when the row was gone already. The message's files go with the next
-        message.
+        """Withdraws a message; returns False when the row was gone already, or is not the user's. The message's files
+        go with the next message.
         """
         with self._transaction() as connection:
+            own = (_TABLE.c.id == message_id, in_mine(connection, _TABLE.c.session_id))
+            if not connection.execute(delete(_TABLE).where(*own)).rowcount:
+                return False
             loosened(connection, message_id)
-            return connection.execute(delete(_TABLE).where(_TABLE.c.id == message_id)).rowcount > 0
+        return True
 
     def of(self, session_id: str) -> list[Message]:
-        """Returns the messages of one session, oldest first."""
+        """Returns the messages of one session, oldest first. Raises ``SessionUnknown``."""
         query = select(_TABLE).where(_TABLE.c.session_id == session_id).order_by(_TABLE.c.id)
         with self._transaction() as connection:
+            check_session(connection, session_id)
             return [Message(**row._mapping) for row in connection.execute(query)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from store.database.schema import ME
 from store.path import TRUNK, Path
 from text.language import Language
 
@@ -22,7 +23,8 @@ class Session:
     ``revision``: rises when the record changes but the state does not (another branch, an edited summary). ``titled``:
     the source of the title: the first question (auto), the model or the user. ``collections``: the collections of
     documents that its questions are looked up in (``retrieval.document.Collection``); None for all. ``folder``: the id
-    of the folder that the session lies in, empty for none.
+    of the folder that the session lies in, empty for none. ``owner``: the user whose session it is. ``alias``: the name
+    that a client gave it, empty for none. ``client_system``: the client's own system text, empty for none.
     """
 
     id: str
@@ -40,6 +42,9 @@ class Session:
     titled: Titled = "auto"
     collections: list[str] | None = None
     folder: str = ""
+    owner: str = ME
+    alias: str = ""
+    client_system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class Turn:
     display; ``report``: the last ``ContextReport`` as plain data; ``error``: code, message, values, retryable;
     ``feedback``: the user's opinion of the answer (``thumb``: up or down, ``note``); ``tokens``: the tokens of its raw
     messages; ``files``: the files that came with the question, by ``name`` and, unless the turn was imported, ``key``
-    (``store.attachment``).
+    (``store.attachment``). ``given``: a client told this turn; no model of ours answered it.
     """
 
     session_id: str
@@ -79,6 +84,16 @@ class Turn:
     seconds: float | None
     first_token_seconds: float | None
     files: list[dict[str, str]] = field(default_factory=list)
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTurn:
+    """A finished turn that a client tells and that we never had. ``tokens``: the tokens of question and answer."""
+
+    question: str
+    answer: str
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)

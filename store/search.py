@@ -18,6 +18,7 @@ from sqlalchemy import Connection, CursorResult, bindparam, text
 
 from store.database.schema import LISTED, ExactName, ExactText, PlainData
 from store.database.substring_index import PADDING, folded
+from store.owner import EVERYONE, user_of
 from store.path import branch_at, plain
 
 CANDIDATES = 3000
@@ -46,13 +47,16 @@ SELECT {_COLUMNS}, CASE turn_search.rowid & 1 WHEN 0 THEN turn.question ELSE tur
 FROM turn_search CROSS JOIN turn ON turn.id = turn_search.rowid >> 1
 CROSS JOIN session ON session.id = turn.session_id
 WHERE turn_search MATCH :wanted AND session.deleted IS NULL AND (:within = '' OR turn.session_id = :within)
+AND {{own}}
 ORDER BY turn_search.rowid DESC LIMIT :most"""
 _SCANNED = f"""
 SELECT {_COLUMNS}, turn.question AS said, turn.answer AS also
 FROM turn JOIN session ON session.id = turn.session_id
-WHERE session.deleted IS NULL AND (:within = '' OR turn.session_id = :within) AND {{holds}}
+WHERE session.deleted IS NULL AND (:within = '' OR turn.session_id = :within) AND {{own}} AND {{holds}}
 ORDER BY turn.id DESC LIMIT :most"""
-_TITLES = f"SELECT id AS session_id, updated AS moment, title FROM session WHERE {LISTED.text} AND {{holds}}"
+_TITLES = f"""
+SELECT id AS session_id, updated AS moment, title FROM session WHERE {LISTED.text} AND {{own}} AND {{holds}}
+ORDER BY updated DESC LIMIT :most"""
 _STARTING = "SELECT term FROM turn_search_term WHERE term >= :first AND term < :last LIMIT :most"
 
 
@@ -96,8 +100,9 @@ def _words(query: str) -> list[str]:
 
 def _titles(connection: Connection, words: Sequence[str], limit: int) -> Iterator[TextHit]:
     holds, values = _holding(connection, words, ("title",))
-    statement = text(f"{_TITLES.format(holds=holds)} ORDER BY updated DESC LIMIT :most").columns(title=ExactText)
-    for row in connection.execute(statement, {**values, "most": limit}):
+    own, owner = _own(connection)
+    typed = text(_TITLES.format(holds=holds, own=own)).columns(title=ExactText)
+    for row in connection.execute(typed, {**values, **owner, "most": limit}):
         yield TextHit(row.session_id, row.title, None, None, True, *_snippet(row.title, words), row.moment)
 
 
@@ -119,16 +124,25 @@ def _hit(row: Any, said: str, words: Sequence[str]) -> TextHit:
 
 def _rows(connection: Connection, words: Sequence[str], within: str, indexed: bool) -> CursorResult[Any]:
     """Returns texts that may hold the words, newest first."""
-    values: dict[str, Any] = {"within": within, "most": CANDIDATES}
+    own, owner = _own(connection)
+    values: dict[str, Any] = {"within": within, "most": CANDIDATES, **owner}
     expression = _match(connection, words) if indexed and connection.dialect.name == "sqlite" else None
     if expression is not None:
-        statement, values = _INDEXED, {**values, "wanted": expression}
+        statement, values = _INDEXED.format(own=own), {**values, "wanted": expression}
     else:
         holds, parameters = _holding(connection, words, ("question", "answer"))
-        statement, values = _SCANNED.format(holds=holds), {**values, **parameters}
+        statement, values = _SCANNED.format(holds=holds, own=own), {**values, **parameters}
     bound = text(statement).bindparams(bindparam("within", type_=ExactName))
     typed = bound.columns(said=ExactText, also=ExactText, title=ExactText, path=PlainData)
     return connection.execute(typed, values)
+
+
+def _own(connection: Connection) -> tuple[str, dict[str, Any]]:
+    """Returns the condition that a session is the connection's user's (``store.owner.mine``), and its value."""
+    user = user_of(connection)
+    if user is EVERYONE:
+        return "true", {}
+    return "session.owner = :owner", {"owner": ExactName().process_bind_param(user, connection.dialect)}
 
 
 def _match(connection: Connection, words: Sequence[str]) -> str | None:

@@ -13,20 +13,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from errors import OutOfRange, SessionUnknown, TurnUnknown, bare
+from errors import OutOfRange, SessionUnknown, StoreUnavailable, TooLong, TurnUnknown, bare
+from store.api_key import ApiKeys
 from store.attachment import Attachments, taken
 from store.database import schema
 from store.database.engine import connect, translated, where_is
 from store.folder import Folders
+from store.history import ENDED, Histories, mark_of, owned
 from store.ledger import Ledger, path_of
-from store.options import DEFAULT, Options, Presets, SessionOptions, put
+from store.options import DEFAULT, Options, Presets, SessionOptions, keep, put
 from store.outbox import Outbox, sent
+from store.owner import EVERYONE, ME, bound, check, check_session, mine, owner_of_new
 from store.partial import Partials, dropped
 from store.path import TRUNK, branch_at, on_path, plain
 from store.record import Finished, Session, Turn, TurnStatus
 from store.search import TextHit, search
+from store.title import TITLE_CHARS, first_line
 from store.tree import Tree
 from store.turn_index import TurnIndex, outdated
 from store.wording import Wordings
@@ -34,7 +39,6 @@ from text.clean import clean
 from text.language import Language
 
 LOWEST_RATE, HIGHEST_RATE = 0.1, 0.5
-TITLE_CHARS = 60
 
 # The statements of every turn are built once: SQLAlchemy takes as long to build a statement as SQLite to run it.
 _HERE = schema.session.c.id == bindparam("session")
@@ -45,12 +49,17 @@ _TURN = and_(
 )
 _SESSION = select(schema.session).where(_HERE)
 _ONE = select(schema.turn).where(_TURN)
-_STATUS = select(schema.turn.c.status).where(_TURN)
+_STATUS = select(schema.session.c.owner, schema.turn.c.status).outerjoin(schema.turn, _TURN).where(_HERE)
+_QUESTION = (
+    select(schema.turn.c.question, schema.session.c.owner)
+    .join(schema.session, schema.session.c.id == schema.turn.c.session_id)
+    .where(_TURN)
+)
 _COUNTED = (
     update(schema.session)
     .where(_HERE)
     .values(turn_count=schema.session.c.turn_count + 1, updated=bindparam("now"))
-    .returning(schema.session.c.turn_count, schema.session.c.path, schema.session.c.title)
+    .returning(schema.session.c.turn_count, schema.session.c.path, schema.session.c.title, schema.session.c.owner)
 )
 _ASKED = insert(schema.turn)
 _GROWN = (
@@ -71,14 +80,42 @@ class Store:
 
     ``folders``: named groups of sessions; ``outbox``: messages that are not turns yet; ``partials``: the text of
     running answers; ``attachments``: files of conversations; ``options``: options of a conversation's answers;
-    ``presets``: named options; ``turn_index``: what a search in past turns reads.
+    ``presets``: named options; ``turn_index``: what a search in past turns reads; ``histories``: conversations that
+    hold what a client tells.
 
-    The methods mean the turns of the session's path. Thread-safe; several processes may share one database.
+    A store is a user's: it knows no session, folder or preset of another user (``store.owner``). The methods mean the
+    turns of the session's path. Thread-safe; several processes may share one database.
     """
 
-    def __init__(self, url: str) -> None:
-        self._engine, self._indexed = connect(url)
-        self._where = where_is(self._engine.url)
+    def __init__(self, url: str, user: str = ME) -> None:
+        self._whole, self._indexed = connect(url)
+        self._bind(user)
+
+    def of(self, user: str) -> Store:
+        """Returns the store of another user, on the same connections; closing one closes both. Raises ``TooLong``."""
+        if len(user) > schema.OWNER_CHARS:
+            raise TooLong(what="user", size=len(user), limit=schema.OWNER_CHARS)
+        return self._of(user)
+
+    @property
+    def everyone(self) -> Store:
+        """Returns the store of all users, for maintenance only: sweeps, and work on a session that is already known."""
+        return self._of(EVERYONE)
+
+    @property
+    def user(self) -> str | None:
+        """Returns whose store this is; ``EVERYONE`` for the store of all users."""
+        return self._user
+
+    def _of(self, user: str | None) -> Store:
+        other = Store.__new__(type(self))
+        other._whole, other._indexed = self._whole, self._indexed
+        other._bind(user)
+        return other
+
+    def _bind(self, user: str | None) -> None:
+        self._user, self._engine = user, bound(self._whole, user)
+        self._where = where_is(self._whole.url)
         self.ledger = Ledger(self.transaction)
         self.tree = Tree(self.transaction)
         self.folders = Folders(self.transaction)
@@ -89,11 +126,13 @@ class Store:
         self.options = SessionOptions(self.transaction)
         self.presets = Presets(self.transaction)
         self.turn_index = TurnIndex(self.transaction)
+        self.histories = Histories(self.transaction)
+        self.api_keys = ApiKeys(self.transaction)
 
     @property
-    def engine(self) -> Any:
-        """Returns the SQLAlchemy engine, for locks and further tables."""
-        return self._engine
+    def engine(self) -> Engine:
+        """Returns the SQLAlchemy engine, for locks and further tables; its connections are no user's."""
+        return self._whole
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -102,7 +141,7 @@ class Store:
             yield connection
 
     def close(self) -> None:
-        self._engine.dispose()
+        self._whole.dispose()
 
     # --- sessions -------------------------------------------------------------------------------
 
@@ -112,10 +151,16 @@ class Store:
         compression_rate: float,
         session_id: str | None = None,
         options: Options = DEFAULT,
+        alias: str = "",
     ) -> Session:
-        """Creates an empty session. Raises ``OutOfRange`` for a rate outside 0.1 to 0.5, and the errors of
-        ``Options.checked``.
+        """Creates an empty session of the store's user.
+
+        ``alias``: the name that a client gives it. When the user has a session of that name already, because another
+        process was first, this one is returned. Raises ``OutOfRange`` for a rate outside 0.1 to 0.5, ``TooLong``, and
+        the errors of ``Options.checked``.
         """
+        if len(alias) > schema.ALIAS_CHARS:
+            raise TooLong(what="session's name", size=len(alias), limit=schema.ALIAS_CHARS)
         now, options = time.time(), options.checked()
         row = {
             "id": session_id or uuid.uuid4().hex[:16],
@@ -133,22 +178,41 @@ class Store:
             "revision": 0,
             "collections": None,
             "folder": "",
+            "alias": alias,
+            "client_system": "",
         }
-        with self.transaction() as connection:
-            connection.execute(insert(schema.session), row)
-            branch = {"session_id": row["id"], "id": 0, "path": TRUNK, "used": now}
-            connection.execute(insert(schema.branch), branch)
-            if options != DEFAULT:
-                put(connection, str(row["id"]), options)
+        try:
+            with self.transaction() as connection:
+                row["owner"] = owner_of_new(connection)
+                connection.execute(insert(schema.session), row)
+                branch = {"session_id": row["id"], "id": 0, "path": TRUNK, "used": now}
+                connection.execute(insert(schema.branch), branch)
+                if options != DEFAULT:
+                    put(connection, str(row["id"]), options)
+        except StoreUnavailable as error:
+            known = self.named(alias) if isinstance(error.__cause__, IntegrityError) else None
+            if known is None:
+                raise
+            return known
         return Session(**row)  # type: ignore[arg-type]
 
     def session(self, session_id: str) -> Session:
         """Returns the session. Raises ``SessionUnknown``."""
         with self.transaction() as connection:
             row = connection.execute(_SESSION, {"session": session_id}).one_or_none()
-        if row is None:
-            raise SessionUnknown(session=session_id)
+            check(connection, session_id, row.owner if row else None)
         return _session(row)
+
+    def named(self, name: str) -> Session | None:
+        """Returns the user's session with this id or, if there is none, with this alias; None without either."""
+        table = schema.session
+        with self.transaction() as connection:
+            owner = mine(connection, table.c.owner)
+            for named in (table.c.id == name, and_(schema.NAMED, table.c.alias == name)):
+                row = connection.execute(select(table).where(named, owner)).first() if name else None
+                if row is not None:
+                    return _session(row)
+        return None
 
     def sessions(self, limit: int = 50, offset: int = 0, folder: str | None = None) -> list[Session]:
         """Returns sessions with a turn or a waiting message: pinned sessions first, then by last use, newest first.
@@ -174,6 +238,14 @@ class Store:
         """Sets the language of the session's prompts."""
         self._change(session_id, language=language)
 
+    def set_client_system(self, session_id: str, text: str) -> None:
+        """Sets the client's own system text of the session; empty for none. Every text that the session has had is
+        kept, so that an earlier answer can show its prompt.
+        """
+        with self.transaction() as connection:
+            _changed(connection, session_id, client_system=text)
+            keep(connection, session_id, [text])
+
     def set_collections(self, session_id: str, collections: Sequence[str] | None) -> None:
         """Sets the collections of documents that the session's questions are looked up in; None for all."""
         self._change(session_id, collections=None if collections is None else list(collections))
@@ -189,15 +261,17 @@ class Store:
         """
         user_title = clean(title).strip()[:TITLE_CHARS]
         first = None if user_title else self.turn(session_id, 1)
-        automatic = _first_line(first.question) if first else ""
+        automatic = first_line(first.question) if first else ""
         self._change(session_id, title=user_title or automatic, titled="user" if user_title else "auto")
 
     def entitle(self, session_id: str, title: str) -> bool:
         """Sets a title that a model made. Returns False when the user has set a title, which then stays."""
         table = schema.session
-        mine = (table.c.id == session_id, table.c.titled != "user")
+        untitled = (table.c.id == session_id, table.c.titled != "user")
         with self.transaction() as connection:
-            changed = connection.execute(update(table).where(*mine).values(title=title[:TITLE_CHARS], titled="model"))
+            check_session(connection, session_id)
+            change = update(table).where(*untitled).values(title=title[:TITLE_CHARS], titled="model")
+            changed = connection.execute(change)
         return changed.rowcount > 0
 
     def pin_session(self, session_id: str, pinned: bool) -> None:
@@ -214,38 +288,47 @@ class Store:
             beside(connection)
 
     def put_away_all(self, session_ids: Iterable[str], away: bool = True) -> None:
-        """Puts several sessions away, or brings them back, in one transaction; skips sessions that no longer exist."""
+        """Puts several sessions away, or brings them back, in one transaction; skips sessions that are not there or
+        not the user's.
+        """
         table, moment = schema.session, time.time() if away else None
-        change = update(table).where(table.c.id == bindparam("own")).values(deleted=moment)
         rows = [{"own": session_id} for session_id in session_ids]
         with self.transaction() as connection:
+            own = (table.c.id == bindparam("own"), mine(connection, table.c.owner))
             if rows:
-                connection.execute(change, rows)
+                connection.execute(update(table).where(*own).values(deleted=moment), rows)
 
     def put_away_sessions(self, limit: int = 100) -> list[Session]:
         """Returns sessions that were put away and can be brought back, the last one first."""
-        query = select(schema.session).where(schema.PUT_AWAY).order_by(schema.session.c.deleted.desc()).limit(limit)
+        table = schema.session
         with self.transaction() as connection:
+            query = select(table).where(schema.PUT_AWAY, mine(connection, table.c.owner))
+            query = query.order_by(table.c.deleted.desc()).limit(limit)
             return [_session(row) for row in connection.execute(query)]
 
     def put_away_before(self, moment: float) -> list[str]:
         """Returns the ids of sessions that were put away before ``moment`` (Unix seconds); ``delete_session`` may
         remove these for good.
         """
-        query = select(schema.session.c.id).where(schema.PUT_AWAY, schema.session.c.deleted < moment)
+        table = schema.session
         with self.transaction() as connection:
+            query = select(table.c.id).where(schema.PUT_AWAY, table.c.deleted < moment, mine(connection, table.c.owner))
             return list(connection.execute(query).scalars())
 
     def last_used(self) -> float:
         """Returns when any session was used last (Unix seconds; 0 without sessions)."""
         with self.transaction() as connection:
-            return float(connection.execute(select(func.max(schema.session.c.updated))).scalar() or 0.0)
+            query = select(func.max(schema.session.c.updated)).where(mine(connection, schema.session.c.owner))
+            return float(connection.execute(query).scalar() or 0.0)
 
     def delete_session(self, session_id: str) -> None:
-        """Removes the session for good, with its turns, branches and summaries."""
+        """Removes the session for good, with its turns, branches and summaries. Raises ``SessionUnknown``."""
+        table = schema.session
         with self.transaction() as connection:
             # first, because this statement takes the lock
-            connection.execute(delete(schema.session).where(_HERE), {"session": session_id})
+            own = (table.c.id == session_id, mine(connection, table.c.owner))
+            if not connection.execute(delete(table).where(*own)).rowcount:
+                raise SessionUnknown(session=session_id)
             others = (schema.session_options, schema.session_prompt, schema.outbox, schema.partial, schema.attachment)
             for table in (schema.turn, schema.turn_index, schema.summary, schema.branch, *others):
                 connection.execute(delete(table).where(table.c.session_id == session_id))
@@ -267,7 +350,8 @@ class Store:
             counters = connection.execute(_COUNTED, {"session": session_id, "now": now}).one_or_none()
             if counters is None:
                 raise SessionUnknown(session=session_id)
-            number, path, title = counters
+            number, path, title, owner = counters
+            check(connection, session_id, owner)
             row = {"session_id": session_id, "branch": branch_at(plain(path), number), "number": number}
             files = taken(connection, session_id, sent(connection, session_id, question))
             row |= {"question": question, "status": "running", "started": now, "files": files or None}
@@ -279,11 +363,13 @@ class Store:
     def restart_turn(self, session_id: str, number: int, at: float | None = None) -> None:
         """Marks a failed or cut-off turn as running again. ``at``: since when (Unix seconds); None: now."""
         now = time.time() if at is None else at
-        values = {"status": "running", "error": None, "answer": None, "started": now, "finished": None}
+        values = {"status": "running", "error": None, "answer": None, "mark": None, "started": now, "finished": None}
         with self.transaction() as connection:
+            branch = branch_at(path_of(connection, session_id), number)
             dropped(connection, session_id)
-            outdated(connection, session_id, branch_at(path_of(connection, session_id), number), number)
-            connection.execute(update(schema.turn).where(*_key(connection, session_id, number)).values(**values))
+            outdated(connection, session_id, branch, number)
+            key = {"session": session_id, "in_branch": branch, "turn": number}
+            connection.execute(update(schema.turn).where(_TURN).values(**values), key)
 
     def finish_turn(self, session_id: str, number: int, end: Finished, at: float | None = None) -> None:
         """Writes how the turn ended, and ``at`` which moment (Unix seconds; None: now). Repeating the call changes
@@ -294,7 +380,7 @@ class Store:
             branch = branch_at(path_of(connection, session_id), number)
             key = {"session": session_id, "in_branch": branch, "turn": number}
             connection.execute(_GROWN, {**key, "now": now, "added": end.tokens})
-            connection.execute(_ENDED, {**key, "finished": now, **values})
+            connection.execute(_ENDED, {**key, "finished": now, "mark": _mark(connection, key, end), **values})
             dropped(connection, session_id)
 
     def status(self, session: Session) -> TurnStatus | None:
@@ -303,8 +389,10 @@ class Store:
             return None
         key = {"session": session.id, "turn": session.turn_count}
         with self.transaction() as connection:
-            result = connection.execute(_STATUS, {**key, "in_branch": branch_at(session.path, session.turn_count)})
-            return cast("TurnStatus | None", result.scalar_one_or_none())
+            key |= {"in_branch": branch_at(session.path, session.turn_count)}
+            row = connection.execute(_STATUS, key).one_or_none()
+            check(connection, session.id, row.owner if row else None)
+        return cast("TurnStatus | None", row.status if row else None)
 
     def change_steps(
         self, session_id: str, number: int, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
@@ -331,7 +419,8 @@ class Store:
         """Returns turn ``number`` of the session's path, or None."""
         with self.transaction() as connection:
             key = {"session": session_id, "turn": number}
-            branch = branch_at(path_of(connection, session_id), number) if number > 0 else 0
+            path = path_of(connection, session_id)
+            branch = branch_at(path, number) if number > 0 else 0
             row = connection.execute(_ONE, {**key, "in_branch": branch}).one_or_none()
         return as_turn(row) if row is not None else None
 
@@ -378,12 +467,14 @@ class Store:
 
     @staticmethod
     def _title(connection: Connection, session_id: str, question: str) -> None:
-        title = _first_line(question)
+        title = first_line(question)
         connection.execute(update(schema.session).where(schema.session.c.id == session_id).values(title=title))
 
 
 def _changed(connection: Connection, session_id: str, **values: object) -> None:
-    changed = connection.execute(update(schema.session).where(schema.session.c.id == session_id).values(**values))
+    table = schema.session
+    own = (table.c.id == session_id, mine(connection, table.c.owner))
+    changed = connection.execute(update(table).where(*own).values(**values))
     if changed.rowcount == 0:
         raise SessionUnknown(session=session_id)
 
@@ -393,13 +484,18 @@ def _key(connection: Connection, session_id: str, number: int) -> tuple[Any, ...
     return schema.turn.c.session_id == session_id, schema.turn.c.branch == branch, schema.turn.c.number == number
 
 
-def _first_line(question: str) -> str:
-    return " ".join(clean(question).split())[:TITLE_CHARS]
+def _mark(connection: Connection, key: dict[str, Any], end: Finished) -> str | None:
+    """Returns the mark of a turn that ends so; None for a turn without an answer that the model gets again."""
+    if end.status not in ENDED:
+        return None
+    row = connection.execute(_QUESTION, key).one_or_none()
+    return None if row is None else owned(mark_of(row.question, end.answer or ""), row.owner)
 
 
 def _listed(connection: Connection, limit: int, offset: int, folder: str | None) -> list[Session]:
     """Returns sessions with a turn, in the order of the list's indexes."""
-    query = select(schema.session).where(schema.LISTED).limit(limit).offset(offset)
+    query = select(schema.session).where(schema.LISTED, mine(connection, schema.session.c.owner))
+    query = query.limit(limit).offset(offset)
     if folder is not None:
         query = query.where(schema.session.c.folder == folder)
     order = (schema.session.c.pinned.desc(), schema.session.c.updated.desc(), schema.session.c.id)
@@ -411,15 +507,14 @@ def _not_begun(connection: Connection) -> list[Session]:
     sessions, outbox = schema.session, schema.outbox
     first = select(func.min(outbox.c.id)).group_by(outbox.c.session_id)
     joined = select(sessions, outbox.c.text).join(outbox, outbox.c.session_id == sessions.c.id)
-    rows = connection.execute(
-        joined.where(outbox.c.id.in_(first), sessions.c.turn_count == 0, sessions.c.deleted.is_(None))
-    ).all()
-    return [replace(_session(row), title=row.title or _first_line(row.text)) for row in rows]
+    begun = (sessions.c.turn_count == 0, sessions.c.deleted.is_(None), mine(connection, sessions.c.owner))
+    rows = connection.execute(joined.where(outbox.c.id.in_(first), *begun)).all()
+    return [replace(_session(row), title=row.title or first_line(row.text)) for row in rows]
 
 
 def as_turn(row: Any) -> Turn:
     """Returns a row of the turn table as a ``Turn``."""
-    values = {name: value for name, value in row._mapping.items() if name != "id"}
+    values = {name: value for name, value in row._mapping.items() if name not in ("id", "mark")}
     return Turn(
         **{**values, "steps": values["steps"] or [], "files": values["files"] or [], "error": bare(values["error"])}
     )

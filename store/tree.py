@@ -6,20 +6,26 @@ import itertools
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.messages import AIMessage, HumanMessage, messages_to_dict
 from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, update
 
-from errors import SessionUnknown, TurnUnknown
+from errors import TurnUnknown
 from store import options
 from store.attachment import copied
 from store.database import schema
+from store.history import mark_of, owned
 from store.outbox import sent
+from store.owner import check, mine
 from store.partial import dropped
 from store.path import TRUNK, Path, before, branch_at, fork, on_path, plain
+from store.record import GivenTurn
+from store.title import first_line
+from text.clean import clean
 
 _NUMBER = re.compile(r" \(\d+\)$")
 
@@ -59,16 +65,38 @@ class Tree:
         now = time.time()
         with self._transaction() as connection:
             path = _reaching(connection, session_id, number)
-            newest = connection.execute(select(func.max(schema.branch.c.id)).where(_mine(session_id))).scalar() or 0
-            branch_path = fork(path, number, newest + 1)
-            row = {"session_id": session_id, "id": newest + 1, "path": branch_path, "used": now}
-            connection.execute(insert(schema.branch), row)
-            turn = {"session_id": session_id, "branch": newest + 1, "number": number, "question": question}
+            branch_path = _forked(connection, session_id, path, number, now)
+            turn = {"session_id": session_id, "branch": branch_path[-1][0], "number": number, "question": question}
             turn["files"] = _files(connection, session_id, branch_at(path, number), number)
             connection.execute(insert(schema.turn), {**turn, "status": "running", "started": now})
             sent(connection, session_id, question, number)
             dropped(connection, session_id)
             _walk(connection, session_id, branch_path)
+
+    def give(self, session_id: str, number: int, turns: Sequence[GivenTurn], at: float) -> int:
+        """Writes finished turns that a client tells, from turn ``number`` on, and returns the last turn's number.
+
+        Turns after the last one go on; any other ``number`` begins a new branch there. ``at``: when they were told
+        (Unix seconds). Without turns nothing changes. Raises ``TurnUnknown`` for a number that leaves a gap.
+        """
+        with self._transaction() as connection:
+            path, count, owner = _where(connection, session_id)
+            if not 1 <= number <= count + 1:
+                raise TurnUnknown(session=session_id, turn=number)
+            if not turns:
+                return number - 1
+            if number <= count:
+                path = _forked(connection, session_id, path, number, at)
+            branch = branch_at(path, number)
+            rows = [
+                _given(session_id, branch, at_number, turn, owner, at) for at_number, turn in enumerate(turns, number)
+            ]
+            connection.execute(insert(schema.turn), rows)
+            dropped(connection, session_id)
+            _walk(connection, session_id, path, at)
+            untitled = (schema.session.c.id == session_id, schema.session.c.title == "")
+            connection.execute(update(schema.session).where(*untitled).values(title=first_line(turns[0].question)))
+        return number + len(turns) - 1
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Puts the session on the last used path through the version of turn ``number`` that ``branch`` holds.
@@ -92,7 +120,7 @@ class Tree:
             path = _reaching(connection, session_id, last_turn)
             table = schema.session
             row = dict(connection.execute(select(table).where(table.c.id == session_id)).one()._mapping)
-            row |= {"id": copy_id, "path": TRUNK, "created": now, "pinned": False, "deleted": None}
+            row |= {"id": copy_id, "path": TRUNK, "created": now, "pinned": False, "deleted": None, "alias": ""}
             row["title"] = _numbered(connection, row["title"])
             connection.execute(insert(table), row)
             connection.execute(insert(schema.branch), {"session_id": copy_id, "id": 0, "path": TRUNK, "used": now})
@@ -112,7 +140,7 @@ class Tree:
     def alternatives(self, session_id: str, numbers: Iterable[int]) -> dict[int, Alternatives]:
         """Returns the versions of those given turns that have more than one, by turn number."""
         with self._transaction() as connection:
-            path, _ = _where(connection, session_id)
+            path, *_ = _where(connection, session_id)
             paths = _paths(connection, session_id)
         versions = {}
         for number in numbers:
@@ -126,7 +154,7 @@ class Tree:
         """Returns the last used version of turn ``number`` that is not in use and has later turns, else None."""
         turn = schema.turn
         with self._transaction() as connection:
-            path, _ = _where(connection, session_id)
+            path, *_ = _where(connection, session_id)
             shared, current = before(path, number), branch_at(path, number)
             others = [candidate for candidate in _paths(connection, session_id) if before(candidate, number) == shared]
             for other in (candidate for candidate in others if branch_at(candidate, number) != current):
@@ -142,25 +170,59 @@ def _numbered(connection: Connection, title: str) -> str:
     plain_title, table = _NUMBER.sub("", title), schema.session
     if not plain_title:
         return title
-    like = select(table.c.title).where(table.c.title.startswith(f"{plain_title} (", autoescape=True))
+    like = select(table.c.title).where(
+        table.c.title.startswith(f"{plain_title} (", autoescape=True), mine(connection, table.c.owner)
+    )
     titles = set(connection.execute(like).scalars())
     return next(name for name in (f"{plain_title} ({number})" for number in itertools.count(2)) if name not in titles)
 
 
 def _reaching(connection: Connection, session_id: str, number: int) -> Path:
     """Returns the session's path. Raises ``TurnUnknown`` when the path has no turn ``number``."""
-    path, count = _where(connection, session_id)
+    path, count, _ = _where(connection, session_id)
     if not 1 <= number <= count:
         raise TurnUnknown(session=session_id, turn=number)
     return path
 
 
-def _where(connection: Connection, session_id: str) -> tuple[Path, int]:
+def _where(connection: Connection, session_id: str) -> tuple[Path, int, str]:
+    """Returns the session's path, the number of its turns, and its owner. Raises ``SessionUnknown``."""
     table = schema.session
-    row = connection.execute(select(table.c.path, table.c.turn_count).where(table.c.id == session_id)).one_or_none()
-    if row is None:
-        raise SessionUnknown(session=session_id)
-    return plain(row.path), int(row.turn_count)
+    query = select(table.c.path, table.c.turn_count, table.c.owner).where(table.c.id == session_id)
+    row = connection.execute(query).one_or_none()
+    check(connection, session_id, row.owner if row else None)
+    assert row is not None
+    return plain(row.path), int(row.turn_count), str(row.owner)
+
+
+def _forked(connection: Connection, session_id: str, path: Path, number: int, now: float) -> Path:
+    """Begins a new branch that leaves ``path`` before turn ``number``; returns the path along that branch."""
+    newest = connection.execute(select(func.max(schema.branch.c.id)).where(_of(session_id))).scalar() or 0
+    forked = fork(path, number, newest + 1)
+    row = {"session_id": session_id, "id": newest + 1, "path": forked, "used": now}
+    connection.execute(insert(schema.branch), row)
+    return forked
+
+
+def _given(session_id: str, branch: int, number: int, turn: GivenTurn, owner: str, at: float) -> dict[str, Any]:
+    """Returns the row of a turn that a client tells."""
+    question = HumanMessage(clean(turn.question), id=f"{session_id}-{number}", additional_kwargs={"turn": number})
+    answer = AIMessage(clean(turn.answer), id=f"{session_id}-{branch}-{number}-answer")
+    return {
+        "session_id": session_id,
+        "branch": branch,
+        "number": number,
+        "question": turn.question,
+        "answer": turn.answer,
+        "status": "done",
+        "messages": messages_to_dict([question, answer]),
+        "steps": [],
+        "tokens": turn.tokens,
+        "started": at,
+        "finished": at,
+        "given": True,
+        "mark": owned(mark_of(turn.question, turn.answer), owner),
+    }
 
 
 def _files(connection: Connection, session_id: str, branch: int, number: int) -> Any:
@@ -170,7 +232,7 @@ def _files(connection: Connection, session_id: str, branch: int, number: int) ->
     return connection.execute(select(table.c.files).where(*key)).scalar()
 
 
-def _mine(session_id: str) -> Any:
+def _of(session_id: str) -> Any:
     return schema.branch.c.session_id == session_id
 
 
@@ -178,7 +240,7 @@ def _paths(connection: Connection, session_id: str) -> list[Path]:
     """Returns the paths of all branches that hold a turn of their own, last used first."""
     table, turn = schema.branch, schema.turn
     used_branches = select(turn.c.branch).where(turn.c.session_id == session_id).distinct()
-    query = select(table.c.path).where(_mine(session_id), table.c.id.in_(used_branches)).order_by(table.c.used.desc())
+    query = select(table.c.path).where(_of(session_id), table.c.id.in_(used_branches)).order_by(table.c.used.desc())
     return [plain(path) for path in connection.execute(query).scalars()]
 
 
@@ -193,14 +255,15 @@ def _copy_rows(
         connection.execute(insert(table), [{key: values[key] for key in values if key != "id"} for values in rows])
 
 
-def _walk(connection: Connection, session_id: str, path: Path) -> None:
-    """Makes ``path`` the session's path and counts its turns."""
-    table, session, now = schema.turn, schema.session, time.time()
+def _walk(connection: Connection, session_id: str, path: Path, at: float | None = None) -> None:
+    """Makes ``path`` the session's path and counts its turns. ``at``: when (Unix seconds); None: now."""
+    table, session = schema.turn, schema.session
+    now = time.time() if at is None else at
     conditions = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
     counted = select(func.max(table.c.number), func.sum(table.c.tokens)).where(*conditions)
     last, tokens = connection.execute(counted).one()
     values = {"path": path, "turn_count": last or 0, "history_tokens": tokens or 0, "updated": now}
     changed = update(session).where(session.c.id == session_id)
     connection.execute(changed.values(revision=session.c.revision + 1, **values))
-    used = update(schema.branch).where(_mine(session_id), schema.branch.c.id == path[-1][0])
+    used = update(schema.branch).where(_of(session_id), schema.branch.c.id == path[-1][0])
     connection.execute(used.values(used=now))

@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 
 from store.database import schema
+from store.owner import check_session, in_mine, may, mine
 from store.path import Path, plain
 
 ERASED = ""
@@ -36,10 +37,14 @@ MOST = 10_000
 _FINISHED = ("done", "stopped")
 _TURN, _ROW, _SESSION = schema.turn, schema.turn_index, schema.session
 _TEXTS = select(_TURN.c.session_id, _TURN.c.branch, _TURN.c.number, _TURN.c.started, _TURN.c.question, _TURN.c.answer)
-_TEXT = _TEXTS.where(
-    _TURN.c.session_id == bindparam("in_session"),
-    _TURN.c.branch == bindparam("in_branch"),
-    _TURN.c.number == bindparam("turn"),
+_TEXT = (
+    _TEXTS.add_columns(_SESSION.c.owner)
+    .join(_SESSION, _SESSION.c.id == _TURN.c.session_id)
+    .where(
+        _TURN.c.session_id == bindparam("in_session"),
+        _TURN.c.branch == bindparam("in_branch"),
+        _TURN.c.number == bindparam("turn"),
+    )
 )
 _STORED = type_coerce(_SESSION.c.id, String).label("stored")
 _ROWS = select(
@@ -86,7 +91,9 @@ class IndexedTurn(NamedTuple):
 
 
 class TurnIndex:
-    """The rows of all turns; ``transaction`` opens a database transaction."""
+    """The rows of a user's turns; ``transaction`` opens a database transaction. Sessions that are not the user's have
+    no turns here.
+    """
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
@@ -103,6 +110,7 @@ class TurnIndex:
         if last is not None:
             without = without.where(_TURN.c.number <= last)
         with self._transaction() as connection:
+            without = without.where(in_mine(connection, _TURN.c.session_id))
             ids = list(connection.execute(without.order_by(_TURN.c.id.desc()).limit(MOST)).scalars())
             query = _TEXTS.where(_TURN.c.id.in_(ids), _TURN.c.status.in_(_FINISHED))
             return [_past(row) for row in connection.execute(query.order_by(_TURN.c.id.desc()).limit(limit))]
@@ -112,7 +120,9 @@ class TurnIndex:
         something else by now."""
         with self._transaction() as connection:
             # whoever deletes a conversation locks this row first
-            connection.execute(select(_SESSION.c.id).where(_SESSION.c.id == turn.key.session_id).with_for_update())
+            locked = select(_SESSION.c.owner).where(_SESSION.c.id == turn.key.session_id).with_for_update()
+            if not may(connection, connection.execute(locked).scalar_one_or_none()):
+                return False
             current = connection.execute(_TEXTS.where(_is(_TURN, turn.key), _TURN.c.status.in_(_FINISHED))).first()
             if current is None or _past(current) != turn:
                 return False
@@ -134,7 +144,9 @@ class TurnIndex:
         )
         query = _ROWS.where(_ROW.c.session_id.in_(sessions), _ROW.c.made_by == made_by)
         with self._transaction() as connection:
-            paths = {stored: (id_, _pieces(plain(path))) for id_, stored, path in connection.execute(kept)}
+            own = kept.where(mine(connection, _SESSION.c.owner))
+            paths = {stored: (id_, _pieces(plain(path))) for id_, stored, path in connection.execute(own)}
+            query = query.where(in_mine(connection, _ROW.c.session_id))
             found = connection.execute(query.order_by(_ROW.c.session_id, _ROW.c.branch, _ROW.c.number)).all()
         turns = list[IndexedTurn]()
         for stored, branch, number, vector, words in found:
@@ -148,13 +160,16 @@ class TurnIndex:
         with self._transaction() as connection:
             values = {"in_session": key.session_id, "in_branch": key.branch, "turn": key.number}
             row = connection.execute(_TEXT, values).first()
-        return None if row is None else _past(row)
+            return _past(row) if row is not None and may(connection, row.owner) else None
 
     def erase(self, session_id: str, last: int) -> None:
-        """Empties the rows of the turns up to ``last`` for good, because their memory was erased."""
+        """Empties the rows of the turns up to ``last`` for good, because their memory was erased. Raises
+        ``SessionUnknown``.
+        """
         names = ["session_id", "branch", "number", "made_by", "vector", "words"]
         empty = select(_TURN.c.session_id, _TURN.c.branch, _TURN.c.number, literal(ERASED), literal(b""), literal(b""))
         with self._transaction() as connection:
+            check_session(connection, session_id)
             connection.execute(delete(_ROW).where(_ROW.c.session_id == session_id, _ROW.c.number <= last))
             turns = empty.where(_TURN.c.session_id == session_id, _TURN.c.number <= last)
             connection.execute(insert(_ROW).from_select(names, turns))

@@ -17,6 +17,7 @@ from door import memory
 from retrieval.change import sources
 from retrieval.product_docs import OWN
 from store import Store
+from tests.port import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -59,13 +60,47 @@ def test_a_bad_setting_is_named_and_ends_with_1(monkeypatch: pytest.MonkeyPatch)
 
 def test_run_hands_over_to_the_page_on_this_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     handed: list[Any] = []
-    monkeypatch.setattr("os.execv", lambda path, arguments: handed.append(arguments))
-    monkeypatch.setattr("door.doctor.free_port", lambda wanted: wanted + 1)
+    monkeypatch.setattr("os.execve", lambda path, arguments, environment: handed.append(arguments))
+    monkeypatch.setattr("door.doctor.free_port", lambda wanted, host: wanted + 1)
     result = called("run", "--port", "9000", "--lang", "en")
     assert "http://127.0.0.1:9001" in result.output
     assert "Port 9000 is taken" in result.output
     assert "--server.address=127.0.0.1" in handed[0]
     assert "--server.port=9001" in handed[0]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "gieok.example.com", ""])
+@pytest.mark.parametrize(("lang", "sentence"), [("en", "Without a login"), ("ko", "로그인 없이는")])
+def test_run_opens_no_other_address_without_a_login_and_says_how(
+    monkeypatch: pytest.MonkeyPatch, host: str, lang: str, sentence: str
+) -> None:
+    monkeypatch.setattr("os.execve", lambda *_: pytest.fail("the page was started"))
+    result = called("run", "--host", host, "--lang", lang)
+    assert result.exit_code == 1
+    assert all(part in result.output for part in (sentence, host, "[auth]", "GIEOK_USER_HEADER"))
+
+
+def test_run_opens_every_address_behind_a_proxy_that_names_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[Any] = []
+    monkeypatch.setattr("os.execve", lambda path, arguments, environment: handed.append((arguments, environment)))
+    monkeypatch.setenv("GIEOK_USER_HEADER", "X-Forwarded-User")
+    monkeypatch.setenv("GIEOK_HOSTS", "gieok.example.com")
+    settings.current.cache_clear()
+    result = called("run", "--host", "0.0.0.0", "--port", str(free_port()), "--lang", "en")
+    assert result.exit_code == 0
+    assert "http://gieok.example.com:" in result.output
+    [(arguments, environment)] = handed
+    assert "--server.address=0.0.0.0" in arguments
+    assert environment["FORWARDED_ALLOW_IPS"] == "", "the peer of a connection stays known"
+
+
+def test_run_names_an_address_that_this_machine_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.execve", lambda *_: pytest.fail("the page was started"))
+    monkeypatch.setenv("GIEOK_USER_HEADER", "X-Forwarded-User")
+    settings.current.cache_clear()
+    result = called("run", "--host", "203.0.113.7", "--lang", "en")
+    assert result.exit_code == 1
+    assert "203.0.113.7" in result.output
 
 
 def test_a_pipe_without_a_message_ends_with_1() -> None:

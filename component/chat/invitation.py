@@ -16,6 +16,7 @@ from component.settings.options import ask_options
 from component.widget.failure import retry_button
 from component.widget.markdown import plain
 from component.work import resource
+from component.work.user import is_admin, may_choose_model
 from errors import MemoryAway
 from model.choice import default
 from model.embedded import weights
@@ -80,8 +81,10 @@ def _carry(on: bool) -> None:
 def _comes_here(view: View) -> bool:
     """Returns whether a model on this machine is to answer and is not ready, because it still loads or has failed.
 
-    Without an API key or a server's address, no other model can answer.
+    Without an API key or a server's address, no other model can answer. For users at other machines that is no news.
     """
+    if not is_admin():
+        return False
     choice, base = resource.in_use().kept.choice, settings.current()
     if choice is not None:
         return choice.kind == "embedded" and view.status.state != "ready"
@@ -104,7 +107,7 @@ def _draw_coming(view: View) -> list[DeltaGenerator]:
                 st.button(stop, key="first-run-cancel", type="tertiary", icon=icon, on_click=view.readiness.cancel)
             elif status.state == "failed":
                 retry_button(again(words, status), "first-run-retry", view.readiness.start)
-            if settings.current().model_choice:
+            if may_choose_model():
                 other, icon = words("first.other"), ":material/tune:"
                 st.button(other, key="first-run-other", type="tertiary", icon=icon, on_click=ask_options)
     return [place]

@@ -27,8 +27,9 @@ NAME_CHARS = 120
 _ICONS = {"faq": "quiz", "guide": "menu_book", "reindex": "refresh", "delete": "delete"}
 
 
-def draw_list(view: View, library: Library, documents: Sequence[Document]) -> None:
-    """Draws the search field, the documents on the current page of the list, and the page numbers."""
+def draw_list(view: View, library: Library, documents: Sequence[Document], may_change: bool) -> None:
+    """Draws the search field, the documents on the current page of the list, and the page numbers. ``may_change``: with
+    a menu for every document."""
     words = view.words
     if not documents:
         st.info(words("documents.none"), icon=":material/folder_open:")
@@ -46,7 +47,7 @@ def draw_list(view: View, library: Library, documents: Sequence[Document]) -> No
     with st.container(key="document-rows", gap=None):
         for document in matches[(page - 1) * ROWS : page * ROWS]:
             with st.container(key=f"document-{document.id}", gap=None):
-                _draw_document(view, library, document)
+                _draw_document(view, library, document, may_change)
     if pages > 1:
         with st.container(key="document-pages", horizontal_alignment="center"):
             st.pagination(pages, key=key)
@@ -81,7 +82,7 @@ def _draw_filter(words: Words) -> tuple[str, str]:
     return query or "", kind or "all"
 
 
-def _draw_document(view: View, library: Library, document: Document) -> None:
+def _draw_document(view: View, library: Library, document: Document, may_change: bool) -> None:
     words = view.words
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=f"row-{document.id}"):
         icon = "error" if document.state == "failed" else _ICONS[document.doc_type]
@@ -89,10 +90,11 @@ def _draw_document(view: View, library: Library, document: Document) -> None:
         name = plain(short(document.name, NAME_CHARS))
         facts = plain(facts_of(words, document))
         st.markdown(f":{colour}[:material/{icon}:] **{name}**  \n:small[:gray[{facts}]]", width="stretch")
-        _draw_menu(view, library, document)
+        if may_change:
+            _draw_menu(view, library, document)
     if document.error:
         draw_fault(words, document.name, str(document.error.get("code")), "", document.error.get("values") or {})
-    if st.session_state.get(ASKED) == document.id:
+    if may_change and st.session_state.get(ASKED) == document.id:
         _draw_delete(view, library, document)
 
 

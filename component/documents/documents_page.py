@@ -15,6 +15,7 @@ from component.page.view import View, show_documents, told
 from component.widget.failure import draw_error
 from component.widget.markdown import plain
 from component.work import resource
+from component.work.user import is_admin
 from errors import LibraryModelChanged
 from retrieval import DocType, Document, Library, LibraryStatus
 from retrieval.change import UPLOAD
@@ -43,13 +44,17 @@ def draw_documents(view: View) -> Adding | None:
             draw_error(words, error)
         else:
             st.empty()
-        _draw_upload(view, library)
-        draw_web_field(view, library, _chosen_type())
+        may_change = is_admin()
+        if may_change:
+            _draw_upload(view, library)
+            draw_web_field(view, library, _chosen_type())
+        else:
+            st.caption(f":material/lock: {words('login.shared')}")
         with st.container(key="documents-adding", gap="small"):
-            adding = draw_adding(view, resource.intakes().of(""))
+            adding = draw_adding(view, resource.intakes().of("") if may_change else [])
         status, documents = library.status, library.documents()
-        _draw_state(view, library, status, documents, busy=adding.active)
-        draw_list(view, library, documents)
+        _draw_state(view, library, status, documents if may_change else [], adding.active or not may_change)
+        draw_list(view, library, documents, may_change)
     return adding
 
 
@@ -94,7 +99,10 @@ def _chosen_type() -> DocType | None:
 
 
 def _draw_state(view: View, library: Library, status: LibraryStatus, documents: list[Document], busy: bool) -> None:
-    """Draws what the index holds. When the index cannot be used, draws the reason and the button that rebuilds it."""
+    """Draws what the index holds. When the index cannot be used, draws the reason and the button that rebuilds it.
+
+    ``documents``: those that the user may read again.
+    """
     words = view.words
     if status.rebuild is not None:
         if status.rebuild == "model":

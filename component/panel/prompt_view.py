@@ -37,7 +37,7 @@ def draw_exact(view: View, turn: Turn, prefix: str = "") -> None:
         if box.open:
             with box:
                 _draw_part(words, texts[part["name"]])
-    if not any(entry.missing for entry in prompt.parts):
+    if prompt.whole:
         st.caption(_proof(words, prompt))
 
 

@@ -13,19 +13,20 @@ import private
 import settings
 from component.page.view import View
 from component.settings.options import ask_options
+from component.work.user import is_admin, may_choose_model
 
 TOLD = "advice-told"
 
 
 def draw_advice(view: View) -> None:
     """Draws the advice with its two buttons, unless it was given before or the settings ask for a small model."""
-    words, models, chosen = view.words, view.status.models, settings.current()
-    if models is None or models.profile.name != "small" or models.why == "setting" or _told():
+    words, models, may_choose = view.words, view.status.models, may_choose_model()
+    if models is None or models.profile.name != "small" or models.why == "setting" or not is_admin() or _told():
         return
     with st.container(key="advice", border=True, gap="xsmall"):
-        st.caption(words("advice.larger" if chosen.model_choice else "advice.larger.fixed"))
+        st.caption(words("advice.larger" if may_choose else "advice.larger.fixed"))
         with st.container(horizontal=True, gap="xsmall"):
-            if chosen.model_choice:
+            if may_choose:
                 st.button(words("advice.look"), key="advice-look", type="tertiary", on_click=_look)
             st.button(words("advice.dismiss"), key="advice-dismiss", type="tertiary", on_click=_remember)
 

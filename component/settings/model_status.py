@@ -11,6 +11,7 @@ from component.page.catalogue import Words
 from component.widget.failure import retry_button
 from component.widget.markdown import plain
 from component.work.readiness import Readiness, Status
+from component.work.user import has_login
 from errors import WeightsCancelled
 from model.call.abort import is_loopback
 from model.embedded.weights import FetchProgress
@@ -85,10 +86,11 @@ def _draw_fetched(words: Words, fetched: FetchProgress) -> None:
 def privacy(words: Words, status: Status, private: bool = False) -> str:
     """Returns where a conversation's messages go, as far as the answering model is known."""
     models, name = status.models, "private.privacy" if private else "empty.privacy"
+    where = words("privacy.server" if has_login() else "privacy.computer")
     if models is None:
-        return words(name)
+        return words(name, where=where)
     host = _host(models)
-    return words(f"{name}.sent", host=plain(host)) if host else words(f"{name}.here")
+    return words(f"{name}.sent", host=plain(host), where=where) if host else words(f"{name}.here", where=where)
 
 
 def _host(models: ModelSet) -> str:

@@ -51,7 +51,7 @@ def _draw_entry(view: View, entry: WeightsFile, base: Settings) -> None:
 def _draw_state(view: View, entry: WeightsFile | None) -> None:
     """Draws the model's download or start while it runs, else its button. ``entry``: None for the user's own file."""
     base, name = settings.current(), entry.name if entry else ""
-    ready, fetch = resource.in_use().embedded(name), resource.side_calls().of(_key(name))
+    ready, fetch = resource.in_use().embedded(name), resource.fetches().of(_key(name))
     used = ready is not None and ready is view.readiness
     if fetch is not None and not fetch.done:
         _draw_under_way(view, name, fetch)
@@ -89,7 +89,7 @@ def _fetch(name: str) -> None:
 
         return weights.ensure(model_settings, tell, side_call.stop)
 
-    resource.side_calls().start(_key(name), work)
+    resource.fetches().start(_key(name), work)
 
 
 def _key(name: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from component.settings.offer import draw_offers
 from component.widget.failure import telling
 from component.widget.markdown import plain
 from component.work import resource
+from component.work.user import is_admin, may_choose_model
 from errors import shown
 from model.choice import kept, resolve
 from model.choice.choice import KINDS, OPENAI, Choice, Kind
@@ -34,13 +35,13 @@ def draw_picker(view: View) -> None:
             st.markdown(words(f"model.{view.status.state}"))
         if in_use.kept.choice is not None:
             st.caption(words("models.chosen"))
-            if st.button(words("models.back"), key="models-back", icon=":material/undo:"):
+            if is_admin() and st.button(words("models.back"), key="models-back", icon=":material/undo:"):
                 with telling(words):
                     in_use.reset()
                     st.session_state.pop(TRIED, None)
                     st.rerun()
-    if not settings.current().model_choice:
-        st.caption(words("models.fixed"))
+    if not may_choose_model():
+        st.caption(words("models.fixed" if is_admin() else "login.model"))
         return
     kind = st.segmented_control(
         words("models.kind"),

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component.page.help import ask_help
+from component.page.login import draw_user
 from component.page.view import RATE_NEW, View, begin, begin_private, show_documents, trying
 from component.settings.advice import draw_advice
 from component.settings.model_status import draw_model
@@ -42,6 +43,7 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             place = _draw_model(view)
             draw_language(words, "language", label_visibility="collapsed", width="stretch")
             _draw_foot(view)
+            draw_user(view)
     return place
 
 

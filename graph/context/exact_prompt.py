@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from errors import TurnUnknown
 from graph.context.prompt import (
@@ -23,7 +23,9 @@ from graph.context.prompt import (
     build,
     digest,
     is_search,
+    marked,
     past,
+    spoken,
     summed,
     untold,
     version_mark,
@@ -39,8 +41,20 @@ from text.language import Language
 
 _RAW: tuple[PartName, ...] = ("short", "recent")
 """Parts that hold raw turns, in prompt order."""
-Missing = Literal["old", "gone"]
-"""Why a part cannot be shown: the answer is older than the keeping of such texts, or the text is not there any more."""
+_APART: tuple[PartName, ...] = (
+    *_RAW,
+    "instructions",
+    "system",
+    "client_system",
+    "summaries",
+    "question",
+    "images",
+    "current",
+)
+"""Parts that are no changing parts."""
+Missing = Literal["old", "gone", "images"]
+"""Why a part cannot be shown: the answer is older than the keeping of such texts, the text is not there any more, or
+it is images, which are not kept."""
 Speaker = Literal["", "user", "assistant", "tool"]
 
 
@@ -64,10 +78,16 @@ class PartText:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The parts in prompt order; ``proven``: together they are word for word the prompt that was sent."""
+    """The parts in prompt order; ``proven``: together they are word for word the prompt that was sent. Images are no
+    words."""
 
     parts: tuple[PartText, ...]
     proven: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether every text is there."""
+        return not any(part.missing and part.missing != "images" for part in self.parts)
 
 
 def exact(engine: Engine, session_id: str, number: int) -> Exact:
@@ -80,7 +100,7 @@ def exact(engine: Engine, session_id: str, number: int) -> Exact:
         raise TurnUnknown(session=session_id, turn=number)
     record = _Record(engine, turn, session.language)
     parts = tuple(record.part(part) for part in turn.report["parts"] if part["tokens"] > 0)
-    whole = not any(part.missing for part in parts)
+    whole = Exact(parts, False).whole
     return Exact(parts, whole and digest(record.messages()) == turn.report.get("digest"))
 
 
@@ -106,7 +126,10 @@ class _Record:
             numbered = ((entry, row.number) for row in self._rows(name) for entry in self._sent(self._past(row)))
             return PartText(name, tuple(_piece(*entry) for entry in numbered))
         if name == "question":
-            return PartText(name, (PromptPiece(str(self._own[0].text), "user", self._turn.number),))
+            question = self._own[0] if "images" in self._parts else marked(self._own[0], self._language)
+            return PartText(name, (PromptPiece(str(question.text), "user", self._turn.number),))
+        if name == "images":
+            return PartText(name, missing="images")
         if name == "current" or (name == "retrieval" and self._passages() is None):
             messages = [entry for entry in self._sent(self._own[1:]) if is_search(entry) == (name == "retrieval")]
             return PartText(name, tuple(_piece(entry, 0) for entry in messages))
@@ -133,6 +156,8 @@ class _Record:
             changing=self.changing(),
             layout=self._layout,
             instructions=self._text("instructions") or "",
+            client_system=self._text("client_system") or "",
+            images=({"type": "image_url"},) if "images" in self._parts else (),
         ).messages
 
     def changing(self) -> tuple[Changing, ...]:
@@ -140,13 +165,12 @@ class _Record:
         return tuple(
             Changing(name, self._text(name) or "", int(part["budget"]), lasting=name in ("memory", "entities"))
             for name, part in self._parts.items()
-            if name not in ("instructions", "system", "summaries", *_RAW, "question", "current")
-            and not (name == "retrieval" and self._passages() is None)
+            if name not in _APART and not (name == "retrieval" and self._passages() is None)
         )
 
     def _text(self, name: PartName) -> str | None:
         part = self._parts.get(name, {})
-        if name == "instructions":
+        if name in ("instructions", "client_system"):
             return self._engine.store.options.prompt(self._turn.session_id, part["mark"]) if part else None
         if name == "system":
             return self._engine.store.wordings.text(part["mark"]) if part.get("mark") else None
@@ -178,9 +202,9 @@ class _Record:
         return [row for row in rows if row.number in numbers]
 
     def _past(self, row: Turn) -> list[AnyMessage]:
-        """Returns an earlier turn as it was sent; a bare prompt leaves out the tool results of earlier turns."""
-        bare = self._layout == "bare"
-        return [past(message) for message in messages_of(row) if not (bare and isinstance(message, ToolMessage))]
+        """Returns an earlier turn as it was sent."""
+        messages = [marked(past(message), self._language) for message in messages_of(row)]
+        return spoken(messages) if self._layout == "bare" else messages
 
     def _sent(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Returns the messages that went to the model; tool calls only when the model makes them itself."""

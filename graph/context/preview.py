@@ -82,21 +82,23 @@ def next_prompt(
     """Returns the prompt that the next turn of a session would have, built from these messages and summaries and from
     the parts before the question (``given``). Raises ``ContextTooLong``."""
     number, options = session.turn_count + 1, engine.store.options.of(session.id)
+    inputs = Inputs(budgets=engine.budgets, options=options, client_system=session.client_system)
     tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile), *offered(engine, session)]
     return build(
         messages,
         records,
         number,
         language=session.language,
-        system=system_prompt(models.profile, session.language, tools, own=bool(options.system_prompt)),
+        system=system_prompt(models.profile, session.language, tools, own=inputs.own_role),
         count=models.count,
         exact=models.exact,
-        limits=TurnContext(models, engine.settings, inputs=Inputs(budgets=engine.budgets, options=options)).limits(),
+        limits=TurnContext(models, engine.settings, inputs=inputs).limits(),
         changing=given,
         history_tokens=session.history_tokens,
         beside=choice.form_tokens(models, tools),
         layout=choice.layout(models.profile),
         instructions=options.system_prompt,
+        client_system=session.client_system,
     )
 
 

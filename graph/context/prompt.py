@@ -1,8 +1,8 @@
 """Builds the model's messages and their report in one pure function (design 4.1).
 
-The order of the parts keeps the model's prefix cache valid: system prompt · chunk summaries, oldest first · raw turns ·
-changing parts, in one block just before the question · the current turn. The table of specification 4.1 holds for every
-turn.
+The order of the parts keeps the model's prefix cache valid: system prompt · the client's system text · chunk summaries,
+oldest first · raw turns · changing parts, in one block just before the question · the current turn. The table of
+specification 4.1 holds for every turn.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from errors import ContextTooLong
+from errors import ContextTooLong, SystemTextTooLong
 from graph.context.report import ContextReport, LeftOut, Part, PartName
-from graph.context.turns import CHUNK, TurnMessages, covered, split, unanswered
+from graph.context.turns import CHUNK, TurnMessages, covered, image_count, is_answer, split, unanswered
 from graph.state import SummaryRecord
 from memory.line import Told, letters_of, lines, says, statements_of, undated
 from prompt import render
@@ -44,6 +44,11 @@ _SPEAKER = re.compile(r"(?<!\S)(사용자|도구|User|Tool|AI): ")
 _USER = ("사용자", "User")
 _MESSAGE_TOKENS = 4
 """Tokens that a chat template adds around a message."""
+IMAGE_TOKENS = 765
+"""Tokens that an image counts as: those of a square of 1,024 pixels at OpenAI, 85 + 170 for each of its four tiles
+(OpenAI, «Images and vision», calculating costs of GPT-4o). No server tells the tokens of an image beforehand."""
+UNSAID_CHARS = 300
+"""Characters of an earlier tool's result that a bare prompt keeps because the answer lacks them."""
 _CUT_TOKENS = 24
 """Tokens that are cut beyond the excess, for the words that tell of the cut, and for rounding."""
 
@@ -102,24 +107,31 @@ def build(
     beside: int = 0,
     layout: Layout = "messages",
     instructions: str = "",
+    client_system: str = "",
+    images: Sequence[dict[str, Any]] = (),
 ) -> Prompt:
     """Builds the prompt of turn ``turn`` from the state's messages and summary records.
 
     ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``beside``: tokens that
     go to the model beside the messages, for the forms of its tools; they count as the system's part. ``layout``: see
-    ``Layout``. ``instructions``: the conversation's own system prompt, which stands before ``system``. Raises
-    ``ContextTooLong`` when the current turn alone does not fit.
+    ``Layout``. ``instructions``: the conversation's own system prompt, which stands before ``system``.
+    ``client_system``: the client's system text, which stands behind ``system``. ``images``: the content parts of this
+    turn's images, which go with its question; earlier images stand as short marks. Raises ``ContextTooLong`` when the
+    current turn alone does not fit; ``SystemTextTooLong`` when it would fit without the client's system text.
     """
     last = covered(records)
-    turns = split(messages, turn)
+    turns = split(
+        [message if images and _is_asked(message, turn) else marked(message, language) for message in messages], turn
+    )
     groups = (group for group in turns if group.number > last)
     *recent, current = groups if layout == "messages" else map(_without_calls, groups)
     short = list[TurnMessages]()
     if layout == "bare":
         first = short_term(turns, last, limits.recent, count)
         short = [_spoken(_without_calls(group)) for group in turns if first <= group.number <= last]
-        recent = [_spoken(turn) for turn in recent]
-    draft = _Draft(records, recent, current, language, system, count, changing, beside, layout, short, instructions)
+        recent = [_spoken(group) for group in recent]
+    parts = (records, recent, current, language, system, count, changing, beside, layout, short)
+    draft = _Draft(*parts, instructions, client_system, images)
     draft, cut = _fit(draft.apart(), limits.prompt)
     marks: dict[str, str] = (
         {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
@@ -148,12 +160,20 @@ class _Draft:
     layout: Layout = "messages"
     short: Sequence[TurnMessages] = ()
     instructions: str = ""
+    client_system: str = ""
+    images: Sequence[dict[str, Any]] = ()
 
     @cached_property
     def own(self) -> int:
         """Returns the tokens of the conversation's own system prompt."""
         alone = 0 if self.system else _MESSAGE_TOKENS
         return self.count(self.instructions) + alone if self.instructions else 0
+
+    @cached_property
+    def client(self) -> int:
+        """Returns the tokens of the client's system text."""
+        alone = 0 if self.system or self.instructions else _MESSAGE_TOKENS
+        return self.count(self.client_system) + alone if self.client_system else 0
 
     @cached_property
     def told(self) -> Sequence[SummaryRecord]:
@@ -183,7 +203,7 @@ class _Draft:
     def messages(self) -> list[AnyMessage]:
         if self.layout == "bare":
             return self._bare()
-        first = _joined((self.instructions, self.system, self.summaries))
+        first = _joined((self.instructions, self.system, self.client_system, self.summaries))
         raw = [
             message for turn in self.recent for message in self._turn(turn, [past(stored) for stored in turn.messages])
         ]
@@ -199,13 +219,13 @@ class _Draft:
         """
         lasting, statements = self._lasting()
         chunks = (_chunk(record, statements, self.language) for record in self.told)
-        first = SystemMessage(_joined((self.instructions, self.system, *lasting, *chunks)))
+        first = SystemMessage(_joined((self.instructions, self.system, self.client_system, *lasting, *chunks)))
         raw = [given(message) for turn in (*self.short, *self.recent) for message in turn.messages]
         question, *rest = self.current.messages
         tools = [str(message.text) for message in _found(rest) if isinstance(message, ToolMessage)]
         beside = _joined([*tools, block(self.changing, self.language)])
         extra = [SystemMessage(beside)] if beside else []
-        return [first, *raw, *extra, HumanMessage(str(question.text))]
+        return [first, *raw, *extra, _asked(str(question.text), self.images)]
 
     def _lasting(self) -> tuple[list[str], list[Told]]:
         """Returns the lasting parts of a bare prompt: the texts outside summarised chunks, and the statements inside
@@ -233,7 +253,8 @@ class _Draft:
         frozen = str(question.additional_kwargs.get("block", "")) if changes is None else changes
         lasting = (part.text for part in self.lasting(turn.number))
         text = _joined([*lasting, *result_texts, frozen, str(question.text)])
-        return [HumanMessage(text), *(given(message) for message in rest if message not in results)]
+        images = self.images if turn is self.current else ()
+        return [_asked(text, images), *(given(message) for message in rest if message not in results)]
 
     def lasting(self, number: int) -> list[Changing]:
         """Returns the lasting parts that stand with the question of turn ``number``."""
@@ -255,7 +276,8 @@ class _Draft:
     def tokens(self) -> int:
         if self.layout == "bare":
             return sum(message_tokens(message, self.count) for message in self.messages) + self.beside
-        return self.own + sum(self.first) + sum(message_tokens(message, self.count) for message in self.messages[1:])
+        first = self.own + self.client + sum(self.first)
+        return first + sum(message_tokens(message, self.count) for message in self.messages[1:])
 
 
 def untold(records: Sequence[SummaryRecord], raw: Collection[int]) -> list[SummaryRecord]:
@@ -379,10 +401,51 @@ def _beside(part: Changing, records: Sequence[SummaryRecord], last: int) -> Chan
 
 
 def _spoken(turn: TurnMessages) -> TurnMessages:
-    """Returns the turn without tool results."""
-    return TurnMessages(
-        turn.number, tuple(message for message in turn.messages if not isinstance(message, ToolMessage))
-    )
+    return TurnMessages(turn.number, tuple(spoken(turn.messages)))
+
+
+def spoken(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Returns an earlier turn as a bare prompt has it: what the two said, without tool results; of a tool's result only
+    the facts that the answer lacks, in a line before the question."""
+    said: list[AnyMessage] = [message for message in messages if not isinstance(message, ToolMessage)]
+    answer = said[-1]
+    if not is_answer(answer) or answer.response_metadata.get("model") == "":  # code worded the results themselves
+        return said
+    results = (message for message in messages if isinstance(message, ToolMessage))
+    return [*(SystemMessage(line) for message in results if (line := _unsaid(message, str(answer.text)))), *said]
+
+
+def _unsaid(result: ToolMessage, answer: str) -> str:
+    """Returns the sentences of a tool's result with facts that the answer lacks; "" when there are none.
+
+    Failures tell nothing, and text out of memory or documents belongs to the question that it was looked up for.
+    """
+    if result.status == "error" or (result.name or "") in RECALLING:
+        return ""
+    sentences = [piece.strip() for piece in sentence.split(str(result.text)) if fact.lost(piece, answer)]
+    return shortened(f"[{result.name}] {' '.join(sentences)}", UNSAID_CHARS) if sentences else ""
+
+
+def _is_asked(message: AnyMessage, turn: int) -> bool:
+    """Returns whether a message is the question of turn ``turn``."""
+    return isinstance(message, HumanMessage) and message.additional_kwargs.get("turn") == turn
+
+
+def marked(message: AnyMessage, language: str) -> AnyMessage:
+    """Returns a question whose images are not at hand with a short mark for each of them; other messages as they
+    are."""
+    if not (isinstance(message, HumanMessage) and (number := image_count(message))):
+        return message
+    marks = " ".join([render("image_past", language)] * number)
+    text = "\n".join(part for part in (str(message.text), marks) if part)
+    return message.model_copy(update={"content": text})
+
+
+def _asked(text: str, images: Sequence[dict[str, Any]]) -> HumanMessage:
+    """Returns the user's message: a plain text, or content parts when images go with it."""
+    if not images:
+        return HumanMessage(text)
+    return HumanMessage([*([{"type": "text", "text": text}] if text else []), *images])
 
 
 def _told(message: ToolMessage, language: str) -> str:
@@ -418,21 +481,25 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def message_tokens(message: AnyMessage, count: Callable[[str], int]) -> int:
-    """Returns the tokens of a message with its role and tool calls."""
+    """Returns the tokens of a message with its role, tool calls and images."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     called = "".join(f"{call['name']} {call['args']}" for call in calls)
-    return count(str(message.text) + called) + _MESSAGE_TOKENS
+    parts = message.content if isinstance(message.content, list) else ()
+    images = sum(1 for part in parts if isinstance(part, dict) and part.get("type") == "image_url")
+    return count(str(message.text) + called) + _MESSAGE_TOKENS + IMAGE_TOKENS * images
 
 
 def raw_tokens(messages: Sequence[AnyMessage], count: Callable[[str], int]) -> int:
-    """Returns the tokens that a finished turn would take in full history."""
-    return sum(message_tokens(message, count) for message in messages if not unanswered(message))
+    """Returns the tokens that a finished turn would take in full history, with its images."""
+    images: int = IMAGE_TOKENS * sum(map(image_count, messages))
+    return images + sum(message_tokens(message, count) for message in messages if not unanswered(message))
 
 
 def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
     """Cuts the draft to ``limit`` tokens; returns the draft and the parts that were left out. Leaves out the raw turns
     of a bare prompt that summaries cover, then the oldest raw turns, then the oldest summaries. Then shortens the tool
-    results of the current turn, from the first on. Raises ``ContextTooLong``."""
+    results of the current turn, from the first on. Raises ``ContextTooLong``; ``SystemTextTooLong`` when only the
+    client's system text is too much."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
     if tokens > limit and draft.short:
@@ -456,6 +523,8 @@ def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
             draft = replace(draft, current=TurnMessages(number, (*now[:at], shorter, *now[at + 1 :])))
             before, tokens = tokens, draft.tokens()
             cut += [LeftOut(message.name or "", "context_full", before - tokens)] if shorter is not message else []
+    if tokens > limit >= tokens - draft.client:
+        raise SystemTextTooLong(tokens=draft.client, limit=limit)
     if tokens > limit:
         raise ContextTooLong(tokens=tokens, limit=limit)
     return draft, cut
@@ -487,11 +556,13 @@ def _report(
     parts = [
         *([Part("instructions", draft.own, 0, mark=mark(draft.instructions))] if draft.instructions else []),
         Part("system", system, limits.system, mark=mark(draft.system)),
+        *([Part("client_system", draft.client, 0, mark=mark(draft.client_system))] if draft.client_system else []),
         Part("summaries", summaries, limits.summaries, *_summed(draft.records)),
         *([Part("short", short, limits.recent, _numbers(draft.short))] if draft.short else []),
         Part("recent", recent, limits.recent, _numbers(draft.recent)),
         *(_changing(entry, count) for entry in draft.changing if entry.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),
+        *([Part("images", IMAGE_TOKENS * images, 0, (str(images),))] if (images := len(draft.images)) else []),
         *_current(rest, count, limits),
     ]
     total = sum(part.tokens for part in parts)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 PartName = Literal[
     "instructions",
     "system",
+    "client_system",
     "summaries",
     "short",
     "recent",
@@ -19,6 +20,7 @@ PartName = Literal[
     "hint",  # only in reports of older versions
     "current",
     "question",
+    "images",
 ]
 Reason = Literal[
     "summarised",
@@ -38,8 +40,9 @@ class Part:
 
     ``tokens`` against ``budget`` (0: none is set). ``items``: what the part holds, such as turn ranges («1-3», «4») or
     the places of passages. Two fields are for ``graph.context.exact_prompt``. ``mark`` names the text where it is kept
-    apart: the conversation's own system prompt (``instructions``), the system prompt, memory, entities; for summaries,
-    the marks of their versions in a row. ``text``: a text that is kept nowhere else (the time).
+    apart: the conversation's own system prompt (``instructions``), the system prompt, the client's system text, memory,
+    entities; for summaries, the marks of their versions in a row. ``text``: a text that is kept nowhere else (the
+    time).
     """
 
     name: PartName

@@ -45,9 +45,16 @@ def next_due(turn_count: int) -> int:
     return max(FIRST_DUE, turn_count + CHUNK - (turn_count - 1) % CHUNK)
 
 
-def question(text: str, number: int, session_id: str) -> HumanMessage:
-    """Returns the user's message of a turn; its id is stable, so that a question accepted twice is stored once."""
-    return HumanMessage(text, id=f"{session_id}-{number}", additional_kwargs={"turn": number})
+def question(text: str, number: int, session_id: str, images: int = 0) -> HumanMessage:
+    """Returns the user's message of a turn; its id is stable, so that a question accepted twice is stored once.
+    ``images``: how many images came with it; the state and the record keep only their number."""
+    extra = {"turn": number, **({"images": images} if images else {})}
+    return HumanMessage(text, id=f"{session_id}-{number}", additional_kwargs=extra)
+
+
+def image_count(message: AnyMessage) -> int:
+    """Returns how many images came with a question of the state or the record."""
+    return int(message.additional_kwargs.get("images", 0))
 
 
 def is_answer(message: AnyMessage) -> bool:

@@ -14,6 +14,7 @@ from errors import AnswerCutOff, EmptyAnswer, ToolsUsedUp
 from graph import choice
 from graph.answer import by_code
 from graph.answer.equation import Equations
+from graph.answer.stop_word import StopWords
 from graph.context.prompt import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens, short_term
 from graph.context.system_prompt import system_prompt
 from graph.context.turns import covered, current, split, tool_rounds, turn_number
@@ -25,6 +26,9 @@ from graph.turn.runtime import TurnContext, asked, context, emit
 from model.call.stream import Model, Stopped, cut_off, stream, usage
 from text import loop
 from text.clean import clean
+
+SENT_STOPS = 4
+"""The most stop words that OpenAI takes; the others are looked for here alone."""
 
 
 def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
@@ -45,8 +49,7 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         return {"messages": [AIMessage("", tool_calls=calls)]}
     if answer := _worded(messages, language, runtime):
         return {"messages": [*_covered(state, turn), answer]}
-    own_role = bool(turn.inputs.options.system_prompt)
-    system = system_prompt(turn.models.profile, language, turn.inputs.tools, own=own_role)
+    system = system_prompt(turn.models.profile, language, turn.inputs.tools, own=turn.inputs.own_role)
     prompt = _prompt(state, turn, system, documents)
     turn.notes.report, turn.notes.system = prompt.report, system
     emit(runtime, ContextBuilt(prompt.report))
@@ -77,6 +80,8 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
         beside=choice.form_tokens(turn.models, turn.inputs.tools),
         layout=choice.layout(turn.models.profile),
         instructions=turn.inputs.options.system_prompt,
+        client_system=turn.inputs.client_system,
+        images=turn.inputs.images,
     )
 
 
@@ -109,27 +114,33 @@ def respond(
 ) -> AIMessage:
     """Streams one model call as ``Token`` events and returns the message; stops between any two tokens when asked to.
 
-    When the answer of a small model goes round in circles, it ends there, and its repetitions are dropped. Tool calls
-    of a model that was offered no ``tools`` are ignored. Raises ``EmptyAnswer`` when neither text nor a tool call came,
-    ``AnswerCutOff`` when the tokens were used up before either came, as by a model that thinks first, and
-    ``ToolsUsedUp`` when the model wanted only tools that it may not use any more.
+    The answer ends before a stop word of the client. When the answer of a small model goes round in circles, it ends
+    there, and its repetitions are dropped. Tool calls of a model that was offered no ``tools`` are ignored. Raises
+    ``EmptyAnswer`` when neither text nor a tool call came, ``AnswerCutOff`` when the tokens were used up before either
+    came, as by a model that thinks first, and ``ToolsUsedUp`` when the model wanted only tools that it may not use any
+    more.
     """
     turn = context(runtime)
     whole: AIMessageChunk | None = None
+    limits = turn.inputs.limits
     small = turn.models.profile.prompt == "bare"
     corrected: list[tuple[str, str]] = []
     sums, answer, loop_start = Equations(lambda *sum_: corrected.append(sum_)), "", None
-    for chunk in stream(model, prompt, stop=turn.channel.stop, **asked(turn.inputs.options)):
+    words = StopWords(limits.stop)
+    if limits.stop:
+        model = model.bind(stop=list(limits.stop[:SENT_STOPS]))
+    for chunk in stream(model, prompt, stop=turn.channel.stop, **asked(turn.inputs.options, limits)):
         whole = chunk if whole is None else whole + chunk
-        piece = clean(str(chunk.text))
+        piece = words.feed(clean(str(chunk.text)))
         if text := sums.feed(piece) if small else piece:
             turn.notes.first_token = turn.notes.first_token or time.monotonic()
             emit(runtime, Token(text))
             answer += text
             loop_start = loop.begins(answer) if small else None
-        if loop_start is not None:  # the model would go on until its tokens are used up
+        if loop_start is not None or words.met:  # the model would go on until its tokens are used up
             break
-    if rest := sums.end():
+    held = words.end()
+    if rest := sums.feed(held) + sums.end() if small else held:
         emit(runtime, Token(rest))
         answer += rest
     text = answer if loop_start is None else answer[:loop_start].rstrip()
@@ -143,9 +154,9 @@ def respond(
         turn.notes.add_tokens(prompt_tokens, 0, turn.models.count(text), False, turn.models)
     if turn.channel.stopped:
         return stopped(text)
-    calls = calls_of(whole) if whole is not None and tools else []
-    if whole is not None and cut_off(whole):
-        turn.notes.cut_at = usage(whole)[2] or turn.answer_tokens
+    calls = calls_of(whole) if whole is not None and tools and not words.met else []
+    is_cut = whole is not None and cut_off(whole) and not words.met
+    turn.notes.cut_at = (usage(whole)[2] if whole else 0) or turn.answer_tokens if is_cut else 0
     if not (text.strip() or calls):
         if turn.notes.cut_at:
             raise AnswerCutOff(tokens=turn.notes.cut_at)

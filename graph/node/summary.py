@@ -110,8 +110,8 @@ def _overflows(state: ChatState, turn: TurnContext) -> bool:
     raw = sum(message_tokens(message, turn.models.count) for message in state["messages"])
     limits = turn.limits()
     summaries = sum(turn.models.count(record["summary"]) for record in state.get("summary_history") or [])
-    instructions = turn.models.count(turn.inputs.options.system_prompt)
-    return raw + summaries + limits.system + instructions > FULL * limits.prompt
+    texts = (turn.inputs.options.system_prompt, turn.inputs.client_system)
+    return raw + summaries + limits.system + sum(map(turn.models.count, texts)) > FULL * limits.prompt
 
 
 def _make(

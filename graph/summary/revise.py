@@ -55,7 +55,7 @@ def choose(engine: Engine, session_id: str, first_turn: int, version: int) -> No
     """Goes back to an earlier version (undo). Raises ``SummaryUnknown``."""
     if version not in [summary.version for summary in versions(engine, session_id, first_turn)]:
         raise SummaryUnknown(session=session_id, turn=first_turn, version=version)
-    with engine.lock.hold(session_id):
+    with engine.hold(session_id):
         engine.store.ledger.choose(session_id, first_turn, version)
         engine.store.revise(session_id)
 
@@ -77,7 +77,7 @@ def _source(engine: Engine, old: Summary) -> dict[str, Any]:
 
 
 def _replace(engine: Engine, old: Summary, made: Made, rate: float, origin: str) -> Summary:
-    with engine.lock.hold(old.session_id):
+    with engine.hold(old.session_id):
         fields = ledger_fields(made) | {"origin": origin}
         engine.store.ledger.replace(old.session_id, old.turns, rate, old.status, **fields)
         engine.store.revise(old.session_id)

@@ -42,6 +42,10 @@ log = logging.getLogger(__name__)
 class Agent(Engine):
     """An ``Engine`` with methods that run turns and change conversations."""
 
+    def of(self, user: str) -> Self:
+        """Returns the same agent for a user: another user's sessions, folders and memory do not exist for it."""
+        return replace(self, store=self.store.of(user), user=user)
+
     def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Self:
         """Returns the same agent with other models and budgets, such as those of one page; None keeps its own.
 
@@ -71,11 +75,14 @@ class Agent(Engine):
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Switches to another version of a turn (``store.tree``). Raises ``SessionBusy`` while the session answers."""
-        with self.lock.hold(session_id):
+        with self.hold(session_id):
             self.store.tree.switch(session_id, number, branch)
 
     def fork(self, session_id: str, last_turn: int) -> str:
-        """Copies the turns up to ``last_turn`` into a new session with a memory of its own; returns its id."""
+        """Copies the turns up to ``last_turn`` into a new session with a memory of its own; returns its id.
+
+        Raises ``SessionUnknown``, ``TurnUnknown``.
+        """
         copy_id = self.store.tree.copy(session_id, last_turn)
         if self.memory is not None and self.memory.fork(self.tenant, session_id, copy_id, user=self.user):
             long_term.follow(self, copy_id, last_turn)
@@ -96,11 +103,12 @@ class Agent(Engine):
     def rewrite_memory(self, session_id: str, *, stop: threading.Event | None = None) -> FoldReport:
         """Lets the model write the long-term memory of a session anew, as a version of its own.
 
-        Raises ``Stopped`` when ``stop`` was set, and the model's own errors. Does nothing without memory.
+        Raises ``Stopped`` when ``stop`` was set, ``SessionUnknown``, and the model's own errors. Does nothing without
+        memory.
         """
+        language = self.store.session(session_id).language
         if self.memory is None:
             return FoldReport("nothing")
-        language = self.store.session(session_id).language
         return self.memory.rewrite(
             self.tenant, session_id, models=self.models(), language=language, user=self.user, stop=stop
         )
@@ -160,6 +168,7 @@ class Agent(Engine):
         if self.memory is None:
             self.store.put_away(session_id, away)
             return True
+        self.store.session(session_id)  # memory is asked only about a session of this user
         beside = self.memory.deleting(self.tenant, session_id, forget, user=self.user)
         self.store.put_away(session_id, away, beside)
         return self.memory.settle_deleted(self.tenant, session_id)
@@ -168,10 +177,11 @@ class Agent(Engine):
         """Removes the session and its memory everywhere. What only this session told to the user's memory goes too,
         unless the user chose to keep it when putting the session away.
 
-        Raises ``SessionBusy`` while the session answers.
+        Raises ``SessionUnknown``, and ``SessionBusy`` while the session answers.
         """
+        self.store.session(session_id)  # memory is asked only about a session of this user
         forget = self.memory is None or self.memory.forgets(self.tenant, session_id) is not False
-        with self.lock.hold(session_id):
+        with self.hold(session_id):
             self.checkpoints.saver.delete_thread(session_id)
             self.store.delete_session(session_id)
         if self.memory is not None:
@@ -204,6 +214,10 @@ class Agent(Engine):
         """Removes a file from a conversation."""
         self.store.attachments.remove(session_id, name)
         self.tidy_files()
+
+    def remove_old(self, session_id: str) -> None:
+        """Removes a session of any user for good (``graph.turn.trash``), as ``delete_session`` does for its owner."""
+        self.of(self.store.everyone.session(session_id).owner).delete_session(session_id)
 
     def tidy_files(self) -> None:
         """Removes the files that no conversation uses any more; after a failure the next start tries again."""
@@ -284,7 +298,7 @@ def open_agent(
         tenant=settings.tenant,
         library=_library(settings, store),
     )
-    trash.plan(agent, agent.delete_session)
+    trash.plan(agent, agent.remove_old)
     if agent.library is not None and agent.library.orphaned:  # its conversation was erased just before a crash
         agent.background.submit("files", lambda stop: agent.tidy_files())
     long_term.begin(agent)

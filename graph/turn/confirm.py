@@ -35,8 +35,7 @@ def confirm(
     a version that was replaced), ``QuestionAnswered``, ``SessionBusy`` while the session answers, ``SessionUnknown``,
     ``SessionDeleted``.
     """
-    with engine.lock.hold(session_id):
-        session = engine.store.session(session_id)
+    with engine.hold(session_id) as session:
         if session.deleted is not None:
             raise SessionDeleted(session=session_id)
         question = _open(engine.store.turn(session_id, number), session_id, number, call, branch)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
@@ -33,11 +34,11 @@ class Engine:
 
     ``models`` resolves the models on first use and may take long or raise. ``changing`` returns the parts that stand
     just before the question, at a moment. ``now``: the clock of turns, prompts and tools; a recorded conversation has
-    its own. ``yields``: whether side work pauses while a turn with these models runs; None: the side
-    worker decides. ``memory`` is None when the settings turn it off; ``tenant`` (the setting) and ``user`` say whose
-    memory it is. ``library`` (the documents) is None when the setting ``retrieval`` is off. ``budgets``: the page's own
-    token budgets for prompts, by the names of the settings that they replace; data that all pages share, such as a
-    session's state, goes by the settings.
+    its own. ``yields``: whether side work pauses while a turn with these models runs; None: the side worker decides.
+    ``memory`` is None when the settings turn it off; ``tenant`` (the setting) and ``user`` say whose memory it is;
+    ``store`` is the same user's. ``library`` (the documents) is None when the setting ``retrieval`` is off.
+    ``budgets``: the page's own token budgets for prompts, by the names of the settings that they replace; data that all
+    pages share, such as a session's state, goes by the settings.
     """
 
     settings: Settings
@@ -62,13 +63,27 @@ class Engine:
         """Returns the settings that prompts are made with: the settings with the page's budgets."""
         return self.settings.model_copy(update=self.budgets)
 
+    @contextmanager
+    def hold(self, session_id: str) -> Iterator[Session]:
+        """Holds a session of this user while the block runs; yields it as it is then.
+
+        Raises ``SessionUnknown``, and ``SessionBusy`` while somebody else holds it: only its owner learns that.
+        """
+        self.store.session(session_id)
+        with self.lock.hold(session_id):
+            yield self.store.session(session_id)
+
     def snapshot(self, session_id: str) -> StateSnapshot:
-        """Returns LangGraph's view of the session: state values and the nodes that are still to run."""
+        """Returns LangGraph's view of the session: state values and the nodes that are still to run. Raises
+        ``SessionUnknown``.
+        """
+        self.store.session(session_id)
         with translated("the checkpoints"):
             return self.graph.get_state(config(session_id))
 
     def state(self, session_id: str) -> ChatState:
-        """Returns the session's state; empty before its first turn."""
+        """Returns the session's state; empty before its first turn. Raises ``SessionUnknown``."""
+        self.store.session(session_id)
         with translated("the checkpoints"):
             checkpoint = self.checkpoints.saver.get(config(session_id))
         return cast(ChatState, checkpoint["channel_values"] if checkpoint else {})

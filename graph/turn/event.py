@@ -11,6 +11,8 @@ from typing import Any, Literal
 from graph.context.report import ContextReport
 from graph.state import SummaryRecord
 
+FinishReason = Literal["stop", "length"]
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -98,7 +100,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a turn that is complete and stored. ``stopped``: by the user; the partial answer is kept."""
+    """The end of a turn that is complete and stored. ``stopped``: by the user; the partial answer is kept.
+    ``finish_reason``: "length" when the answer was cut at its token limit, else "stop"."""
 
     turn: int
     answer: str
@@ -106,6 +109,12 @@ class Done:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     first_token_seconds: float | None = None
+    finish_reason: FinishReason = "stop"
+
+
+def reason(cut_at: int, stopped: bool) -> FinishReason:
+    """Returns why an answer ended. ``cut_at``: as in ``Usage``."""
+    return "length" if cut_at and not stopped else "stop"
 
 
 @dataclass(frozen=True, slots=True)

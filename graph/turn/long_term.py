@@ -272,7 +272,7 @@ def _fold(engine: Engine, due: Sequence[Due], stop: threading.Event) -> None:
 
 
 def _language(engine: Engine, session_id: str) -> Language:
-    try:
-        return engine.store.session(session_id).language
+    try:  # the folds that are left behind are those of all users
+        return engine.store.everyone.session(session_id).language
     except SessionUnknown:
         return "ko"

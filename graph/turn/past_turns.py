@@ -151,7 +151,7 @@ def plan(engine: Engine, session_id: str, number: int) -> None:
 
 
 def _submit(engine: Engine, name: str, sessions: Sequence[str], last: int | None = None) -> None:
-    engine.background.submit(("turns", name), partial(_make, engine, sessions, last))
+    engine.background.submit(("turns", name, engine.user), partial(_make, engine, sessions, last))
 
 
 def _make(engine: Engine, sessions: Sequence[str], last: int | None, stop: threading.Event) -> None:

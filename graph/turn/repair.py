@@ -45,8 +45,9 @@ def close(engine: Engine, session: Session) -> None:
         engine.store.finish_turn(session.id, last.number, Finished("failed", answer=last.answer, error=error))
 
 
-def entry(engine: Engine, session: Session, number: int, text: str) -> dict[str, Any]:
-    """Returns the graph's input for a new turn: messages that close the turn before it, then the question.
+def entry(engine: Engine, session: Session, number: int, text: str, images: int = 0) -> dict[str, Any]:
+    """Returns the graph's input for a new turn: messages that close the turn before it, then the question. ``images``:
+    how many images go with the question.
 
     A state that does not belong to the record (a power cut, a lost file, another branch) is made anew first.
     """
@@ -54,7 +55,10 @@ def entry(engine: Engine, session: Session, number: int, text: str) -> dict[str,
     if not fits(state, session, number - 1):
         state = rebuild(engine, session, number - 1)
     return {
-        "messages": [*closing(state.get("messages", []), number - 1), question(clean(text), number, session.id)],
+        "messages": [
+            *closing(state.get("messages", []), number - 1),
+            question(clean(text), number, session.id, images),
+        ],
         "session_id": session.id,
         "turn_count": number,
         "compression_rate": session.compression_rate,
@@ -64,13 +68,13 @@ def entry(engine: Engine, session: Session, number: int, text: str) -> dict[str,
     }
 
 
-def reentry(engine: Engine, session: Session, last: Turn) -> dict[str, Any] | None:
+def reentry(engine: Engine, session: Session, last: Turn, images: int = 0) -> dict[str, Any] | None:
     """Returns the graph's input to run the last turn again: None resumes at the node where the turn ended; a turn that
     never reached a node starts with an input."""
     snapshot = engine.snapshot(session.id)
     if snapshot.next and fits(cast(ChatState, snapshot.values), session, last.number):
         return None
-    return entry(engine, session, last.number, last.question)
+    return entry(engine, session, last.number, last.question, images)
 
 
 def _tokens(state: ChatState, number: int) -> int:

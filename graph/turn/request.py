@@ -1,11 +1,65 @@
-"""The request for a turn: four kinds of runs, for the page, the terminal and the agent alike."""
+"""The request for a turn: four kinds of runs, for the page, the terminal, the endpoint and the agent alike."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from errors import BadImage, OutOfRange, TooLong
+from store.options import SYSTEM_CHARS, TEMPERATURES
+from store.record import GivenTurn
+from text.clean import clean
 
 Kind = Literal["new", "retry", "again", "edited"]
+
+MESSAGE_LIMIT = 200_000
+"""Characters of the longest message, whether it is asked now or told of an earlier turn."""
+MOST_GIVEN = 10_000
+"""The most turns that one request tells."""
+MAX_TOKENS = (1, 1_000_000)
+TOP_P = (0.0, 1.0)
+MOST_STOPS = 16
+STOP_CHARS = 500
+MOST_IMAGES = 50
+IMAGE_CHARS = 20 * 1024 * 1024
+"""Characters of the longest ``data:`` URL of an image: 20 MB."""
+DETAILS = ("auto", "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """The limits of one answer; None and () leave a limit to the conversation's options. They are not stored.
+
+    ``max_tokens``: of the answer. ``temperature``, ``top_p``: of the model's choice of words. ``stop``: words before
+    which the answer ends. They hold for what a model writes: an answer that code words from the results of tools is
+    short and obeys none of them.
+    """
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: tuple[str, ...] = ()
+
+    def checked(self) -> AnswerLimits:
+        """Returns the limits without empty stop words. Raises ``OutOfRange`` and ``TooLong``, naming the field."""
+        for field, value, (low, high) in (
+            ("max_tokens", self.max_tokens, MAX_TOKENS),
+            ("temperature", self.temperature, TEMPERATURES),
+            ("top_p", self.top_p, TOP_P),
+        ):
+            if value is not None and not low <= value <= high:
+                raise OutOfRange(what=field, value=value, low=low, high=high)
+        stop = tuple(dict.fromkeys(word for word in map(clean, self.stop) if word))
+        if len(stop) > MOST_STOPS:
+            raise OutOfRange(what="number of stop words", value=len(stop), low=0, high=MOST_STOPS)
+        longest = max(map(len, stop), default=0)
+        if longest > STOP_CHARS:
+            raise TooLong(what="stop word", size=longest, limit=STOP_CHARS)
+        return AnswerLimits(self.max_tokens, self.temperature, self.top_p, stop)
+
+
+NO_LIMITS = AnswerLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +69,57 @@ class Request:
     ``new``: ``text`` is the next message. ``retry``: the last turn failed or was cut off, and goes on from the node
     where it ended. ``again``: another answer to turn ``number``. ``edited``: turn ``number`` with ``text`` as its
     question. ``again`` and ``edited`` begin a new branch; the turns that followed stay on their old branch.
+
+    ``given`` (only ``new``): finished turns that a client tells; they begin at turn ``number`` (0: after the last
+    turn), and the new message follows them. ``system``: the client's system text, which stays with the session; None
+    leaves the stored one. ``limits``: of this answer. ``images``: of this message, as OpenAI's content parts
+    (``{"type": "image_url", "image_url": {"url": …}}``); only their number is stored.
     """
 
     session: str
     kind: Kind = "new"
     text: str = ""
     number: int = 0
+    given: tuple[GivenTurn, ...] = ()
+    system: str | None = None
+    limits: AnswerLimits = NO_LIMITS
+    images: tuple[dict[str, Any], ...] = ()
+
+
+def checked_system(text: str) -> str:
+    """Returns a client's system text cleaned for storing and sending. Raises ``TooLong``."""
+    text = clean(text).strip()
+    if len(text) > SYSTEM_CHARS:
+        raise TooLong(what="system text", size=len(text), limit=SYSTEM_CHARS)
+    return text
+
+
+def checked_given(turns: tuple[GivenTurn, ...]) -> None:
+    """Raises ``OutOfRange`` for too many turns and ``TooLong`` for a message that is too long."""
+    if len(turns) > MOST_GIVEN:
+        raise OutOfRange(what="number of given turns", value=len(turns), low=0, high=MOST_GIVEN)
+    longest = max((len(text) for turn in turns for text in (turn.question, turn.answer)), default=0)
+    if longest > MESSAGE_LIMIT:
+        raise TooLong(what="message", size=longest, limit=MESSAGE_LIMIT)
+
+
+def checked_images(images: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    """Returns the image parts with only those fields that are passed on to a model. Nothing is fetched here.
+
+    Raises ``OutOfRange`` for too many images, ``TooLong`` for an address of more than 20 MB, and ``BadImage`` for one
+    that is neither a ``data:`` URL nor https.
+    """
+    if len(images) > MOST_IMAGES:
+        raise OutOfRange(what="number of images", value=len(images), low=0, high=MOST_IMAGES)
+    return tuple(_image(part, number) for number, part in enumerate(images, 1))
+
+
+def _image(part: Mapping[str, Any], number: int) -> dict[str, Any]:
+    given = part.get("image_url")
+    fields = given if isinstance(given, Mapping) else {"url": given}
+    url, detail = fields.get("url"), fields.get("detail")
+    if not isinstance(url, str) or not url.lower().startswith(("data:", "https://")):
+        raise BadImage(number=number)
+    if len(url) > IMAGE_CHARS:
+        raise TooLong(what="image", size=len(url), limit=IMAGE_CHARS)
+    return {"type": "image_url", "image_url": {"url": url, **({"detail": detail} if detail in DETAILS else {})}}

@@ -9,44 +9,44 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from errors import Empty, NothingToRetry, SessionBusy, SessionDeleted, TooLong, TurnUnknown
+from errors import Empty, ImagesUnsupported, NothingToRetry, SessionBusy, SessionDeleted, TooLong, TurnUnknown
 from graph.answer import documents
 from graph.answer.casual import is_casual
 from graph.summary import ahead
-from graph.turn import repair
+from graph.turn import given, repair
 from graph.turn.channel import Channel
 from graph.turn.engine import Engine
-from graph.turn.event import Done, Event
-from graph.turn.request import Request
+from graph.turn.event import Done, Event, reason
+from graph.turn.request import MESSAGE_LIMIT, Request, checked_given, checked_images, checked_system
 from graph.turn.running import Ended, RunningTurn
 from store import Session, Turn
 from text.clean import clean
 from text.language import detect
 
 Emit = Callable[[Event], None]
-MESSAGE_LIMIT = 200_000
-"""Characters of the longest message."""
 
 
 def run(engine: Engine, request: Request, stop: threading.Event, emit: Emit) -> Ended:
     """Runs the requested turn in the caller's thread; returns how the turn ended, once the session is free.
 
     ``emit`` gets all events except the last one as they happen. Raises, before the first event, ``CallerError`` (empty
-    or too long text; busy, deleted or unknown session; ``TurnUnknown``; ``NothingToRetry``), and ``OperatorError`` when
-    the question cannot be written.
+    or too long text; limits out of range; ``BadImage``, ``ImagesUnsupported``; busy, deleted or unknown session;
+    ``TurnUnknown``; ``NothingToRetry``), and ``OperatorError`` when the question cannot be written. With images or
+    given turns it also raises the errors of resolving the models.
     """
-    if request.kind == "new":
-        _check(request.text, MESSAGE_LIMIT)
+    request = _checked(engine, request)
     with _held(engine, request) as session:
+        session = _with_system(engine, session, request.system)
         begin = {"new": _new, "retry": _retry, "again": _again, "edited": _again}[request.kind]
         begun = begin(engine, session, request)
         if not isinstance(begun, _Begun):
             return begun
         keep = partial(engine.store.partials.keep, session.id, begun.number)
-        return RunningTurn(engine, begun.session, begun.number, Channel(stop, emit, keep)).drive(begun.question)
+        turn = RunningTurn(engine, begun.session, begun.number, Channel(stop, emit, keep), request)
+        return turn.drive(begun.question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,17 @@ class _Begun:
 
 
 def _new(engine: Engine, session: Session, request: Request) -> _Begun:
+    if not request.given and 0 < request.number <= session.turn_count:  # a branch there, without told turns
+        return _again(engine, session, replace(request, kind="edited"))
     repair.close(engine, session)
+    first, text = session.turn_count + 1, request.text
+    if request.given:
+        first = request.number or first
+        session = given.give(engine, session, first, request.given)
+        told = (request.given[-1].question, text)
+        text = "\n".join(part for part in told if not is_casual(part)) or text
     number = engine.store.accept_turn(session.id, request.text, engine.now().timestamp())
-    return _Begun(_speaking(engine, session, number, request.text), number, request.text)
+    return _Begun(_speaking(engine, session, first, text), number, request.text)
 
 
 def _again(engine: Engine, session: Session, request: Request) -> _Begun:
@@ -70,7 +78,7 @@ def _again(engine: Engine, session: Session, request: Request) -> _Begun:
     if before is None:
         raise TurnUnknown(session=session.id, turn=number)
     question = request.text if request.kind == "edited" else before.question
-    _check(question, MESSAGE_LIMIT)
+    _check(question, request)
     engine.store.tree.begin(session.id, number, question)
     session = engine.store.session(session.id)
     if is_casual(before.question):  # else the language is decided already and stays
@@ -95,8 +103,8 @@ def reconcile(engine: Engine, session_id: str) -> bool:
     Returns False while the session is answering, in this process or another one: then no turn was cut off.
     """
     try:
-        with engine.lock.hold(session_id):
-            repair.complete(engine, engine.store.session(session_id))
+        with engine.hold(session_id) as session:
+            repair.complete(engine, session)
     except SessionBusy:
         return False
     return True
@@ -106,21 +114,42 @@ def _known(turn: Turn | None) -> Ended | None:
     """Returns the end of a turn that already has its answer, else None."""
     if turn is None or turn.status not in ("done", "stopped"):
         return None
-    return Done(turn.number, turn.answer or "", turn.status == "stopped")
+    stopped, cut_at = turn.status == "stopped", int((turn.usage or {}).get("cut_at") or 0)
+    return Done(turn.number, turn.answer or "", stopped, finish_reason=reason(cut_at, stopped))
 
 
-def _check(text: str, limit: int) -> None:
-    if not clean(text).strip():
+def _checked(engine: Engine, request: Request) -> Request:
+    """Returns the request with its parts checked and cleaned."""
+    if request.kind == "new":
+        _check(request.text, request)
+    checked_given(request.given)
+    system = None if request.system is None else checked_system(request.system)
+    images = checked_images(request.images)
+    if images and not (models := engine.models()).profile.images:
+        raise ImagesUnsupported(model=models.name)
+    return replace(request, system=system, limits=request.limits.checked(), images=images)
+
+
+def _check(text: str, request: Request) -> None:
+    """Raises ``Empty`` for a message without text and images, ``TooLong``."""
+    if not clean(text).strip() and not request.images:
         raise Empty(what="message")
-    if len(text) > limit:
-        raise TooLong(what="message", size=len(text), limit=limit)
+    if len(text) > MESSAGE_LIMIT:
+        raise TooLong(what="message", size=len(text), limit=MESSAGE_LIMIT)
+
+
+def _with_system(engine: Engine, session: Session, system: str | None) -> Session:
+    """Returns the session with the client's system text, which it keeps; None leaves the stored one."""
+    if system is None or system == session.client_system:
+        return session
+    engine.store.set_client_system(session.id, system)
+    return engine.store.session(session.id)
 
 
 @contextmanager
 def _held(engine: Engine, request: Request) -> Iterator[Session]:
     """Holds the session; side work pauses meanwhile, except work that this turn needs. Raises ``SessionDeleted``."""
-    with engine.lock.hold(request.session):
-        session = engine.store.session(request.session)
+    with engine.hold(request.session) as session:
         if session.deleted is not None:
             raise SessionDeleted(session=session.id)
         needed = ahead.needed(session, request.number or session.turn_count + 1)
@@ -130,6 +159,7 @@ def _held(engine: Engine, request: Request) -> Iterator[Session]:
 
 def _speaking(engine: Engine, session: Session, number: int, text: str) -> Session:
     """Returns the session, with its language set if this is its first message that is more than a greeting.
+    ``number``: of the first new turn; turns that a client told decide together with the message that follows them.
 
     That message decides the language of the session's prompts; the language then stays, so that the prompts' prefix
     stays, too. One Latin word («ok», «Python») decides nothing: it is said in either language.

@@ -18,8 +18,9 @@ from graph.summary.ahead import Ahead
 from graph.turn import long_term, repair
 from graph.turn.channel import Channel
 from graph.turn.engine import Engine, config
-from graph.turn.event import Done, Failed
+from graph.turn.event import Done, Failed, reason
 from graph.turn.finish import failed, finished, turn_messages
+from graph.turn.request import Request
 from graph.turn.runtime import Inputs, Notes, TurnContext
 from memory import Patience
 from store import Session
@@ -33,7 +34,7 @@ Ended = Done | Failed
 
 @dataclass
 class RunningTurn:
-    """Turn ``number`` of a session while it runs.
+    """Turn ``number`` of a session while it runs. ``request``: for its limits and images.
 
     ``state``: the newest state of the graph; ``context``: what its nodes may use; both are None until the graph starts.
     ``patience`` limits how long the turn waits for long-term memory in all.
@@ -43,6 +44,7 @@ class RunningTurn:
     session: Session
     number: int
     channel: Channel
+    request: Request
     began: float = field(default_factory=time.monotonic)
     state: ChatState | None = None
     context: TurnContext | None = None
@@ -72,12 +74,12 @@ class RunningTurn:
                 self.state = cast(ChatState, state)
 
     def _start(self, text: str | None) -> dict[str, Any] | None:
-        engine, session = self.engine, self.session
+        engine, session, images = self.engine, self.session, len(self.request.images)
         if text is not None:
-            return repair.entry(engine, session, self.number, text)
+            return repair.entry(engine, session, self.number, text, images)
         last = engine.store.turn(session.id, self.number)
         assert last is not None
-        return repair.reentry(engine, session, last)
+        return repair.reentry(engine, session, last, images)
 
     def _context(self) -> TurnContext:
         engine, session, number, channel = self.engine, self.session, self.number, self.channel
@@ -96,6 +98,9 @@ class RunningTurn:
             budgets=engine.budgets,
             history_tokens=session.history_tokens,
             unfolded=long_term.unfolded(memory),
+            client_system=session.client_system,
+            limits=self.request.limits,
+            images=self.request.images,
         )
         summaries = Ahead(engine.background, session)
         ledger = engine.store.ledger
@@ -123,7 +128,8 @@ class RunningTurn:
         tokens = raw_tokens(turn_messages(messages, self.number), self.context.models.count)
         end = finished(messages, self.number, notes, seconds, first, tokens)
         self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
-        return Done(self.number, end.answer or "", end.status == "stopped", notes.usage(), seconds, first)
+        usage, stopped = notes.usage(), end.status == "stopped"
+        return Done(self.number, end.answer or "", stopped, usage, seconds, first, reason(usage.cut_at, stopped))
 
     def _tidy(self) -> None:
         """Removes old checkpoints and plans the side work; the next turn makes up for whatever fails here."""

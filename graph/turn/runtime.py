@@ -17,6 +17,7 @@ from graph.context.report import ContextReport
 from graph.tool import TOOLS
 from graph.turn.channel import Channel
 from graph.turn.event import Event, ToolFinished, ToolStarted, Usage
+from graph.turn.request import NO_LIMITS, AnswerLimits
 from model.call.stream import usage
 from model.choice import kept
 from model.modelset import ModelSet
@@ -85,6 +86,7 @@ class Inputs:
     time. ``options``: the conversation's own system prompt, temperature and longest answer. ``budgets``: the page's own
     token budgets, by the names of the settings that they replace. ``history_tokens``: the tokens of the whole history.
     ``unfolded``: the first turn that is not in long-term memory yet; None when all turns are, or without memory.
+    ``client_system``: the client's system text. ``limits``, ``images``: of this turn alone (``graph.turn.request``).
     """
 
     tools: Sequence[BaseTool] = TOOLS
@@ -93,6 +95,14 @@ class Inputs:
     budgets: Mapping[str, int] = field(default_factory=dict)
     history_tokens: int = 0
     unfolded: int | None = None
+    client_system: str = ""
+    limits: AnswerLimits = NO_LIMITS
+    images: Sequence[dict[str, Any]] = ()
+
+    @property
+    def own_role(self) -> bool:
+        """Whether the conversation or its client gives the assistant a role that takes the place of ours."""
+        return bool(self.options.system_prompt or self.client_system)
 
 
 @dataclass(frozen=True)
@@ -116,8 +126,9 @@ class TurnContext:
 
     @property
     def answer_tokens(self) -> int:
-        """Returns the tokens of the longest answer."""
-        return self.inputs.options.answer_tokens or self.settings.answer_tokens
+        """Returns the tokens of the longest answer: of this answer, of the conversation, or of the settings."""
+        own = self.inputs.limits.max_tokens or self.inputs.options.answer_tokens
+        return own or self.settings.answer_tokens
 
     def limits(self) -> Limits:
         """Returns the token budgets: the page's own where there are any, else those of the settings.
@@ -135,10 +146,18 @@ class TurnContext:
         )
 
 
-def asked(options: Options) -> dict[str, Any]:
-    """Returns these options as arguments of a call for an answer, in LangChain's names; leaves out unset options."""
-    arguments = {"temperature": options.temperature, "max_tokens": options.answer_tokens}
-    return {name: value for name, value in arguments.items() if value is not None}
+def asked(options: Options, limits: AnswerLimits = NO_LIMITS) -> dict[str, Any]:
+    """Returns options and limits as arguments of a call for an answer, in LangChain's names; leaves out what is unset.
+    A limit of this answer wins over an option of the conversation, and a model need not take it: clients send the same
+    limits to every model. The conversation's options are the user's own choice, and a model that does not take them
+    says so."""
+    arguments = {
+        "temperature": options.temperature if limits.temperature is None else limits.temperature,
+        "max_tokens": options.answer_tokens if limits.max_tokens is None else limits.max_tokens,
+        "top_p": limits.top_p,
+    }
+    optional = [name for name in ("temperature", "top_p", "stop") if getattr(limits, name) not in (None, ())]
+    return {name: value for name, value in (*arguments.items(), ("optional", optional or None)) if value is not None}
 
 
 def context(runtime: Runtime[TurnContext]) -> TurnContext:

@@ -19,15 +19,16 @@ DAYS = 30
 
 
 def plan(engine: Engine, remove: Callable[[str], None]) -> None:
-    """Submits the removal as side work if there is anything to remove: sessions deleted more than ``trash_days`` ago,
-    and conversations that have files but after a day no turn.
+    """Submits the removal as side work if there is anything to remove: sessions of all users that were deleted more
+    than ``trash_days`` ago, and conversations that have files but after a day no turn.
 
     A clock that is suddenly years ahead removes nothing: time counts only up to a day after the last use of any
     session.
     """
-    now = min(time.time(), engine.store.last_used() + DAY)
-    old = engine.store.put_away_before(now - DAYS * DAY)
-    old += engine.store.attachments.abandoned(now - DAY)
+    store = engine.store.everyone
+    now = min(time.time(), store.last_used() + DAY)
+    old = store.put_away_before(now - DAYS * DAY)
+    old += store.attachments.abandoned(now - DAY)
     if old:
         engine.background.submit("trash", _work(old, remove))
 

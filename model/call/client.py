@@ -2,23 +2,27 @@
 
 The OpenAI client itself retries after 429 and 5xx. It honours ``Retry-After`` up to two minutes and gives up at once
 when the server asks for more. Without the header it doubles its pause from 0.5 s to 8 s (openai/_base_client.py
-``_should_retry``, ``_calculate_retry_timeout``). A call that timed out is not repeated.
+``_should_retry``, ``_calculate_retry_timeout``). A call that timed out is not repeated. A call that was rejected for a
+field it can do without is repeated without the field: OpenAI's reasoning models take neither ``temperature`` nor
+``stop``, and clients send them to every model.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import logging
+from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+import openai
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
+from pydantic import PrivateAttr, SecretStr
 
 from errors import AnswerRefused, ModelBroken
 from model.call.abort import Transport
@@ -26,7 +30,11 @@ from model.call.fault import translated
 from settings import Settings
 from text.clean import clean
 
+log = logging.getLogger(__name__)
+
 CONNECT_SECONDS = 10.0
+_NOT_TAKEN = ("unsupported_parameter", "unsupported_value")
+"""OpenAI's codes for a field, or its value, that the model does not take."""
 
 
 def chat(
@@ -66,11 +74,15 @@ def chat(
 class Client(ChatOpenAI):
     """``ChatOpenAI`` that always streams, raises Gieok's errors, and notices refusals and cut-off answers."""
 
+    _not_taken: set[str] = PrivateAttr(default_factory=set)
+
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        """``optional``, an argument of the call: the fields without which the call is repeated when the model does not
+        take them."""
         url, reason, refused, seen = str(self.openai_api_base), "", False, False
         usage: UsageMetadata | None = None
         with translated(url, self.model_name, _read_timeout(self.request_timeout)):
-            for chunk in super()._stream(*args, **kwargs):
+            for chunk in self._taken(*args, **kwargs):
                 seen = True
                 reason = (chunk.generation_info or {}).get("finish_reason") or reason
                 refused = refused or bool(chunk.message.additional_kwargs.get("refusal"))
@@ -84,6 +96,22 @@ class Client(ChatOpenAI):
             raise ModelBroken(url=url, reason=why[0], reason_code=why[1])
         if usage:  # once: some servers send a running total with every chunk, and callers sum the chunks
             yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
+
+    def _taken(self, *args: Any, optional: Collection[str] = (), **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        """Streams the call, without the optional fields that the model has rejected."""
+        while True:
+            dropped = self._not_taken.intersection(optional)
+            stop = {"stop": None} if "stop" in dropped else {}
+            try:
+                yield from super()._stream(
+                    *args, **{name: kwargs[name] for name in kwargs if name not in dropped} | stop
+                )
+                return
+            except openai.BadRequestError as error:
+                if error.code not in _NOT_TAKEN or error.param not in {*optional} - dropped:
+                    raise
+                log.info("the model takes no %s: asking without it", error.param)
+                self._not_taken.add(error.param)
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
@@ -99,14 +127,17 @@ class Client(ChatOpenAI):
         """Returns the request in a form that every server takes.
 
         Moves ``response_format`` into ``extra_body``: given its own field, langchain-openai takes another path, which
-        parses the answer and repeats it whole as a last chunk. Sends ``max_completion_tokens`` to OpenAI and the older
-        ``max_tokens`` to all other servers. Removes NUL and replaces text that UTF-8 cannot hold: both would break the
-        request.
+        parses the answer and repeats it whole as a last chunk. Lets fields of the call win over those of
+        ``extra_body``, which the OpenAI client would send in their place. Sends ``max_completion_tokens`` to OpenAI and
+        the older ``max_tokens`` to all other servers. Removes NUL and replaces text that UTF-8 cannot hold: both would
+        break the request.
         """
         payload: dict[str, Any] = _sendable(super()._get_request_payload(input_, stop=stop, **kwargs))
         if "response_format" in payload:
             shape = {"response_format": payload.pop("response_format")}
             payload["extra_body"] = {**(payload.get("extra_body") or {}), **shape}
+        if extra := payload.get("extra_body"):
+            payload["extra_body"] = {name: value for name, value in extra.items() if name not in payload}
         if "max_completion_tokens" in payload and not _is_openai(str(self.openai_api_base)):
             payload["max_tokens"] = payload.pop("max_completion_tokens")
         return payload

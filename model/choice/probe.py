@@ -46,11 +46,12 @@ class Listed:
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """The facts that a server tells about one model: whether it takes tools, and its number of parameters. None: not
-    told."""
+    """The facts that a server tells about one model: whether it takes tools, its number of parameters, and whether it
+    takes images. None: not told."""
 
     takes_tools: bool | None = None
     parameters: float | None = None
+    takes_images: bool | None = None
 
 
 def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
@@ -101,7 +102,10 @@ def told(url: str, key: str, model: str, timeout: float) -> ServerFacts:
     capabilities, details = page.get("capabilities"), page.get("details")
     number = _count(page.get("model_info"), "general.parameter_count")
     size = details.get("parameter_size") if isinstance(details, dict) else None
-    return ServerFacts("tools" in capabilities if isinstance(capabilities, list) else None, number or parameters(size))
+    tools, images = (
+        ("tools" in capabilities, "vision" in capabilities) if isinstance(capabilities, list) else (None, None)
+    )
+    return ServerFacts(tools, number or parameters(size), images)
 
 
 def parameters(size: object) -> float | None:

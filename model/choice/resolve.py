@@ -255,12 +255,13 @@ def _utility_why(found: Found, settings: Settings) -> SideModel:
 
 
 def _profile(kind: Kind, url: str, key: str, name: str, offered: Offered, settings: Settings) -> ProfileChoice:
-    """Returns the profile of a server's model. A hosted model takes tools; a local server may tell that its model takes
-    none, and the model's size."""
+    """Returns the profile of a server's model. A hosted model takes tools and images; a local server may tell that its
+    model takes none, and the model's size."""
     facts = told(url, key, name, LOCAL_SECONDS) if kind == "local" else ServerFacts()
     listed_size = next((model.parameters for model in offered if model.name == name), None)
     takes_tools = facts.takes_tools if settings.native_tools is None else settings.native_tools
-    return choose(settings.model_profile, parameters=facts.parameters or listed_size, takes_tools=takes_tools)
+    size = facts.parameters or listed_size
+    return choose(settings.model_profile, parameters=size, takes_tools=takes_tools, takes_images=facts.takes_images)
 
 
 def _side(choice: ProfileChoice, settings: Settings) -> ProfileChoice:

@@ -59,7 +59,7 @@ QWEN3_4B = WeightsFile(
         "Qwen_Qwen3-4B-Instruct-2507-Q4_K_M.gguf",
     ),
     package=(),
-    profile=replace(STRONG, sampling=QWEN3),
+    profile=replace(STRONG, sampling=QWEN3, images=False),
     context=16_384,  # trained for 262,144: one token takes 147 kB of memory (36 layers, 8 heads of 128, 2 × 2 bytes)
     memory=5_500_000_000,
     about="large",

@@ -62,10 +62,14 @@ def connect(url: str) -> tuple[Engine, bool]:
         raise _unusable(where) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
-    with translated(where), alone(engine):
-        metadata.create_all(engine)
-        migrate(engine)
-        indexed = open_index(engine)
+    try:
+        with translated(where), alone(engine):
+            metadata.create_all(engine)
+            migrate(engine)
+            indexed = open_index(engine)
+    except BaseException:
+        engine.dispose()
+        raise
     return engine, indexed
 
 

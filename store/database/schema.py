@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     literal_column,
     text,
 )
@@ -75,11 +76,21 @@ class PlainData(TypeDecorator[Any]):
 
 metadata = MetaData()
 
+ME = "me"
+"""The user of page and terminal, and the owner of everything that was written before there were users."""
+OWNER_CHARS = 200
+ALIAS_CHARS = 200
+OWNED = {"since": 1}
+MARKED = {"since": 2}
+"""``info`` of columns that a numbered migration adds (``store.database.migration``)."""
+
 LISTED = text("deleted IS NULL AND turn_count > 0")
 """Condition for the sessions in the list. The queries contain exactly these words, so that both databases use the
 partial index.
 """
 PUT_AWAY = text("deleted IS NOT NULL")
+NAMED = text("alias <> ''")
+MARKED_ROW = text("mark IS NOT NULL")
 
 session = Table(
     "session",
@@ -99,8 +110,12 @@ session = Table(
     Column("revision", Integer, nullable=False, default=0),
     Column("collections", PlainData),
     Column("folder", ExactName(64), nullable=False, default="", server_default=""),
+    Column("owner", ExactName(OWNER_CHARS), nullable=False, server_default=ME, info=OWNED),
+    Column("alias", ExactName(ALIAS_CHARS), nullable=False, server_default="", info=OWNED),
+    Column("client_system", ExactText, nullable=False, server_default="", info=MARKED),
     Index(
-        "session_list",
+        "session_of_owner",
+        "owner",
         literal_column("pinned DESC"),
         literal_column("updated DESC"),
         "id",
@@ -108,7 +123,8 @@ session = Table(
         postgresql_where=LISTED,
     ),
     Index(
-        "session_folder",
+        "session_in_folder",
+        "owner",
         "folder",
         literal_column("pinned DESC"),
         literal_column("updated DESC"),
@@ -117,8 +133,12 @@ session = Table(
         postgresql_where=LISTED,
     ),
     Index("session_put_away", "deleted", sqlite_where=PUT_AWAY, postgresql_where=PUT_AWAY),
+    Index("session_alias", "owner", "alias", unique=True, sqlite_where=NAMED, postgresql_where=NAMED),
 )
-"""``folder``: the id of the folder that a session lies in, empty for none (``store.folder``)."""
+"""``folder``: the id of the folder that a session lies in, empty for none (``store.folder``). ``owner``: the user whose
+session it is (``store.owner``). ``alias``: the name that a client gave it, empty for none. ``client_system``: the
+client's own system text.
+"""
 
 folder = Table(
     "folder",
@@ -126,6 +146,7 @@ folder = Table(
     Column("id", ExactName(64), primary_key=True),
     Column("name", ExactText, nullable=False),
     Column("created", Float, nullable=False),
+    Column("owner", ExactName(OWNER_CHARS), nullable=False, server_default=ME, info=OWNED),
 )
 
 branch = Table(
@@ -159,9 +180,24 @@ turn = Table(
     Column("seconds", Float),
     Column("first_token_seconds", Float),
     Column("files", PlainData),
+    Column("given", Boolean, nullable=False, default=False, server_default=false(), info=MARKED),
+    Column("mark", String(32), info=MARKED),
     UniqueConstraint("session_id", "branch", "number"),
+    # alone answers which turns of which conversations say the same: rows of turns are large
+    Index(
+        "turn_mark",
+        "mark",
+        "session_id",
+        "branch",
+        "number",
+        sqlite_where=MARKED_ROW,
+        postgresql_where=MARKED_ROW,
+    ),
 )
-"""``id`` rises with time, and imported turns lie below all others: search uses this order (``store.search``)."""
+"""``id`` rises with time, and imported turns lie below all others: search uses this order (``store.search``).
+``given``: a client told this turn; no model of ours answered it. ``mark``: what a finished turn says, by its owner
+(``store.history``).
+"""
 
 turn_index = Table(
     "turn_index",
@@ -197,12 +233,26 @@ session_prompt = Table(
 preset = Table(
     "preset",
     metadata,
+    Column("owner", ExactName(OWNER_CHARS), primary_key=True, server_default=ME, info=OWNED),
     Column("name", ExactName(100), primary_key=True),
     Column("system_prompt", ExactText, nullable=False),
     Column("temperature", Float),
     Column("answer_tokens", Integer),
 )
-"""Named options, shared by the whole installation (``store.options``)."""
+"""Named options of each user (``store.options``)."""
+
+api_key = Table(
+    "api_key",
+    metadata,
+    Column("id", ExactName(20), primary_key=True),
+    Column("name", ExactText, nullable=False),
+    Column("user", ExactName(OWNER_CHARS), nullable=False),
+    Column("documents", Boolean, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("revoked", Float),
+)
+"""Keys of the endpoint (``store.api_key``): ``digest`` is the hash of the secret, which stands nowhere."""
 
 outbox = Table(
     "outbox",
@@ -272,3 +322,11 @@ wording = Table(
     Column("text", ExactText, nullable=False),
 )
 """System prompts as they were sent, each once, because a later release words them differently (``store.wording``)."""
+
+schema_version = Table(
+    "schema_version",
+    metadata,
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("at", Float, nullable=False),
+)
+"""The numbered migrations that this database has had, and when (``store.database.migration``)."""

@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, messag
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from store.options import ANSWER_TOKENS, PROMPT_CHARS, TEMPERATURES
+from store.options import ANSWER_TOKENS, PROMPT_CHARS, SYSTEM_CHARS, TEMPERATURES
 from store.path import Path, branch_at
 from store.record import SummaryStatus, Titled, TurnStatus
 from text.clean import clean
@@ -116,12 +116,14 @@ Way = Annotated[list[Steps], Field(min_length=1, max_length=10_000)]
 
 
 class OptionsForm(Form):
-    """Options of a conversation's answers. ``earlier``: the system prompts of its own that the conversation has had."""
+    """Options of a conversation's answers. ``earlier``: the system prompts of its own that the conversation has had,
+    and the system texts of its client.
+    """
 
     system_prompt: Annotated[str, AfterValidator(clean), Field(max_length=PROMPT_CHARS)] = ""
     temperature: Annotated[float, Field(ge=TEMPERATURES[0], le=TEMPERATURES[1])] | None = None
     answer_tokens: Annotated[int, Field(ge=ANSWER_TOKENS[0], le=ANSWER_TOKENS[1])] | None = None
-    earlier: list[Annotated[str, AfterValidator(clean), Field(max_length=PROMPT_CHARS)]] = []
+    earlier: list[Annotated[str, AfterValidator(clean), Field(max_length=SYSTEM_CHARS)]] = []
 
 
 class FileForm(Form):
@@ -142,6 +144,7 @@ class SessionForm(Form):
     path: Way
     collections: list[Literal["session", "mine", "product"]] | None = None
     options: OptionsForm | None = None
+    client_system: str = ""
 
 
 class BranchForm(Form):

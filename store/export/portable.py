@@ -11,6 +11,7 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,7 +35,9 @@ from store.export.form import (
     iso,
 )
 from store.export.zipped import is_zip, unzipped
+from store.history import ENDED, mark_of, owned
 from store.options import Options
+from store.owner import check, owner_of_new
 from store.path import TRUNK, branch_at, plain
 from store.store import Store
 from text.clean import encodable
@@ -80,9 +83,10 @@ def collect(store: Store, session_id: str, branches: bool = True) -> dict[str, A
     with store.transaction() as connection:
         table = schema.session
         stored = connection.execute(select(table).where(table.c.id == session_id)).one_or_none()
-        if stored is None:
-            raise SessionUnknown(session=session_id)
+        check(connection, session_id, stored.owner if stored else None)
+        assert stored is not None
         session, path = {**stored._mapping, "options": _options(connection, session_id)}, plain(stored.path)
+        session["client_system"] = stored.client_system or None
         turns = _rows(connection, schema.turn, session_id, ("branch", "number"))
         summaries = _rows(connection, schema.summary, session_id, ("branch", "first_turn", "version"))
         ways = _rows(connection, schema.branch, session_id, ("id",))
@@ -156,7 +160,8 @@ def take_in(store: Store, made: Sequence[ConversationForm]) -> list[str]:
                 connection.execute(update(table).where(table.c.id == session_id).values(deleted=None))
     except BaseException:
         for session_id in ids.values():
-            store.delete_session(session_id)
+            with suppress(SessionUnknown):  # not written yet
+                store.delete_session(session_id)
         raise
     return list(ids.values())
 
@@ -221,7 +226,8 @@ def _write(connection: Connection, made: ConversationForm, own: str) -> None:
     turns = sorted(made.turns, key=lambda form: (form.started, form.branch, form.number))
     on_path = [form for form in turns if branch_at(path, form.number) == form.branch]
     totals = {"turn_count": len(on_path), "history_tokens": sum(form.tokens for form in on_path), "revision": 0}
-    session = {**_values(made.session), "id": own, **totals, "deleted": time.time()}
+    owner = owner_of_new(connection)
+    session = {**_values(made.session), "id": own, "owner": owner, **totals, "deleted": time.time()}
     options_form: OptionsForm | None = session.pop("options")
     connection.execute(insert(schema.session), session)
     if options_form is not None:
@@ -230,7 +236,10 @@ def _write(connection: Connection, made: ConversationForm, own: str) -> None:
     connection.execute(insert(schema.branch), [{"session_id": own, **_values(form)} for form in made.branches])
     lowest = connection.execute(select(func.min(schema.turn.c.id))).scalar()
     first = min(1 if lowest is None else lowest, 1) - len(turns)  # below all other ids: see ``schema.turn``
-    rows = [{"session_id": own, "id": first + index, **_values(form)} for index, form in enumerate(turns)]
+    rows = [
+        {"session_id": own, "id": first + index, "mark": _mark(form, owner), **_values(form)}
+        for index, form in enumerate(turns)
+    ]
     connection.execute(insert(schema.turn), rows)
     summaries = [_summary(form, own) for form in made.summaries]
     if summaries:
@@ -239,6 +248,10 @@ def _write(connection: Connection, made: ConversationForm, own: str) -> None:
 
 def _values(form: BaseModel) -> dict[str, Any]:
     return {name: getattr(form, name) for name in type(form).model_fields}
+
+
+def _mark(form: TurnForm, owner: str) -> str | None:
+    return owned(mark_of(form.question, form.answer or ""), owner) if form.status in ENDED else None
 
 
 def _summary(form: SummaryForm, own: str) -> dict[str, Any]:

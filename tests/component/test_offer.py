@@ -76,7 +76,7 @@ def keys(at: AppTest) -> set[str]:
 def fetched(at: AppTest, name: str) -> None:
     at.button(key=f"models-fetch-{name}").click()
     run(at)
-    side_call = resource.side_calls().of(("weights", name))
+    side_call = resource.fetches().of(("weights", name))
     until(lambda: side_call is not None and side_call.done)
     run(at)
 
@@ -135,7 +135,7 @@ def test_a_running_download_can_be_cancelled_and_taken_up_again(world: World, mo
     world.hub.content = made(world.general)
     at.button(key=f"models-fetch-{world.general.name}").click()
     run(at)
-    side_call = resource.side_calls().of(("weights", world.general.name))
+    side_call = resource.fetches().of(("weights", world.general.name))
     assert side_call is not None
     until(lambda: side_call.at is not None)
     run(at)

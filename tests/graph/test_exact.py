@@ -92,9 +92,9 @@ def test_a_small_model_reads_its_user_s_own_words_and_nothing_of_ours_in_them(
         check(one, own, number, number - 1)
     kinds = [[each.type for each in prompt] for prompt in prompts(one)]
     assert kinds[0] == ["system", "system", "human"]
-    assert kinds[1] == ["system", "human", "ai", "human"], "what a tool gave is there for its own question only"
-    assert kinds[3] == ["system", *["human", "ai"] * 3, "system", "human"], "summarised turns stay as they were said"
-    assert "06:40" in str(prompts(one)[3][-2].text)
+    assert kinds[1] == ["system", "system", "human", "ai", "human"], "the answer lacks what the tool gave"
+    assert kinds[3] == ["system", "system", *["human", "ai"] * 3, "system", "human"], "turns stay as they were said"
+    assert [str(prompts(one)[3][at].text) for at in (1, -2)] == ["[look_up_tide] 목포: 06:40", "목포: 06:40"]
     assert [str(prompt[-1].text) for prompt in prompts(one)] == said
 
 

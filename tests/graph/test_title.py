@@ -14,6 +14,7 @@ from sqlalchemy import update
 from errors import ModelOverloaded, SessionUnknown
 from graph.title import by_model
 from graph.turn.agent import Agent
+from graph.turn.engine import config
 from model import scripted
 from model.profile import SMALL
 from model.scripted import ScriptedModel
@@ -226,7 +227,7 @@ def test_what_was_deleted_long_ago_is_gone_after_a_start(
     if gone:
         with pytest.raises(SessionUnknown):
             again.store.session(own)
-        assert not again.state(own)
+        assert again.checkpoints.saver.get(config(own)) is None
     else:
         again.store.put_away(own, False)
         assert done(say(again, own, question(2))).turn == 2

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -283,3 +284,41 @@ def test_a_server_that_hangs_up_without_an_answer_is_broken(connect: Connect) ->
 
 def test_the_key_stands_in_no_representation(connect: Connect) -> None:
     assert "sk-secret" not in repr(connect())
+
+
+def test_a_call_is_repeated_without_the_optional_fields_that_the_model_does_not_take(
+    upstream: Upstream, connect: Connect
+) -> None:
+    upstream.add(
+        reply.failed(400, "unsupported_value", param="temperature"),
+        reply.failed(400, "unsupported_parameter", param="stop"),
+        reply.said("ok"),
+        reply.said("ok"),
+        reply.failed(400, "unsupported_value", param="temperature"),
+    )
+    model = connect()
+    limits: dict[str, Any] = {"temperature": 0.2, "top_p": 0.5, "optional": ["temperature", "top_p", "stop"]}
+    for _ in range(2):
+        assert stream.complete(model.bind(stop=["x"]), QUESTION, **limits).text == "ok"
+    sent = [{"temperature", "top_p", "stop", "optional"} & set(request.body) for request in upstream.requests]
+    assert sent == [{"temperature", "top_p", "stop"}, {"top_p", "stop"}, {"top_p"}, {"top_p"}]
+    with pytest.raises(errors.RequestRejected, match="temperature"):  # the user's own choice
+        stream.complete(model, QUESTION, temperature=0.2)
+
+
+def test_a_field_of_the_call_wins_over_the_servers_own_fields(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("ok"), reply.said("ok"))
+    model = connect(extra_body={"top_p": 0.8, "top_k": 20})
+    stream.complete(model, QUESTION, top_p=0.1)
+    stream.complete(model, QUESTION)
+    assert [(request.body["top_p"], request.body["top_k"]) for request in upstream.requests] == [(0.1, 20), (0.8, 20)]
+
+
+def test_images_go_as_content_parts(upstream: Upstream, connect: Connect) -> None:
+    upstream.add(reply.said("ok"))
+    parts: list[str | dict[Any, Any]] = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "low"}},
+    ]
+    stream.complete(connect(), [HumanMessage(parts)])
+    assert upstream.requests[0].body["messages"] == [{"role": "user", "content": parts}]

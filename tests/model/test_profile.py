@@ -61,7 +61,7 @@ def serve() -> Iterator[Serve]:
 
 
 def ollama(size: str, *able: str) -> dict[str, Any]:
-    return {"details": {"parameter_size": size}, "capabilities": ["completion", *able]}
+    return {"details": {"parameter_size": size}, "capabilities": ["completion", "vision", *able]}
 
 
 def roles(url: str, **more: Any) -> tuple[ProfileChoice, ProfileChoice]:
@@ -140,6 +140,17 @@ def test_a_strong_model_whose_server_takes_no_tools_is_sent_none(serve: Serve) -
     assert roles(url, model_profile="strong")[0] == ProfileChoice(TOOLLESS, "setting")
     assert roles(url, native_tools=True)[0] == ProfileChoice(STRONG, "size")
     assert roles(serve({"id": "m"}), native_tools=False)[0] == ProfileChoice(TOOLLESS, "no_tools")
+
+
+def test_a_model_takes_images_unless_it_is_small_or_embedded_or_its_server_says_no(serve: Serve) -> None:
+    blind = ollama("8B", "tools") | {"capabilities": ["completion", "tools"]}
+    assert roles(serve({"id": "m"}, shown={"m": blind}))[0] == ProfileChoice(replace(STRONG, images=False), "size")
+    assert roles(serve({"id": "m"}, shown={"m": ollama("8B", "tools")}))[0].profile.images
+    assert not roles(serve({"id": "m"}, shown={"m": ollama("1B", "tools")}))[0].profile.images
+    for setting in ("auto", "strong", "small"):
+        assert not resolve.embedded_roles(settings.load(model_profile=setting), QWEN3_4B)[0].profile.images
+        assert not resolve.embedded_roles(settings.load(model_profile=setting), None)[0].profile.images
+    assert choose("auto").profile.images
 
 
 def test_a_small_model_is_small_whatever_tools_it_takes(serve: Serve) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect, text
 
+from errors import SessionUnknown
 from store import Store
 from store.attachment import NEXT
 from store.database import library_table
@@ -73,7 +74,8 @@ def test_another_version_of_a_turn_has_its_files_and_a_copy_those_of_its_turns(s
     copy = store.tree.copy(own, 1)
     assert [each.name for each in store.attachments.of(copy)] == ["a.pdf"]
     store.delete_session(own)
-    assert store.attachments.of(own) == []
+    with pytest.raises(SessionUnknown):
+        store.attachments.of(own)
     assert [each.key for each in store.attachments.of(copy)] == ["key-1"]
 
 

@@ -13,14 +13,17 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from errors import OutOfRange, SessionBusy, SessionUnknown, TurnUnknown
 from graph.turn.agent import Agent, open_agent
+from graph.turn.engine import config
 from graph.turn.event import Token
 from model import scripted
 from model.scripted import ScriptedModel
 from settings import load
 from store import Finished, Store, Turn
+from store.database import schema
 from store.export import portable
 from tests.graph.talk import (
     answer,
@@ -175,9 +178,10 @@ def test_a_deleted_session_is_gone_everywhere(bot: Agent) -> None:
     bot.background.idle(10)
     bot.delete_session(own)
     assert own not in [each.id for each in bot.store.sessions()]
-    assert bot.store.turns(own) == []
-    assert bot.store.ledger.summaries(own, superseded=True) == []
-    assert bot.snapshot(own).values == {}
+    for table in (schema.turn, schema.summary, schema.branch):
+        with bot.store.transaction() as connection:
+            assert own not in connection.execute(select(table.c.session_id)).scalars().all()
+    assert bot.checkpoints.saver.get(config(own)) is None
     assert len(bot.store.turns(other)) == 4
     assert bot.state(other)["turn_count"] == 4
 
@@ -296,12 +300,15 @@ def test_a_session_that_no_database_can_name_is_not_there(bot: Agent, name: str)
         lambda: store.tree.copy(name, 1),
         lambda: ledger.add(name, [1], 0.3, "ready"),
         lambda: portable.export(store, name),
+        lambda: store.delete_session(name),
+        lambda: store.turns(name),
+        lambda: ledger.summaries(name),
     ]
     for call in calls:
         with pytest.raises((SessionUnknown, TurnUnknown)):
             call()
-    store.delete_session(name)
-    assert (store.turns(name), ledger.summaries(name), store.search("x", within=name)) == ([], [], [])
+    assert store.search("x", within=name) == []
+    assert store.named(name) is None
 
 
 def open_fresh(database: str | None, folder: Path, together: Any, said: Any) -> None:

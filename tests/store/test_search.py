@@ -232,7 +232,7 @@ def test_the_list_is_read_from_its_index_without_sorting(store: Store) -> None:
     last_statement(store, said)
     store.sessions(limit=5)
     how = plan(store, said[-1].replace("?", "5"))
-    assert "USING INDEX session_list" in how
+    assert "USING INDEX session_of_owner" in how
     assert "TEMP B-TREE" not in how
 
 

@@ -1,0 +1,83 @@
+"""Who may use the endpoint: this machine without a key while there is none, else whoever has a key that is not revoked.
+
+Limits are counted per key and process. They protect the machine from a client that runs wild, not from many clients.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from starlette.requests import Request
+
+from door.openai.refusal import Refusal
+from graph.turn.agent import Agent
+from settings import Settings
+from store.api_key import ApiKey
+
+WINDOW = 60.0
+"""Seconds over which requests are counted."""
+
+
+@dataclass
+class _Used:
+    moments: deque[float] = field(default_factory=deque)
+    running: int = 0
+
+
+class Access:
+    """The check of every request."""
+
+    def __init__(self, agent: Agent, settings: Settings) -> None:
+        self._agent, self._settings = agent, settings
+        self._used: dict[str, _Used] = {}
+        self._change = threading.Lock()
+
+    def key(self, request: Request) -> ApiKey | None:
+        """Returns the key of a request; None where no key was ever created. Raises ``Refusal`` (401).
+
+        Asks the database each time, so that a revoked key ends at once.
+        """
+        keys = self._agent.store.api_keys
+        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        known = keys.of(secret.strip()) if kind.lower() == "bearer" and secret.strip() else None
+        if known is None and keys.any():
+            message = "A key is needed: «Authorization: Bearer gk-…». This one is missing, wrong or revoked."
+            raise Refusal(401, message, code="invalid_api_key", kind="authentication_error")
+        return known
+
+    def agent(self, key: ApiKey | None) -> Agent:
+        """Returns the agent as the user of the key."""
+        if key is None:
+            return self._agent
+        agent = self._agent.of(key.user)
+        return agent if key.documents else replace(agent, library=None)
+
+    def begin(self, key: ApiKey | None) -> Callable[[], None]:
+        """Counts a request; the caller calls the result when the request has ended. Raises ``Refusal`` (429) above the
+        limits of the settings."""
+        name, now = key.id if key else "", time.monotonic()
+        with self._change:
+            used = self._used.setdefault(name, _Used())
+            while used.moments and used.moments[0] < now - WINDOW:
+                used.moments.popleft()
+            if len(used.moments) >= self._settings.api_rate:
+                raise _too_many("requests a minute", self._settings.api_rate, int(WINDOW - now + used.moments[0]) + 1)
+            if used.running >= self._settings.api_concurrency:
+                raise _too_many("requests at once", self._settings.api_concurrency, 1)
+            used.moments.append(now)
+            used.running += 1
+
+        def leave() -> None:
+            with self._change:
+                used.running -= 1
+
+        return leave
+
+
+def _too_many(what: str, limit: int, wait: int) -> Refusal:
+    message = f"Too many {what}; the limit is {limit}. Try again in {wait} s."
+    return Refusal(429, message, code="rate_limit_exceeded", kind="rate_limit_error", wait=wait)

@@ -1,0 +1,149 @@
+"""Who reaches the page: only this machine without a login, everybody through a login or a reverse proxy with one.
+
+The page knows its user in one of three ways: there is no login and it is the user ``me``; Streamlit's own login
+(``[auth]`` in ``.streamlit/secrets.toml``); or a header of a reverse proxy (setting ``user_header``), which goes before
+Streamlit's login.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from door.phrase import chosen, phrase
+from errors import BadSetting, NeedsLogin
+from settings import Settings, believes_only_loopback, current, variable
+from text.user_name import from_header
+
+HEALTH = "/_stcore/health"
+"""The path that a balancer asks without a user; it tells only that the page runs."""
+_FOR = re.compile(r'for="?([^;,"]*)', re.IGNORECASE)
+"""A client in the header ``Forwarded`` (RFC 7239, section 5.2)."""
+PEERS = {"FORWARDED_ALLOW_IPS": ""}
+"""Variable of uvicorn with which a client is always the peer of its connection, whatever ``X-Forwarded-For`` says."""
+_BY_UVICORN = 0
+"""The port of a client whose address uvicorn took from ``X-Forwarded-For``. uvicorn does so for peers on this machine
+(``ProxyHeadersMiddleware``); a peer of a real connection never has this port."""
+
+
+def check(address: str | None, chosen_settings: Settings, *, login: bool) -> None:
+    """Raises ``NeedsLogin`` when a server at this address would be open to other machines without a login.
+
+    ``address``: empty for every address of the machine. ``login``: whether Streamlit's login is set up.
+    """
+    if not (login or chosen_settings.user_header or is_loopback(address or "")):
+        raise NeedsLogin(address=address or "0.0.0.0")
+
+
+def page_name(host: str, settings: Settings) -> str:
+    """Returns the name for people, as it stands in a URL, of a server on ``host``."""
+    parsed = _parsed(host)
+    if parsed is not None and parsed.is_unspecified:
+        host = next(iter(settings.hosts), "127.0.0.1")
+    return f"[{host}]" if ":" in host else host
+
+
+def is_loopback(address: str) -> bool:
+    """Returns whether only this machine reaches the address."""
+    if address.lower() == "localhost":
+        return True
+    parsed = _parsed(address)
+    return parsed is not None and parsed.is_loopback
+
+
+class Reach:
+    """ASGI middleware that refuses requests and websockets of nobody.
+
+    Without a login: of another machine, also through a proxy on this machine. With ``user_header``: without a user's
+    name from a trusted proxy; a header from anyone else never gets to the page. With Streamlit's login everybody
+    reaches the login page, and the page itself refuses the rest.
+    """
+
+    def __init__(self, app: ASGIApp, login: bool = False) -> None:
+        self._app, self._login = app, login
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = None if scope["type"] == "lifespan" else self._refusal(scope)
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            await PlainTextResponse(refusal, 403)(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> str | None:
+        """Returns why the request is refused, else None. Takes an untrusted user's header out of the request."""
+        settings = readable()
+        if settings is not None and settings.user_header:
+            if _named_user(scope, settings) or scope["path"] == HEALTH:
+                return None
+            names = {"header": settings.user_header, "proxies": variable("trusted_proxies")}
+            return say(settings, "reach.no_user", **names)
+        if self._login or _from_here(scope):
+            return None
+        return say(settings, "reach.no_login", header=variable("user_header"))
+
+
+def _named_user(scope: Scope, settings: Settings) -> str:
+    """Returns the user's name that a trusted proxy passes; '' without one. Leaves at most this header in the request:
+    two of them, of which the proxy may have written only one, name nobody."""
+    header = settings.user_header.lower().encode()
+    values = [value for name, value in scope["headers"] if name == header]
+    name = from_header(values[0].decode("latin-1")) if len(values) == 1 and _is_trusted(scope, settings) else ""
+    if not name:
+        scope["headers"] = [(other, value) for other, value in scope["headers"] if other != header]
+    return name
+
+
+def _is_trusted(scope: Scope, settings: Settings) -> bool:
+    """Returns whether the peer of the connection is a trusted proxy."""
+    host, port = scope["client"] or ("", _BY_UVICORN)
+    if port == _BY_UVICORN:
+        host = "127.0.0.1" if host and believes_only_loopback() else ""
+    return _is_in(host, settings.trusted_proxies)
+
+
+def _from_here(scope: Scope) -> bool:
+    """Returns whether the request began on this machine: neither its peer nor a forwarding proxy names another."""
+    headers = Headers(scope=scope)
+    peer = scope["client"][0] if scope["client"] else ""
+    forwarded = [part.strip() for value in headers.getlist("x-forwarded-for") for part in value.split(",")]
+    forwarded += [match[1] for value in headers.getlist("forwarded") for match in _FOR.finditer(value)]
+    return all(map(is_loopback, [peer, *forwarded]))
+
+
+def _is_in(host: str, networks: Sequence[str]) -> bool:
+    parsed = _parsed(host)
+    return parsed is not None and any(parsed in ip_network(network, strict=False) for network in networks)
+
+
+def _parsed(host: str) -> IPv4Address | IPv6Address | None:
+    """Returns the address, an IPv4 address inside IPv6 as itself; None for a name."""
+    try:
+        parsed = ip_address(host.partition("%")[0].removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed
+
+
+def own_address(scope: Scope) -> Iterator[str]:
+    """Yields the address of this machine at which the request arrived, if it is one and not a name."""
+    server = scope.get("server")
+    if server and (parsed := _parsed(str(server[0]))) is not None:
+        yield str(parsed)
+
+
+def readable() -> Settings | None:
+    """Returns the settings; None when they cannot be read, an error that the page shows."""
+    try:
+        return current()
+    except BadSetting:
+        return None
+
+
+def say(settings: Settings | None, key: str, **values: str) -> str:
+    """Returns a sentence in the language of the settings, or of the system."""
+    return phrase(chosen("auto", settings.language if settings else "auto"), key, **values)

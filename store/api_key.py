@@ -1,0 +1,83 @@
+"""Keys of the OpenAI-compatible endpoint: who may use it, and as which user.
+
+A key is shown once, when it is created. The table holds only its hash, because whoever reads the database must not be
+able to use the endpoint. A key has 256 random bits, so a plain SHA-256 is enough: there is nothing to guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from store.database import schema
+
+PREFIX = "gk-"
+_TABLE = schema.api_key
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key without its secret. ``id``: the public part of the key. ``user``: whose conversations it opens.
+    ``documents``: whether answers may come from documents. ``created``, ``revoked``: Unix seconds; None: not revoked.
+    """
+
+    id: str
+    name: str
+    user: str
+    documents: bool
+    created: float
+    revoked: float | None
+
+
+class ApiKeys:
+    """The keys of the installation; ``transaction`` opens a database transaction."""
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
+
+    def add(self, name: str, user: str, documents: bool = True) -> str:
+        """Creates a key for a user and returns it: ``gk-ID-SECRET``. Nothing can show it again."""
+        key_id, secret = secrets.token_hex(5), secrets.token_urlsafe(32)
+        row = {"id": key_id, "name": name, "user": user, "documents": documents, "digest": _digest(secret)}
+        with self._transaction() as connection:
+            connection.execute(insert(_TABLE), {**row, "created": time.time(), "revoked": None})
+        return f"{PREFIX}{key_id}-{secret}"
+
+    def all(self) -> list[ApiKey]:
+        """Returns all keys, also revoked ones, the oldest first."""
+        with self._transaction() as connection:
+            return [_key(row) for row in connection.execute(select(_TABLE).order_by(_TABLE.c.created, _TABLE.c.id))]
+
+    def any(self) -> bool:
+        """Returns whether a key was ever created, so that the endpoint asks for one."""
+        with self._transaction() as connection:
+            return bool(connection.execute(select(func.count()).select_from(_TABLE)).scalar())
+
+    def revoke(self, key_id: str) -> bool:
+        """Takes a key back; returns False when there is no such key, or it was revoked before."""
+        change = update(_TABLE).where(_TABLE.c.id == key_id, _TABLE.c.revoked.is_(None)).values(revoked=time.time())
+        with self._transaction() as connection:
+            return connection.execute(change).rowcount > 0
+
+    def of(self, key: str) -> ApiKey | None:
+        """Returns the key with this secret; None for a wrong, revoked or unknown one. Compares in constant time."""
+        key_id, _, secret = key.removeprefix(PREFIX).partition("-")
+        with self._transaction() as connection:
+            row = connection.execute(select(_TABLE).where(_TABLE.c.id == key_id)).one_or_none()
+        same = hmac.compare_digest(row.digest if row is not None else _digest(""), _digest(secret))
+        return _key(row) if row is not None and same and row.revoked is None else None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _key(row: object) -> ApiKey:
+    return ApiKey(**{name: getattr(row, name) for name in ApiKey.__slots__})

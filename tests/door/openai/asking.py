@@ -1,0 +1,75 @@
+"""A client of the endpoint without HTTP: plans a request, opens its session, and runs the turn."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from door.openai.conversation import Message, Plan, plan, prepare
+from graph.turn.agent import Agent, open_agent
+from graph.turn.event import Done, Failed
+from model import scripted
+from settings import load
+
+Turn = tuple[str, str]
+"""A question and its answer; a greeting has an empty question."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    plan: Plan
+    session: str
+    end: Done | Failed
+
+    @property
+    def answer(self) -> str:
+        assert isinstance(self.end, Done)
+        return self.end.answer
+
+
+def opened(folder: Path, answer: Callable[[int], str] | None = None) -> Agent:
+    """An agent whose every answer is another one, or what ``answer`` makes of its number."""
+    numbers = itertools.count(1)
+
+    def reply(_: object) -> str:
+        number = next(numbers)
+        return answer(number) if answer else f"Here is reply number {number}."
+
+    models = scripted.models(reply, lambda _: "A short summary.")
+    settings = load(data_dir=folder, titles=False, retrieval=False, ahead=False, memory=False)
+    return open_agent(settings, lambda: models)
+
+
+def messages(turns: Iterable[Turn], text: str, system: str = "") -> list[Message]:
+    said = [Message("system", system)] if system else []
+    for question, answered in turns:
+        said += [Message("user", question)] if question else []
+        said.append(Message("assistant", answered))
+    return [*said, Message("user", text)]
+
+
+def run(agent: Agent, sent: Sequence[Message], name: str | None = None) -> Asked:
+    planned = plan(agent, sent, name)
+    request = prepare(agent, planned)
+    return Asked(planned, request.session, agent.turn(request, threading.Event(), lambda _: None))
+
+
+def ask(agent: Agent, turns: Iterable[Turn], text: str, name: str | None = None) -> Asked:
+    return run(agent, messages(turns, text), name)
+
+
+def talk(agent: Agent, *questions: str, turns: Sequence[Turn] = (), name: str | None = None) -> tuple[str, list[Turn]]:
+    """A chat that sends everything each time; returns its session and its turns."""
+    known, session = list(turns), ""
+    for question in questions:
+        asked = ask(agent, known, question, name)
+        known.append((question, asked.answer))
+        session = asked.session
+    return session, known
+
+
+def path(agent: Agent, session: str) -> list[Turn]:
+    return [(turn.question, turn.answer or "") for turn in agent.store.turns(session, limit=1000)]

@@ -1,0 +1,82 @@
+"""The service as a process of its own, in front of a stub model, for the tests of its clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openai import OpenAI
+
+from bench.server import Server, service
+from store import Store, Turn
+from tests.stub.reply import Reply, said
+from tests.stub.upstream import Upstream
+
+CALM = {"GIEOK_MEMORY": "false", "GIEOK_RETRIEVAL": "false", "GIEOK_TITLES": "false", "GIEOK_AHEAD": "false"}
+"""Settings without long-term memory, documents and model calls beside the answers."""
+
+
+@dataclass
+class Running:
+    """A running service. ``answers``: what the stub says, by the last line of the question; else «Answer to» it.
+    ``next``: what it says next instead."""
+
+    server: Server
+    upstream: Upstream
+    database: str
+    answers: dict[str, Reply] = field(default_factory=dict)
+    next: Reply | None = None
+
+    def answer(self, body: dict[str, Any]) -> Reply:
+        """The reply of the stub: side calls of Gieok get a summary."""
+        if "<dialogue>" in str(body["messages"][1:2]):
+            return said("The user and the AI talked.")
+        line = question(body).rsplit("\n", 1)[-1]
+        reply, self.next = self.next, None
+        return reply or self.answers.get(line) or said(f"Answer to: {line[:80]}")
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    @property
+    def root(self) -> str:
+        """The address without ``/v1``."""
+        return self.url.removesuffix("/v1")
+
+    def client(self, **options: Any) -> OpenAI:
+        return OpenAI(**{"base_url": self.url, "api_key": "none", "max_retries": 0, "timeout": 60.0, **options})
+
+    def turns(self, session: str) -> list[Turn]:
+        """The turns that the record shows of a session."""
+        with self.store() as store:
+            return store.turns(session, limit=1000)
+
+    def sessions(self) -> list[str]:
+        with self.store() as store:
+            return [session.id for session in store.sessions(limit=1000)]
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        store = Store(self.database)
+        yield store.everyone
+        store.close()
+
+
+@contextmanager
+def running(folder: Path, **environment: str) -> Iterator[Running]:
+    """Starts the service with its data in ``folder``; ends it with the block."""
+    database = environment.get("DATABASE_URL") or f"sqlite:///{folder / 'data' / 'gieok.db'}"
+    with Upstream() as upstream, service(folder, upstream.url, 1, **{**CALM, **environment}) as server:
+        opened = Running(server, upstream, database)
+        upstream.always = opened.answer
+        yield opened
+
+
+def question(body: dict[str, Any]) -> str:
+    """The text of the last message of a request to the model."""
+    content = body["messages"][-1].get("content") or ""
+    return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)

@@ -1,0 +1,560 @@
+"""Which conversation a request belongs to: the histories that clients send, held against what is known."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from door.openai.conversation import Message, Plan, plan, prepare
+from door.openai.told import told
+from errors import Empty, NoUserMessage, SessionDeleted, SessionUnknown
+from graph.turn.agent import Agent
+from graph.turn.event import Done, Failed
+from graph.turn.request import Request
+from prompt import render
+from store import Finished, GivenTurn
+from store.history import MOST_MARKS
+from tests.door.openai.asking import Turn, ask, messages, opened, path, run, talk
+
+RECORDED = Path(__file__).parent / "recorded"
+GREETING: Turn = ("", "Good morning. I am Haru.")
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    one = opened(tmp_path)
+    yield one
+    one.close()
+
+
+def turns(count: int, what: str = "thing") -> list[Turn]:
+    """Turns of a conversation that was held elsewhere."""
+    return [(f"Tell me of {what} {number}.", f"Of {what} {number} I know a lot.") for number in range(1, count + 1)]
+
+
+def sessions(agent: Agent) -> int:
+    return len(agent.store.sessions(limit=1000))
+
+
+def kept(agent: Agent, session: str) -> list[bool]:
+    return [turn.given for turn in agent.store.turns(session, limit=1000)]
+
+
+# --- what a client tells ------------------------------------------------------------------------
+
+
+def test_messages_become_turns() -> None:
+    sent = [
+        Message("system", "You are Mira."),
+        Message("user", "First?"),
+        Message("assistant", ""),
+        Message("tool", "42"),
+        Message("assistant", "One."),
+        Message("assistant", "And two."),
+        Message("developer", "Be brief."),
+        Message("user", "Second?"),
+        Message("user", "Or third?"),
+    ]
+    assert told(sent, "en").turns == (GivenTurn("First?", "One.\n\nAnd two.", 0),)
+    assert told(sent, "en").text == "Second?\n\nOr third?"
+    assert told(sent, "en").system == "You are Mira.\n\nBe brief."
+    assert told(sent, "en").began
+
+
+def test_a_greeting_is_a_turn_without_a_question() -> None:
+    known = told([Message("assistant", "Hello."), Message("user", "Hi!")], "en")
+    assert (known.turns, known.text, known.began) == ((GivenTurn("", "Hello.", 0),), "Hi!", False)
+    image: dict[str, Any] = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    shown = [Message("user", "", (image,)), Message("assistant", "A cat."), Message("user", "And this?", (image,))]
+    assert told(shown, "en").began
+    assert told(shown, "en").images == (image,)
+
+
+@pytest.mark.parametrize(("answer", "language"), [("The lighthouse stands", "en"), ("등대는 밤에", "ko")])
+def test_after_an_answer_the_client_wants_more_of_it(answer: str, language: Any) -> None:
+    known = told([Message("user", "?"), Message("assistant", answer)], "en")
+    assert known.turns == (GivenTurn("?", answer, 0),)
+    assert known.text == render("go_on", language)
+
+
+@pytest.mark.parametrize("sent", [[], [Message("system", "x")], [Message("assistant", "x")]])
+def test_without_a_message_of_the_user_the_error_names_the_field(agent: Agent, sent: list[Message]) -> None:
+    with pytest.raises(NoUserMessage, match="messages") as caught:
+        plan(agent, sent, None)
+    assert caught.value.values == {"field": "messages"}
+
+
+def test_an_empty_message_is_an_error_unless_it_has_an_image(agent: Agent) -> None:
+    with pytest.raises(Empty):
+        plan(agent, [Message("user", " \n")], None)
+    image: dict[str, Any] = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    assert plan(agent, [Message("user", "", (image,))], None).request.images == (image,)
+    assert sessions(agent) == 0
+
+
+# --- by the history -----------------------------------------------------------------------------
+
+
+def test_a_conversation_that_is_sent_whole_goes_on(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?", "Three?")
+    asked = ask(agent, known, "Four?")
+    assert (asked.session, asked.plan.fit, asked.plan.created) == (session, "goes_on", False)
+    assert path(agent, session) == [*known, ("Four?", asked.answer)]
+    assert sessions(agent) == 1
+
+
+def test_white_space_makes_no_difference(agent: Agent) -> None:
+    session, known = talk(agent, "One and\n\nmore?", "Two?")
+    spaced = [(f" {question}\n", answer.replace(" ", "\n ")) for question, answer in known]
+    assert ask(agent, spaced, "Three?").session == session
+    assert ask(agent, spaced[:1], " Two?\n").plan.fit == "again"
+
+
+def test_the_same_message_is_always_a_new_conversation_without_a_history(agent: Agent) -> None:
+    one, two = ask(agent, [], "Hello there, friend?"), ask(agent, [], "Hello there, friend?")
+    assert one.session != two.session
+    assert (one.plan.fit, two.plan.fit) == ("new", "new")
+    three, four = ask(agent, [GREETING], "Who are you?"), ask(agent, [GREETING], "Who are you?")
+    assert three.session != four.session
+    assert path(agent, three.session)[0] == GREETING
+    assert (three.plan.fit, four.plan.fit) == ("new", "new")
+
+
+def test_an_unknown_past_is_told_to_a_new_conversation(agent: Agent) -> None:
+    past = turns(3)
+    asked = ask(agent, past, "And now?")
+    assert (asked.plan.fit, asked.plan.created) == ("given", True)
+    assert path(agent, asked.session) == [*past, ("And now?", asked.answer)]
+    assert kept(agent, asked.session) == [True, True, True, False]
+    again = ask(agent, path(agent, asked.session), "What else?")
+    assert (again.session, again.plan.fit) == (asked.session, "goes_on")
+
+
+def test_turns_that_another_model_answered_follow_what_is_known(agent: Agent) -> None:
+    session, known = talk(agent, "One?")
+    history = [*known, *turns(5)]
+    asked = ask(agent, history, "Are you back?")
+    assert (asked.session, asked.plan.fit) == (session, "given")
+    assert path(agent, session) == [*history, ("Are you back?", asked.answer)]
+
+
+def test_the_last_answer_is_asked_for_again(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?")
+    asked = ask(agent, known[:1], "Two?")
+    assert (asked.session, asked.plan.fit, asked.plan.request.kind) == (session, "again", "again")
+    assert path(agent, session) == [known[0], ("Two?", asked.answer)]
+    assert asked.answer != known[1][1]
+
+
+def test_an_earlier_answer_is_asked_for_again(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?", "Three?")
+    asked = ask(agent, known[:1], "Two?")
+    assert (asked.session, asked.plan.fit) == (session, "again")
+    assert path(agent, session) == [known[0], ("Two?", asked.answer)]
+
+
+def test_a_question_is_edited(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?", "Three?")
+    asked = ask(agent, known[:1], "Or two and a half?")
+    assert (asked.session, asked.plan.fit, asked.plan.request.number) == (session, "edited", 2)
+    assert path(agent, session) == [known[0], ("Or two and a half?", asked.answer)]
+
+
+def test_an_edited_answer_is_told_from_there_on(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 7)))
+    edited = [*known[:3], (known[3][0], "Something else."), *known[4:]]
+    asked = ask(agent, edited, "And then?")
+    assert (asked.session, asked.plan.fit, asked.plan.request.number) == (session, "given", 4)
+    assert path(agent, session) == [*edited, ("And then?", asked.answer)]
+    assert kept(agent, session) == [False, False, False, True, True, True, False]
+
+
+def test_an_edited_first_answer_is_no_sign_of_a_client_that_drops_turns(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 5)))
+    edited = [(known[0][0], "Something else."), *known[1:]]
+    asked = ask(agent, edited, "And then?")
+    assert asked.session == session
+    assert path(agent, session) == [*edited, ("And then?", asked.answer)]
+
+
+def test_turns_deleted_in_the_middle_are_gone(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 7)))
+    left = [*known[:2], *known[3:]]
+    asked = ask(agent, left, "And then?")
+    assert asked.session == session
+    assert path(agent, session) == [*left, ("And then?", asked.answer)]
+
+
+def test_the_client_goes_back_to_an_older_answer(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?")
+    ask(agent, known[:1], "Two?")
+    asked = ask(agent, known, "Three?")
+    assert (asked.session, asked.plan.fit, asked.plan.switch) == (session, "goes_on", (2, 0))
+    assert path(agent, session) == [*known, ("Three?", asked.answer)]
+
+
+def test_the_client_changes_a_turn_behind_an_older_answer(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?", "Three?", "Four?")
+    ask(agent, known[:1], "Two?")
+    asked = ask(agent, known[:3], "Or five?")
+    assert (asked.session, asked.plan.fit) == (session, "edited")
+    assert asked.plan.switch is not None
+    assert path(agent, session) == [*known[:3], ("Or five?", asked.answer)]
+    ask(agent, known[:1], "Two?")
+    same = ask(agent, known[:3], "Four?")
+    assert same.session == session
+    assert path(agent, session) == [*known[:3], ("Four?", same.answer)]
+    ask(agent, known[:1], "Two?")
+    history = [*known[:3], *turns(2)]
+    told_there = ask(agent, history, "And now?")
+    assert (told_there.session, told_there.plan.fit) == (session, "given")
+    assert path(agent, session) == [*history, ("And now?", told_there.answer)]
+
+
+def test_a_full_context_drops_the_oldest_turns(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 9)))
+    for left in (6, 3, 1):
+        asked = ask(agent, known[-left:], f"And with {left}?")
+        assert (asked.session, asked.plan.fit, asked.plan.request.given) == (session, "goes_on", ())
+        known.append((f"And with {left}?", asked.answer))
+        assert path(agent, session) == known
+    again = ask(agent, known[-4:-1], known[-1][0])
+    assert (again.session, again.plan.fit) == (session, "again")
+
+
+def test_a_full_context_drops_half_a_turn(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 7)))
+    for first in (1, 3):
+        cut = [("", known[first - 1][1]), *known[first:]]
+        asked = ask(agent, cut, "And then?")
+        assert (asked.session, asked.plan.request.given) == (session, ())
+        assert path(agent, session) == [*known, ("And then?", asked.answer)]
+        agent.switch(session, 6, 0)
+
+
+def test_a_full_context_keeps_the_greeting_or_a_summary(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 8)), turns=[GREETING])
+    asked = ask(agent, [GREETING, *known[-3:]], "And then?")
+    assert (asked.session, asked.plan.fit) == (session, "goes_on")
+    known.append(("And then?", asked.answer))
+    summary = ("What was said before?", "The two spoke about many questions.")
+    asked = ask(agent, [summary, *known[-4:]], "And now?")
+    assert (asked.session, asked.plan.fit) == (session, "goes_on")
+    assert path(agent, session) == [*known, ("And now?", asked.answer)]
+
+
+def test_an_edit_in_a_full_context_is_told_from_there_on(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 9)))
+    edited = [known[3], (known[4][0], "Something else."), *known[5:]]
+    asked = ask(agent, edited, "And then?")
+    assert (asked.session, asked.plan.request.number) == (session, 5)
+    assert path(agent, session) == [*known[:3], *edited, ("And then?", asked.answer)]
+
+
+def test_a_larger_context_tells_the_turns_before_the_known_ones(agent: Agent) -> None:
+    past = turns(6)
+    session = ask(agent, past[3:], "And now?").session
+    history = [*past, *path(agent, session)[3:]]
+    asked = ask(agent, history, "And then?")
+    assert asked.session == session
+    assert path(agent, session) == [*history, ("And then?", asked.answer)]
+
+
+def test_the_longest_run_decides_between_conversations(agent: Agent) -> None:
+    one, known = talk(agent, "One?", "Two?")
+    copy = agent.fork(one, 2)
+    longer = [*known, ("Three?", ask(agent, known, "Three?", copy).answer)]
+    assert ask(agent, longer, "Four?").session == copy
+    assert path(agent, one) == known
+
+
+def test_two_conversations_that_fit_alike_begin_a_new_one(agent: Agent) -> None:
+    one, known = talk(agent, "One?", "Two?", "Three?")
+    agent.fork(one, 3)
+    asked = ask(agent, known[:2], "Or four?")
+    assert (asked.plan.fit, asked.plan.created) == ("ambiguous", True)
+    assert path(agent, asked.session) == [*known[:2], ("Or four?", asked.answer)]
+    assert ask(agent, path(agent, asked.session), "Five?").session == asked.session
+
+
+def test_of_two_that_fit_alike_the_one_that_ends_there_goes_on(agent: Agent) -> None:
+    one, known = talk(agent, "One?", "Two?", "Three?")
+    copy = agent.fork(one, 2)
+    asked = ask(agent, known[:2], "Or four?")
+    assert (asked.session, asked.plan.fit) == (copy, "goes_on")
+    assert path(agent, one) == known
+
+
+def test_of_two_that_fit_alike_the_one_with_this_question_answers_again(agent: Agent) -> None:
+    one, known = talk(agent, "One?", "Two?", "Three?")
+    copy = agent.fork(one, 3)
+    ask(agent, known[:2], "Or four?", copy)
+    asked = ask(agent, known[:2], "Three?")
+    assert asked.plan.fit == "ambiguous"  # the copy still has this question on its other branch
+    other = agent.fork(one, 2)
+    ask(agent, known[:2], "Or five?", other)
+    assert ask(agent, known[:2], "Or five?").session == other
+
+
+def test_a_conversation_that_says_the_same_once_is_another_one(agent: Agent) -> None:
+    common = [("Thanks!", "You are welcome.")]
+    first = ask(agent, [*turns(1), *common], "Anything else?")
+    second = ask(agent, [*common, *turns(6, "stone")], "And now?")
+    assert (second.plan.fit, second.plan.created) == ("given", True)
+    third = ask(agent, [*turns(5, "cloud"), *common], "And now?")
+    assert (third.plan.fit, third.plan.created) == ("given", True)
+    assert len({first.session, second.session, third.session}) == 3
+
+
+def test_examples_of_a_script_do_not_wait_for_each_other(agent: Agent) -> None:
+    examples = turns(2, "example")
+    session = ask(agent, examples, "First?").session
+    assert ask(agent, examples, "Second?").session == session
+    agent.store.tree.switch(session, 2, 0)
+    agent.store.tree.begin(session, 3, "Third?")  # as a turn that another worker answers now
+    assert plan(agent, messages(examples, "Fourth?"), None).created
+    same = plan(agent, messages(examples, "Third?"), None)
+    assert (same.request.session, same.request.kind) == (session, "retry")
+
+
+def test_a_put_away_conversation_is_not_gone_on_with(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?")
+    agent.put_away(session)
+    asked = ask(agent, known, "Three?")
+    assert asked.session != session
+    assert path(agent, asked.session)[:2] == known
+
+
+def test_another_users_conversation_is_never_met(agent: Agent) -> None:
+    _, known = talk(agent, "One?", "Two?")
+    asked = ask(agent.of("you"), known, "Three?")
+    assert asked.plan.created
+    assert agent.store.named(asked.session) is None
+    with pytest.raises(SessionUnknown):
+        agent.store.session(asked.session)
+
+
+def test_a_history_longer_than_is_compared_goes_on(agent: Agent) -> None:
+    past = turns(MOST_MARKS + 20)
+    session = ask(agent, past, "And now?").session
+    asked = ask(agent, past, "And now?")
+    assert (asked.session, asked.plan.fit, asked.plan.request.given) == (session, "again", ())
+    asked = ask(agent, [*past, ("And now?", asked.answer)], "And then?")
+    assert (asked.session, asked.plan.fit, asked.plan.request.given) == (session, "goes_on", ())
+
+
+# --- turns that did not end well ----------------------------------------------------------------
+
+
+def test_a_failed_turn_is_run_again(agent: Agent) -> None:
+    session, known = talk(agent, "One?")
+    number = agent.store.accept_turn(session, "Two?")
+    agent.store.finish_turn(session, number, Finished("failed"))
+    asked = ask(agent, known, "Two?")
+    assert (asked.session, asked.plan.fit, asked.plan.request.kind) == (session, "again", "retry")
+    assert path(agent, session) == [*known, ("Two?", asked.answer)]
+
+
+def test_a_failed_turn_that_the_client_left_out_is_answered_with_its_next_message(agent: Agent) -> None:
+    session, known = talk(agent, "One?")
+    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("failed"))
+    sent = [*messages(known, "Two?"), Message("user", "Hello?")]
+    asked = run(agent, sent)
+    assert (asked.session, asked.plan.fit) == (session, "edited")
+    assert path(agent, session) == [*known, ("Two?\n\nHello?", asked.answer)]
+
+
+def test_a_stopped_answer_is_known_as_far_as_it_came(agent: Agent) -> None:
+    session, known = talk(agent, "One?")
+    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("stopped", "As far"))
+    asked = ask(agent, [*known, ("Two?", "As far")], "Go on?")
+    assert (asked.session, asked.plan.fit) == (session, "goes_on")
+    assert ask(agent, known, "Two?").plan.request.kind == "again"
+
+
+def test_an_answer_is_carried_on(agent: Agent) -> None:
+    session, known = talk(agent, "One?", "Two?")
+    asked = run(agent, messages(known, "x")[:-1])
+    assert (asked.session, asked.plan.fit) == (session, "goes_on")
+    assert path(agent, session)[:2] == known
+    whole = [known[0], (known[1][0], f"{known[1][1]} {asked.answer}")]
+    later = ask(agent, whole, "Three?")
+    assert later.session == session
+    assert path(agent, session) == [*whole, ("Three?", later.answer)]
+
+
+# --- by the name --------------------------------------------------------------------------------
+
+
+def test_an_unknown_name_begins_a_conversation_of_this_name(agent: Agent) -> None:
+    one = ask(agent, [], "One?", "mine")
+    assert (one.plan.fit, one.plan.created, one.plan.alias) == ("new", True, "mine")
+    assert agent.store.session(one.session).alias == "mine"
+    two = ask(agent, [], "Two?", "mine")
+    assert (two.session, two.plan.fit) == (one.session, "goes_on")
+    three = ask(agent, [], "Three?", one.session)
+    assert three.session == one.session
+    assert [question for question, _ in path(agent, one.session)] == ["One?", "Two?", "Three?"]
+    assert ask(agent.of("you"), [], "Mine?", "mine").session != one.session
+
+
+def test_the_history_is_held_against_the_named_conversation_alone(agent: Agent) -> None:
+    one, known = talk(agent, "One?", "Two?", name="one")
+    two, other = talk(agent, "Eins?", "Zwei?", name="two")
+    assert ask(agent, known[:1], "Two?", "one").plan.fit == "again"
+    assert ask(agent, other[:1], "Or drei?", "two").plan.fit == "edited"
+    asked = ask(agent, known, "Three?", "two")
+    assert (asked.session, asked.plan.fit) == (two, "given")
+    assert path(agent, two) == [*known, ("Three?", asked.answer)]
+    assert asked.session != one
+
+
+def test_a_name_settles_which_of_two_alike_is_meant(agent: Agent) -> None:
+    one, known = talk(agent, "One?", "Two?", "Three?")
+    copy = agent.fork(one, 3)
+    assert ask(agent, known[:2], "Or four?", copy).session == copy
+    assert ask(agent, [], "Five?", one).session == one
+
+
+def test_a_client_that_sends_its_message_alone_keeps_the_system_text(agent: Agent) -> None:
+    first = run(agent, messages([], "One?", "You are Mira."), "mine")
+    ask(agent, [], "Two?", "mine")
+    assert agent.store.session(first.session).client_system == "You are Mira."
+    run(agent, messages([], "Three?", "You are Haru."), "mine")
+    assert agent.store.session(first.session).client_system == "You are Haru."
+    ask(agent, path(agent, first.session), "Four?", "mine")
+    assert agent.store.session(first.session).client_system == ""
+
+
+def test_a_message_alone_runs_a_failed_turn_again(agent: Agent) -> None:
+    session = ask(agent, [], "One?", "mine").session
+    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("failed"))
+    asked = ask(agent, [], "Two?", "mine")
+    assert asked.plan.request.kind == "retry"
+    assert len(path(agent, session)) == 2
+
+
+def test_a_named_conversation_that_was_put_away_takes_no_message(agent: Agent) -> None:
+    session, known = talk(agent, "One?", name="mine")
+    agent.put_away(session)
+    for history in ([], known):
+        with pytest.raises(SessionDeleted):
+            ask(agent, history, "Two?", "mine")
+
+
+def test_a_greeting_comes_first_in_a_named_conversation(agent: Agent) -> None:
+    asked = ask(agent, [GREETING], "Hello, who are you?", "mine")
+    assert asked.plan.fit == "new"
+    assert path(agent, asked.session)[0] == GREETING
+    again = ask(agent, [GREETING], "Hello, who are you?", "mine")
+    assert (again.session, again.plan.fit) == (asked.session, "again")
+
+
+# --- at the same moment -------------------------------------------------------------------------
+
+
+def ran(agent: Agent, request: Request) -> Done | Failed:
+    return agent.turn(request, threading.Event(), lambda _: None)
+
+
+def both(agent: Agent, sent: list[Message], name: str | None = None) -> list[Plan]:
+    """The plans of two requests that meet nothing of each other."""
+    return [plan(agent, sent, name) for _ in range(2)]
+
+
+@pytest.mark.parametrize("past", [[], turns(3)], ids=["none", "told"])
+def test_two_requests_at_once_begin_a_conversation_each(agent: Agent, past: list[Turn]) -> None:
+    requests = [prepare(agent, planned) for planned in both(agent, messages(past, "One?"))]
+    assert requests[0].session != requests[1].session
+    for request in requests:
+        end = ran(agent, request)
+        assert isinstance(end, Done)
+        assert path(agent, request.session) == [*past, ("One?", end.answer)]
+
+
+def test_two_messages_at_once_after_the_same_turn_stand_side_by_side(agent: Agent) -> None:
+    session, known = talk(agent, "One?")
+    plans = [plan(agent, messages(known, text), None) for text in ("Two?", "Or three?")]
+    for text, planned in zip(("Two?", "Or three?"), plans, strict=True):
+        end = ran(agent, prepare(agent, planned))
+        assert isinstance(end, Done)
+        assert path(agent, session) == [*known, (text, end.answer)]
+    assert len(agent.store.tree.alternatives(session, [2])[2].branches) == 2
+
+
+def test_two_messages_at_once_under_a_new_name_are_one_conversation(agent: Agent) -> None:
+    requests = [prepare(agent, planned) for planned in both(agent, messages([], "One?"), "mine")]
+    assert requests[0].session == requests[1].session
+    for request in requests:
+        ran(agent, request)
+    assert [question for question, _ in path(agent, requests[0].session)] == ["One?", "One?"]
+
+
+# --- recorded calls -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", ["sillytavern", "open_webui"])
+def test_recorded_calls(tmp_path: Path, client: str) -> None:
+    calls = json.loads((RECORDED / f"{client}.json").read_text("utf-8"))["calls"]
+    chats = [call for call in calls if not call.get("side")]
+    agent = opened(tmp_path, lambda number: str(chats[number - 1]["answer"]))
+    fits = []
+    for call in chats:
+        sent = [Message(message["role"], message["content"]) for message in call["body"]["messages"]]
+        fits.append((call["what"], run(agent, sent).plan.fit))
+    assert fits == [(call["what"], call["fit"]) for call in chats]
+    assert sessions(agent) == 1
+    agent.close()
+
+
+# --- cost ---------------------------------------------------------------------------------------
+
+
+def statements(agent: Agent, sent: list[Message]) -> int:
+    count = 0
+
+    def tick(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    event.listen(agent.store.engine, "before_cursor_execute", tick)
+    plan(agent, sent, None)
+    event.remove(agent.store.engine, "before_cursor_execute", tick)
+    return count
+
+
+def known(agent: Agent, past: list[Turn]) -> None:
+    session = agent.store.create_session("en", 0.3).id
+    agent.store.tree.give(session, 1, [GivenTurn(*turn, 1) for turn in past], 1_700_000_000.0)
+
+
+def test_a_plan_costs_the_same_among_many_conversations_and_for_a_long_history(agent: Agent) -> None:
+    past = turns(40)
+    known(agent, past)
+    first = statements(agent, messages(past, "And now?"))
+    assert first <= 30
+    for number in range(200):
+        known(agent, turns(3, f"matter {number}"))
+    assert statements(agent, messages(past, "And now?")) == first
+    long = turns(400, "long")
+    known(agent, long)
+    assert statements(agent, messages(long, "And now?")) == first
+    edited = [*long[:200], ("x", "y"), *long[201:]]
+    assert statements(agent, messages(edited, "And now?")) <= first + 10
+    assert statements(agent, messages([], "And now?")) == 0
+
+
+def test_a_plan_costs_no_more_when_many_conversations_say_the_same(agent: Agent) -> None:
+    counts = []
+    for _ in range(3):
+        for _ in range(60):
+            known(agent, turns(5))
+        counts.append(statements(agent, messages(turns(4), "And now?")))
+    assert counts[1] == counts[2]
+    assert max(counts) <= 150

@@ -1,0 +1,156 @@
+"""Images of a message: the model reads them in their own turn, later prompts hold a mark, the record a number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from errors import BadImage, GieokError, ImagesUnsupported, OutOfRange, TooLong
+from graph.context.exact_prompt import exact
+from graph.context.prompt import IMAGE_TOKENS
+from graph.turn.agent import Agent
+from graph.turn.event import ContextBuilt
+from graph.turn.request import IMAGE_CHARS, checked_images
+from model.profile import SMALL, STRONG, TOOLLESS, Profile
+from tests.graph.asking import ask, chat_model
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import done, failed, only, prompts, question, say
+from tests.graph.test_exact import NewSession, check, missing
+from tests.table import table
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+SEEING_SMALL = replace(SMALL, images=True)
+
+
+def image(url: str = PIXEL, **more: Any) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url, **more}}
+
+
+def asked(agent: Agent, call: int = -1) -> Any:
+    """The content of the last user's message of a call."""
+    return prompts(agent)[call][-1].content
+
+
+@pytest.mark.parametrize("profile", [STRONG, TOOLLESS, SEEING_SMALL], ids=["strong", "toolless", "small"])
+def test_the_model_reads_them_with_their_question_and_later_only_that_there_were_some(
+    agent: OpenAgent, session: NewSession, profile: Profile
+) -> None:
+    one = agent(profile=profile, side=STRONG)
+    own = session(one)
+    pair = (image(), image("https://example.org/a.png", detail="low"))
+    events = ask(one, own, "이 두 장의 사진을 견주어 줄래?", images=pair)
+    done(events)
+    text, *parts = asked(one)
+    assert text["text"].endswith("이 두 장의 사진을 견주어 줄래?")
+    assert parts == list(pair)
+    report = only(events, ContextBuilt)[-1].report
+    part = report.part("images")
+    assert part is not None
+    assert (part.tokens, part.items) == (2 * IMAGE_TOKENS, ("2",))
+    assert report.total_tokens == sum(each.tokens for each in report.parts)
+    done(say(one, own, question(2)))
+    [before] = [str(message.content) for message in prompts(one)[-1] if "견주어" in str(message.content)]
+    assert before.endswith("이 두 장의 사진을 견주어 줄래?\n[그림] [그림]")
+    assert isinstance(asked(one), str)
+    for number in (1, 2):
+        check_words(one, own, number)
+
+
+def check_words(agent: Agent, session: str, number: int) -> None:
+    """What is shown of a prompt is what was sent, but for the images."""
+    found = exact(agent, session, number)
+    assert found.proven
+    assert missing(found) == ({"images": "images"} if number == 1 else {})
+
+
+def test_the_record_and_the_state_keep_their_number_and_nothing_else(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    done(ask(one, own, "이 사진에 무엇이 보여?", images=(image(),)))
+    turn = one.store.turn(own, 1)
+    assert turn is not None
+    assert turn.question == "이 사진에 무엇이 보여?"
+    assert (turn.messages or [])[0]["data"]["additional_kwargs"]["images"] == 1
+    assert turn.tokens > IMAGE_TOKENS, "in full history the image would be sent again"
+    assert PIXEL not in str(turn)
+    assert PIXEL not in str(one.snapshot(own))
+    assert PIXEL not in one.export_session(own)
+
+
+def test_the_tokens_of_later_prompts_do_not_grow_with_earlier_images(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    totals = list[int]()
+    for images in ((), (image(),) * 20):
+        own = session(one)
+        done(ask(one, own, question(1), images=images))
+        totals += [built.report.total_tokens for built in only(say(one, own, question(2)), ContextBuilt)]
+    assert 0 < totals[1] - totals[0] < 20 * 5
+
+
+def test_another_answer_and_an_edited_question_take_them_anew(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    done(ask(one, own, "이 사진에 무엇이 보여?", images=(image(),)))
+    done(ask(one, own, kind="again", number=1, images=(image(),)))
+    assert asked(one)[-1] == image()
+    done(ask(one, own, "이 사진의 색은?", kind="edited", number=1, images=(image(), image())))
+    assert len(asked(one)) == 3
+    done(ask(one, own, kind="again", number=1))
+    assert isinstance(asked(one), str)
+
+
+def test_a_retry_without_them_says_that_there_was_one(agent: OpenAgent, session: NewSession) -> None:
+    one = agent([RuntimeError("boom"), "네, 보입니다"])
+    own = session(one)
+    failed(ask(one, own, "이 사진에 무엇이 보여?", images=(image(),)))
+    done(ask(one, own, kind="retry"))
+    assert str(asked(one)).endswith("이 사진에 무엇이 보여?\n[그림]")
+    check(one, own, 1)
+
+
+def test_a_message_may_be_only_an_image_and_a_greeting_with_one_is_no_greeting(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    one = agent()
+    own = session(one)
+    done(ask(one, own, "", images=(image(),)))
+    assert [part["type"] for part in asked(one)] in (["image_url"], ["text", "image_url"])
+    done(ask(one, own, "안녕", images=(image(),)))
+    assert asked(one)[-1] == image()
+
+
+@pytest.mark.parametrize("profile", [SMALL, replace(STRONG, images=False)], ids=["small", "embedded"])
+def test_a_model_without_eyes_refuses_before_the_turn(agent: OpenAgent, session: NewSession, profile: Profile) -> None:
+    one = agent(profile=profile)
+    own = session(one)
+    with pytest.raises(ImagesUnsupported) as caught:
+        ask(one, own, question(1), images=(image(),))
+    assert caught.value.values == {"model": "scripted"}
+    assert one.store.session(own).turn_count == 0
+    assert chat_model(one).calls == []
+
+
+@table(
+    ("part", "kind"),
+    [
+        (image("http://example.org/a.png"), BadImage),
+        (image("file:///etc/passwd"), BadImage),
+        (image(""), BadImage),
+        ({"type": "image_url", "image_url": {}}, BadImage),
+        ({"type": "image_url", "image_url": None}, BadImage),
+        (image(PIXEL + "A" * IMAGE_CHARS), TooLong),
+    ],
+)
+def test_only_data_and_https_addresses_of_a_sane_size_are_passed_on(part: Any, kind: type[GieokError]) -> None:
+    with pytest.raises(kind) as caught:
+        checked_images((image(), part))
+    assert "passwd" not in str(caught.value)
+
+
+def test_only_known_fields_are_passed_on() -> None:
+    told = {"type": "image_url", "image_url": {"url": PIXEL, "detail": "huge", "x": 1}, "cache_control": {}}
+    assert checked_images((told, {"type": "image_url", "image_url": PIXEL})) == (image(), image())
+    with pytest.raises(OutOfRange, match="number of images"):
+        checked_images((image(),) * 51)

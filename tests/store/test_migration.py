@@ -1,0 +1,226 @@
+"""Databases of earlier versions: every step, both databases, and an earlier version that goes on beside this one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Engine, create_engine, event, select, text
+
+from store import Finished, Store
+from store.database import migration, schema
+from store.database.engine import connect, parse
+from store.history import mark_of, owned
+from store.options import Options
+from store.owner import ME
+from tests.process import channel, end, start
+from tests.process import event as signal
+
+TURNS = 2 * migration.BATCH + 3
+SESSION = {
+    "id": "old",
+    "title": "예전 대화",
+    "titled": "auto",
+    "language": "ko",
+    "compression_rate": 0.3,
+    "path": "[[0,1]]",
+    "turn_count": TURNS,
+    "history_tokens": 7,
+    "created": 1.0,
+    "updated": 2.0,
+    "pinned": False,
+    "revision": 0,
+    "folder": "f1",
+}
+TURN = {"session_id": "old", "branch": 0, "tokens": 1, "started": 1.0, "finished": 2.0}
+ENDED = TURN | {"answer": "답", "status": "done"}
+
+
+def insert(connection: Connection, table: str, *rows: dict[str, Any]) -> None:
+    """Inserts rows as an earlier version does: with its own columns and no other."""
+    names = list(rows[0])
+    values = ", ".join(f":{name}" for name in names)
+    connection.execute(text(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"), list(rows))
+
+
+def ended(number: int) -> dict[str, Any]:
+    status = {1: "stopped", 2: "failed", 3: "running"}.get(number, "done")
+    # as of an import, so that the database counts from 1 on
+    return ENDED | {"id": number - TURNS - 1, "number": number, "question": f"질문 {number}", "status": status}
+
+
+def fill(connection: Connection) -> None:
+    """What an earlier version has written."""
+    insert(connection, "session", SESSION)
+    insert(connection, "folder", {"id": "f1", "name": "여행", "created": 1.0})
+    insert(connection, "branch", {"session_id": "old", "id": 0, "path": "[[0,1]]", "used": 1.0})
+    insert(connection, "preset", {"name": "짧게", "system_prompt": "짧게 답해", "answer_tokens": 50})
+    insert(connection, "turn", *(ended(number) for number in range(1, TURNS + 1)))
+
+
+@pytest.fixture
+def url(database: str | None, tmp_path: Path) -> str:
+    return database or f"sqlite:///{tmp_path / 'gieok.db'}"
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    made = create_engine(parse(url))
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def old(url: str, engine: Engine) -> str:
+    """The address of a database as the last version without steps left it."""
+    script = Path(__file__).with_name(f"step_0.{engine.dialect.name}.sql").read_text()
+    with engine.begin() as connection:
+        for statement in script.split(";\n"):
+            if statement.strip():
+                connection.execute(text(statement))
+        fill(connection)
+    return url
+
+
+def applied(store: Store) -> list[int]:
+    with store.transaction() as connection:
+        return list(
+            connection.execute(select(schema.schema_version.c.step).order_by(schema.schema_version.c.step)).scalars()
+        )
+
+
+def marks(store: Store) -> dict[int, str | None]:
+    with store.transaction() as connection:
+        return {row.number: row.mark for row in connection.execute(select(schema.turn.c.number, schema.turn.c.mark))}
+
+
+def test_what_was_there_belongs_to_the_user_of_this_machine(old: str) -> None:
+    store = Store(old)
+    session = store.session("old")
+    assert (session.owner, session.alias, session.client_system) == (ME, "", "")
+    assert [each.id for each in store.sessions()] == ["old"]
+    assert [each.name for each in store.folders.all()] == ["여행"]
+    assert store.presets.all() == {"짧게": Options("짧게 답해", None, 50)}
+    other = store.of("you")
+    assert (other.sessions(), other.folders.all(), other.presets.all(), other.named("old")) == ([], [], {}, None)
+    assert not any(turn.given for turn in store.turns("old"))
+    store.close()
+
+
+def test_two_users_may_have_presets_of_one_name(old: str) -> None:
+    store = Store(old)
+    store.of("you").presets.save("짧게", Options("shorter"))
+    store.of("you").presets.rename("짧게", "short")
+    assert store.presets.all() == {"짧게": Options("짧게 답해", None, 50)}
+    assert store.of("you").presets.all() == {"short": Options("shorter")}
+    store.close()
+
+
+def test_every_finished_turn_gets_its_mark_and_is_found(old: str) -> None:
+    store = Store(old)
+    expected = {
+        number: None if number in (2, 3) else owned(mark_of(f"질문 {number}", "답"), ME)
+        for number in range(1, TURNS + 1)
+    }
+    assert marks(store) == expected
+    (run,) = store.histories.runs([mark_of(f"질문 {number}", "답") for number in range(4, 20)])
+    assert (run.session_id, run.first, run.last, run.start) == ("old", 4, 19, 0)
+    store.close()
+
+
+def test_the_steps_run_once_and_in_order(old: str) -> None:
+    assert [step.number for step in migration.STEPS] == list(range(1, len(migration.STEPS) + 1))
+    store = Store(old)
+    assert applied(store) == [step.number for step in migration.STEPS]
+    changes: list[str] = []
+
+    @event.listens_for(store.engine, "before_cursor_execute")
+    def note(_c: object, _k: object, statement: str, _p: object, _x: object, _m: object) -> None:
+        if statement.lstrip().upper().startswith(("ALTER", "CREATE", "DROP", "UPDATE", "INSERT")):
+            changes.append(statement)
+
+    migration.migrate(store.engine)
+    assert changes == []
+    store.close()
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_step_that_a_crash_cut_off_runs_again(
+    old: str, engine: Engine, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(question: str, answer: str) -> str:
+        if question == "질문 900":
+            raise KeyboardInterrupt
+        return mark_of(question, answer)
+
+    monkeypatch.setattr(migration, "mark_of", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        Store(old)
+    monkeypatch.undo()
+    with engine.begin() as connection:
+        assert connection.execute(text("SELECT max(step) FROM schema_version")).scalar() == 1
+        assert connection.execute(text("SELECT count(*) FROM turn WHERE mark IS NOT NULL")).scalar() == migration.BATCH
+        connection.execute(text("DELETE FROM schema_version WHERE step > :after"), {"after": after})
+    store = Store(old)
+    assert applied(store) == [1, 2]
+    assert sum(value is not None for value in marks(store).values()) == TURNS - 2
+    assert store.presets.all() == {"짧게": Options("짧게 답해", None, 50)}
+    store.close()
+
+
+def migrating(url: str, together: Any, said: Any) -> None:
+    together.wait(30)
+    store = Store(url)
+    said.put((applied(store), len(store.sessions())))
+    store.close()
+
+
+def test_two_processes_may_migrate_at_once(old: str) -> None:
+    together, said = signal(), channel()
+    openers = [start(migrating, old, together, said) for _ in range(3)]
+    together.set()
+    assert [end(each) for each in openers] == [0] * 3
+    assert [said.get(timeout=5) for _ in openers] == [([1, 2], 1)] * 3
+    store = Store(old)
+    assert sum(value is not None for value in marks(store).values()) == TURNS - 2
+    store.close()
+
+
+def test_an_earlier_version_goes_on_writing(old: str, engine: Engine) -> None:
+    store = Store(old)
+    with engine.begin() as connection:
+        insert(connection, "session", SESSION | {"id": "later", "folder": "f2"})
+        insert(connection, "branch", {"session_id": "later", "id": 0, "path": "[[0,1]]", "used": 1.0})
+        insert(connection, "folder", {"id": "f2", "name": "일", "created": 2.0})
+        insert(connection, "preset", {"name": "길게", "system_prompt": "길게"})
+        asked = TURN | {"session_id": "later", "number": TURNS + 1, "question": "새 질문"}
+        insert(connection, "turn", asked | {"status": "running", "answer": None})
+        connection.execute(text("UPDATE session SET turn_count = turn_count + 1 WHERE id = 'later'"))
+        connection.execute(text("UPDATE preset SET answer_tokens = 9 WHERE name = '길게'"))
+    session, turn = store.session("later"), store.turn("later", TURNS + 1)
+    assert (session.owner, session.alias, session.client_system) == (ME, "", "")
+    assert turn is not None
+    assert (turn.question, turn.given) == ("새 질문", False)
+    assert {each.name for each in store.folders.all()} == {"여행", "일"}
+    assert store.presets.all()["길게"].answer_tokens == 9
+    store.finish_turn("later", TURNS + 1, Finished("done", "새 답", messages=[]))
+    assert [run.session_id for run in store.histories.runs([mark_of("새 질문", "새 답")])] == ["later"]
+    store.close()
+
+
+def test_a_new_database_needs_no_step_and_names_them_all(url: str) -> None:
+    engine, _ = connect(url)
+    with engine.begin() as connection:
+        steps = connection.execute(text("SELECT step FROM schema_version ORDER BY step")).scalars().all()
+    assert steps == [step.number for step in migration.STEPS]
+    engine.dispose()
+
+
+def test_the_old_schema_of_this_test_lacks_what_the_steps_add(old: str, engine: Engine) -> None:
+    with engine.begin() as connection:
+        columns = set(connection.execute(text("SELECT * FROM session")).keys())
+        assert json.loads(connection.execute(text("SELECT path FROM session")).scalar() or "") == [[0, 1]]
+    assert not columns & {"owner", "alias", "client_system"}
