@@ -450,7 +450,7 @@ class DocumentTooLarge(DocumentError):
 class DocumentTooLong(DocumentError):
     code = "document_too_long"
     message = "{name!r} has {size:,} passages; the limit is {limit:,}."
-    hint = "Split it, or raise GIEOK_DOCUMENT_PASSAGES."
+    hint = "Split it."
 
 
 class DocumentTooSlow(DocumentError):

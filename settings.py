@@ -188,7 +188,6 @@ class Settings(BaseSettings):
         None, description="JSON file with the menu links that are offered when no document fits. Empty: Gieok's own."
     )
     document_limit: int = Field(20_000_000, ge=1, description="Largest document in bytes.")
-    document_passages: int = Field(100_000, ge=1, description="Most passages of a document.")
     document_seconds: float = Field(
         60.0, gt=0, description="Most seconds of processor time that reading a document may take."
     )

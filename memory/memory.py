@@ -302,12 +302,14 @@ class Memory:
         user: str = USER,
         limit: int = 8,
         answers: bool = True,
+        near: recollect.Near | None = None,
         patience: Patience | None = None,
     ) -> list[str]:
         """Returns what memory knows about ``query``, best first: current statements, entities, earlier versions and
         turns.
 
-        ``answers``: also searches what the assistant and its tools said in these turns.
+        ``answers``: also searches what the assistant and its tools said in these turns. ``near``: see
+        ``memory.recollect.search``.
         """
         scope = Scope(tenant, session)
         try:
@@ -315,7 +317,7 @@ class Memory:
         except MemoryAway:
             archived = self._archive.load(scope)
             state, base = (archived[0] if archived else State()), None
-        return recollect.search(query, state, base, self._archive.versions(scope), limit, answers)
+        return recollect.search(query, state, base, self._archive.versions(scope), limit, answers, near)
 
     def past(self, tenant: str, session: str, *, user: str = USER, patience: Patience | None = None) -> Past:
         """Returns which past turns a search may find for this session, also while Redis is away."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from memory.change.drop import is_gone
@@ -19,16 +19,27 @@ from text import sentence
 NEAR = 0.3
 """Share of a query's letter pairs below which a line may have them by chance."""
 _WORD = re.compile(r"[^\W_]{2,}")
+COMPARED = 60
+"""The most statements that are compared by meaning."""
+Near = Callable[[str, Sequence[str]], Sequence[float]]
+"""Returns how near each text is to the first one (cosine)."""
 Difference = tuple[Literal["same", "gone", "new"], str]
 
 
 def search(
-    query: str, state: State, base: State | None, versions: Sequence[Version], limit: int, answers: bool = True
+    query: str,
+    state: State,
+    base: State | None,
+    versions: Sequence[Version],
+    limit: int,
+    answers: bool = True,
+    near: Near | None = None,
 ) -> list[str]:
     """Returns statements about the query, best first: the current memory before earlier versions and turns.
 
     ``answers``: also searches what the assistant and its tools said. Each statement names its origin. An empty query
-    returns the current memory. Forgotten statements are left out.
+    returns the current memory. Forgotten statements are left out. ``near``: compares meanings, so that a statement in
+    other words is found, too.
     """
     now = _now(base, state) if base else _now(state)
     if not query.strip():
@@ -43,7 +54,7 @@ def search(
         candidates += [
             (line, 1.0, f" (turn {turn.number})") for turn in version.turns for line in _spoken(turn, state, answers)
         ]
-    return _best(query, candidates, limit)
+    return _nearest(query, candidates, limit, near) if near else _best(query, candidates, limit)
 
 
 def difference(old: str, new: str) -> list[Difference]:
@@ -68,6 +79,22 @@ def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> li
             scored[line] = (score, line + origin)
     ranked = sorted(scored.values(), key=lambda pair: -pair[0])
     return [line for _, line in ranked[:limit]]
+
+
+def _nearest(query: str, found: Sequence[tuple[str, float, str]], limit: int, near: Near) -> list[str]:
+    """Returns the statements nearest in meaning, in the order in which they were written.
+
+    Compares the statements of the current memory and of the last turns, and of the earlier ones those that share words
+    or letters with the query: the cost stays flat."""
+    words, letters = _words(query), pairs(query)
+    known: dict[str, str] = {}
+    for line, weight, origin in found:
+        if weight >= 1.5 or _score(line, words, letters) > 0:
+            known.setdefault(line.rstrip(".!?"), origin)
+    lines = list(known)[:COMPARED]
+    nearness = near(query, lines) if lines else []
+    best = sorted(range(len(lines)), key=lambda at: -nearness[at])[:limit]
+    return [lines[at] + known[lines[at]] for at in sorted(best)]
 
 
 def _score(line: str, wanted: frozenset[str], letters: frozenset[str]) -> float:

@@ -32,6 +32,12 @@ def days(text: str, today: date) -> list[date]:
     return list(dict.fromkeys(day for _, day in sorted(matches)))
 
 
+def written(text: str) -> list[str]:
+    """Returns the dates that a text writes out with month and day, as they are written, in order, each once."""
+    matches = (named for named in when.days(text) if named.month is not None and named.day is not None)
+    return list(dict.fromkeys(text[named.start : named.end] for named in matches))
+
+
 def _written(text: str, today: date) -> list[tuple[int, date]]:
     dates = []
     for named in when.days(text):

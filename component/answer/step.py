@@ -39,7 +39,7 @@ def label(words: Words, step: Step) -> str:
         key = "step.summarising" if step.result is None else ("step.summarised" if step.ok else "step.summary_failed")
         text = words(key, first=step.turns[0], last=step.turns[-1])
     else:
-        arguments = ", ".join(str(value) for value in step.arguments.values())
+        arguments = ", ".join(_plain(value) for value in step.arguments.values())
         name = words(f"tool.{step.name}") if f"tool.{step.name}" in words else step.name
         text = f"{name}: {arguments}" if arguments else name
     text = plain(short(text, LABEL_CHARS))
@@ -66,3 +66,7 @@ def of_turn(steps: list[dict[str, Any]]) -> list[Step]:
 def _field(name: str, value: str) -> DeltaGenerator:
     st.caption(name)
     return st.code(shown(short(value, RESULT_CHARS)), language=None, wrap_lines=True)
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -83,7 +83,8 @@ def _calculated(result: ToolMessage, question: str, language: str) -> str | None
 
 
 def _timed(result: ToolMessage, question: str, language: str) -> str | None:
-    """Returns the days that the question names, with weekday and distance in days; else the date and time."""
+    """Returns the days that the question names, with weekday and distance in days; else the date and time, and the same
+    of the days that the user has just written about, because the question may mean them."""
     artifact = result.artifact or {}
     if "now" not in artifact:
         return None
@@ -96,14 +97,16 @@ def _timed(result: ToolMessage, question: str, language: str) -> str | None:
     clock = format_time(now, "HH:mm", locale=language)
     name = "reply_time_there" if place else "reply_time"
     where = {"place": place} if place else {}
-    return render(name, language, date=today, time=clock, **where)
+    meant = [date.fromisoformat(day) for day in artifact.get("dates") or () if day != now.date().isoformat()]
+    lines = [_day(language, day, (day - now.date()).days, "reply_told") for day in meant]
+    return "\n".join([render(name, language, date=today, time=clock, **where), *lines])
 
 
-def _day(language: str, day: date, distance: int) -> str:
+def _day(language: str, day: date, distance: int, name: str = "reply_day") -> str:
     text = format_date(day, "full", locale=language)
     count = abs(distance)
     number = f"{count}일" if language == "ko" else format_unit(count, "duration-day", "long", locale=language)
-    return render("reply_day_ahead" if distance > 0 else "reply_day_past", language, date=text, days=number)
+    return render(f"{name}_{'ahead' if distance > 0 else 'past'}", language, date=text, days=number)
 
 
 _SIGNS = {"*": "×", "/": "÷", "-": "−"}

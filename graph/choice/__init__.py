@@ -41,7 +41,7 @@ def choose(profile: Profile, tools: Sequence[BaseTool], messages: Sequence[AnyMe
     question, *_ = turn = current(messages)
     earlier = [str(message.text) for message in messages[: -len(turn)] if isinstance(message, HumanMessage)]
     text = str(question.text)
-    return routed.choose(text, earlier[-1] if earlier else None, tools) or _meant(text, tools)
+    return routed.choose(text, earlier, tools) or _meant(text, tools)
 
 
 def _meant(question: str, tools: Sequence[BaseTool]) -> list[ToolCall]:

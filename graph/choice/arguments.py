@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from graph.choice.expression import expression
@@ -16,10 +17,17 @@ from retrieval.answer.tool import QUERY_CHARS
 _THERE = re.compile(r"\bthere\b|거기|거긴|그쪽|그곳", re.IGNORECASE)
 
 
-def calls(label: Label, question: str, previous: str | None) -> list[tuple[str, dict[str, Any]]]:
-    """Returns the names of the tools to call, with their arguments; no call when a sum cannot be read exactly."""
+def calls(
+    label: Label, question: str, previous: str | None, dates: Sequence[str] = ()
+) -> list[tuple[str, dict[str, Any]]]:
+    """Returns the names of the tools to call, with their arguments; no call when a sum cannot be read exactly.
+
+    ``dates``: dates that the user has just written, which a question about a day may mean.
+    """
     if label == "time":
-        return [("current_time", {"zone": place}) for place in zones(question, previous)]
+        named = zones(question, previous)
+        told = {"dates": list(dates)} if dates and named == [LOCAL] else {}
+        return [("current_time", {"zone": place, **told}) for place in named]
     if label == "calculate":
         formula = expression(question, previous)
         return [("calculate", {"expression": formula})] if formula else []

@@ -63,4 +63,4 @@ def memory_tools(reach: Reach) -> list[BaseTool]:
 def wish_tools(reach: Reach, near: wish.Near) -> list[BaseTool]:
     """Returns the memory tools for a profile whose tools a router chooses: ``remember`` and ``forget`` take the user's
     message, and ``recall_turns`` is left out."""
-    return [_as_text(tool) for tool in (recall_memory(reach, RECALLED, RECALLED_CHARS), *wish.tools(reach, near))]
+    return [_as_text(tool) for tool in (recall_memory(reach, RECALLED, RECALLED_CHARS, near), *wish.tools(reach, near))]

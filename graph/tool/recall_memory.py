@@ -6,6 +6,7 @@ from langchain_core.tools import BaseTool, tool
 from pydantic import BaseModel, Field
 
 from graph.tool.reach import Reach
+from memory.recollect import Near
 from prompt import render
 from store.search import head
 
@@ -21,7 +22,7 @@ class RecallArguments(BaseModel, extra="forbid"):
     )
 
 
-def recall_memory(reach: Reach, most: int = 8, chars: int | None = None) -> BaseTool:
+def recall_memory(reach: Reach, most: int = 8, chars: int | None = None, near: Near | None = None) -> BaseTool:
     """Returns the tool ``recall_memory`` for one turn. ``most``: most lines of a result. ``chars``: characters of a
     line; None gives whole lines, also of the assistant: a small model takes its own earlier words for the answer."""
 
@@ -35,6 +36,7 @@ def recall_memory(reach: Reach, most: int = 8, chars: int | None = None) -> Base
             user=reach.user,
             limit=most,
             answers=chars is None,
+            near=near,
             patience=reach.patience,
         )
         if not recalled:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from langchain_core.runnables import RunnableConfig
@@ -11,8 +13,11 @@ from pydantic import BaseModel, Field
 
 from graph.context.clock import Clock, local
 from graph.tool import zone as zones
+from text.calendar import days
 
 LOCAL = "local"
+DATES = 10
+"""The most dates of one call."""
 _WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일")
 
 
@@ -30,26 +35,38 @@ class TimeArguments(BaseModel, extra="forbid"):
     zone: str = Field(
         LOCAL, max_length=64, description='A city or country, an IANA zone such as "Asia/Seoul", or "local"'
     )
+    dates: list[str] = Field(
+        default_factory=list, max_length=DATES, description="Dates whose weekday and distance from today are wanted"
+    )
 
 
 @tool(args_schema=TimeArguments, response_format="content_and_artifact")
-def current_time(config: RunnableConfig, zone: str = LOCAL) -> tuple[str, dict[str, str]]:
-    """The current date, weekday and time in a time zone."""
+def current_time(config: RunnableConfig, zone: str = LOCAL, dates: Sequence[str] = ()) -> tuple[str, dict[str, Any]]:
+    """The current date, weekday and time in a time zone; the weekdays of other dates, and how far away they are."""
     moment = config.get("configurable", {}).get(_CLOCK, local)()
     if zone.strip().casefold() in ("", LOCAL):
-        return _told(moment)
+        return _told(moment, dates)
     name = zones.find(zone)
     if name is None:
         near = zones.near(zone)
         advice = f"Did you mean {' or '.join(near)}?" if near else 'Give an IANA zone such as "Asia/Seoul".'
         raise ToolException(f"There is no time zone {zone!r}. {advice}")
-    return _told(moment.astimezone(ZoneInfo(name)))
+    return _told(moment.astimezone(ZoneInfo(name)), dates)
 
 
-def _told(now: datetime) -> tuple[str, dict[str, str]]:
-    """Returns the text for a model, and the moment as data (``now`` in ISO 8601, the IANA ``zone`` or "")."""
+def _told(now: datetime, dates: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Returns the text for a model, and the moment as data (``now`` in ISO 8601, the IANA ``zone`` or "", ``dates`` in
+    ISO 8601)."""
     zone = now.tzinfo.key if isinstance(now.tzinfo, ZoneInfo) else ""
-    return _say(now), {"now": now.isoformat(), "zone": zone}
+    wanted = list(dict.fromkeys(day for text in dates for day in days(text, now.date())))
+    lines = [_say(now), *(_say_day(day, now.date()) for day in wanted)]
+    return "\n".join(lines), {"now": now.isoformat(), "zone": zone, "dates": [day.isoformat() for day in wanted]}
+
+
+def _say_day(day: date, today: date) -> str:
+    distance = (day - today).days
+    far = f"in {distance} days ({distance}일 뒤)" if distance > 0 else f"{-distance} days ago ({-distance}일 전)"
+    return f"{day} {day:%A} ({_WEEKDAYS[day.weekday()]}), {far if distance else 'today (오늘)'}"
 
 
 def _say(now: datetime) -> str:

@@ -24,6 +24,8 @@ from settings import Settings, child_environment
 
 SMALL = 32_000
 """The largest text, in bytes, that is read without the separate process: no text of this size takes a second."""
+PASSAGES = 100_000
+"""The most passages of a document."""
 _TEXT = (".md", ".markdown", ".txt", ".text")
 _ROOT = Path(__file__).parents[2]
 _PROCESSOR = sys.platform != "win32"
@@ -44,9 +46,7 @@ class ReadLimits:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        return cls(
-            settings.document_limit, settings.document_seconds, settings.document_memory, settings.document_passages
-        )
+        return cls(settings.document_limit, settings.document_seconds, settings.document_memory, PASSAGES)
 
 
 class Reader:

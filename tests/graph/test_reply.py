@@ -56,6 +56,22 @@ def test_a_day_is_told_with_its_weekday_and_its_distance(language: str, question
     assert answered(question, here, language=language) == told
 
 
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "The day you wrote about is Saturday, December 5, 2026, 12 days from today."),
+        ("ko", "말씀하신 날은 2026년 12월 5일 토요일, 오늘부터 12일 뒤입니다."),
+    ],
+)
+def test_a_question_that_may_mean_a_day_of_before_is_told_both(language: str, told: str) -> None:
+    here = result("current_time", artifact={**NOW, "zone": "", "dates": ["2026-12-05"]})
+    answer = answered("?", here, language=language)
+    assert answer is not None
+    first, second = answer.splitlines()
+    assert "09:05" in first
+    assert second == told
+
+
 def test_documents_are_quoted_with_their_number_or_the_nearest_sections_are_named() -> None:
     found = {"passages": [{"number": 1, "text": "Pears ripen in September."}]}
     quoted = answered("?", result("search_documents", artifact=found))

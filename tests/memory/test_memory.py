@@ -14,6 +14,7 @@ import redis
 
 import settings
 from errors import BadImport, BadSetting, MemoryAway, NothingToUndo, PinsFull, TooLong
+from graph.turn.long_term import near
 from memory import Memory, MemoryTurn
 from memory.key import Scope
 from memory.redis.link import USER_SECONDS, Link
@@ -212,6 +213,29 @@ def test_recall_finds_what_has_left_the_memory(memory: Memory) -> None:
     memory.settle(10)
     found = memory.recall("acme", "s1", "item 3")
     assert any("$300" in each and "turn 3" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("told", "query", "wanted"),
+    [
+        (("나는 부산 영도에 살아.", "고양이는 세 살이야.", "사료가 비싸."), "내 집이 어디지?", "나는 부산 영도에 살아"),
+        (
+            ("I live in Leeds.", "The cat is three.", "Food is expensive."),
+            "Where's my home town?",
+            "I live in Leeds",
+        ),
+    ],
+)
+def test_a_recall_by_meaning_finds_other_words_in_the_order_they_were_said(
+    memory: Memory, told: tuple[str, ...], query: str, wanted: str
+) -> None:
+    for number, text in enumerate(told, 1):
+        memory.note_turn("acme", "s1", number, text, "…")
+    assert memory.recall("acme", "s1", query, limit=2, answers=False) == []
+    found = memory.recall("acme", "s1", query, limit=3, answers=False, near=near)
+    assert [line.rpartition(" (turn ")[2] for line in found] == ["1)", "2)", "3)"]
+    (best,) = memory.recall("acme", "s1", query, limit=1, answers=False, near=near)
+    assert best.startswith(wanted)
 
 
 def test_an_edit_is_a_version_and_undo_goes_back_one(memory: Memory) -> None:

@@ -69,9 +69,8 @@ def pid(reader: Reader) -> int:
     [
         ({"document_seconds": 0.5}, "document_too_slow", "GIEOK_DOCUMENT_SECONDS"),
         ({"document_memory": 40_000_000}, "document_too_heavy", "GIEOK_DOCUMENT_MEMORY"),
-        ({"document_passages": 20}, "document_too_long", "GIEOK_DOCUMENT_PASSAGES"),
     ],
-    ids=["time", "memory", "passages"],
+    ids=["time", "memory"],
 )
 def test_a_small_file_that_takes_too_much_fails_alone_and_says_which_setting_allows_more(
     opened: Opened, values: dict[str, float], code: str, setting: str
@@ -84,6 +83,13 @@ def test_a_small_file_that_takes_too_much_fails_alone_and_says_which_setting_all
     ((name, error),) = done.failed
     assert (name, error.code, setting in error.text()) == ("bomb.docx", code, True)
     assert library.search("plums")[0].passage.text == "Plums are green."
+
+
+def test_a_document_with_too_many_passages_fails_alone(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PASSAGES", 20)
+    done = opened().add([("before.html", PAGE), ("bomb.docx", many(10_000))])
+    ((name, error),) = done.failed
+    assert (done.added, name, error.code) == (("before.html",), "bomb.docx", "document_too_long")
 
 
 def test_tags_without_end_inside_each_other_are_a_broken_file() -> None:

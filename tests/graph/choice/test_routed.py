@@ -29,24 +29,42 @@ def _tools(*names: str) -> list[BaseTool]:
 def test_a_call_has_the_arguments_that_the_message_states(
     question: str, previous: str | None, name: str, arguments: dict[str, Any]
 ) -> None:
-    (call,) = choose(question, previous, _tools(*NAMES))
+    (call,) = choose(question, [previous] if previous else [], _tools(*NAMES))
     assert (call["name"], call["args"]) == (name, arguments)
 
 
 def test_two_places_are_two_calls() -> None:
-    calls = choose("What time is it in London and Paris?", None, _tools(*NAMES))
+    calls = choose("What time is it in London and Paris?", [], _tools(*NAMES))
     assert [call["args"]["zone"] for call in calls] == ["Europe/London", "Europe/Paris"]
     assert len({call["id"] for call in calls}) == 2
 
 
 def test_there_means_the_place_of_the_question_before() -> None:
-    (call,) = choose("거기는 오늘 무슨 요일이야?", "도쿄는 지금 몇 시야?", _tools(*NAMES))
+    (call,) = choose("거기는 오늘 무슨 요일이야?", ["도쿄는 지금 몇 시야?"], _tools(*NAMES))
     assert call["args"] == {"zone": "Asia/Tokyo"}
 
 
 def test_only_a_tool_that_is_there_is_chosen() -> None:
-    assert choose("지금 몇 시야?", None, _tools("calculate")) == []
+    assert choose("지금 몇 시야?", [], _tools("calculate")) == []
 
 
 def test_a_sum_that_cannot_be_read_is_no_call() -> None:
-    assert choose("환율 1350원이면 80달러가 얼마인지 계산해 줘", None, _tools(*NAMES)) == []
+    assert choose("환율 1350원이면 80달러가 얼마인지 계산해 줘", [], _tools(*NAMES)) == []
+
+
+def test_a_question_about_a_day_brings_the_dates_that_the_user_has_just_written() -> None:
+    earlier = ["가게는 2027년 3월 14일에 열어.", "간판은 무슨 색이 좋을까?"]
+    (call,) = choose("그날은 무슨 요일이야?", earlier, _tools(*NAMES))
+    assert call["args"] == {"zone": "local", "dates": ["2027년 3월 14일"]}
+
+
+def test_a_message_about_something_else_brings_no_dates_and_old_dates_are_left() -> None:
+    dated = "The shop opens on March 14, 2027."
+    assert choose("Which colour suits a bakery?", [dated], _tools(*NAMES)) == []
+    (call,) = choose("What time is it now?", [dated, "a", "b", "c"], _tools(*NAMES))
+    assert call["args"] == {"zone": "local"}
+
+
+def test_the_time_of_a_place_brings_no_dates() -> None:
+    (call,) = choose("What time is it in Osaka?", ["The shop opens on March 14, 2027."], _tools(*NAMES))
+    assert call["args"] == {"zone": "Asia/Tokyo"}

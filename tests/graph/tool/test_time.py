@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from langchain_core.messages import ToolMessage
 
 from graph.tool import zone
-from graph.tool.time import current_time
+from graph.tool.time import at, current_time
 from tests.table import table
 
 
@@ -67,3 +67,22 @@ def test_an_overlong_place_is_refused_by_the_schema() -> None:
     message = _result("a" * 65)
     assert message.status == "error"
     assert "64" in str(message.content)
+
+
+def test_other_days_are_told_with_weekday_and_distance() -> None:
+    now = datetime(2026, 11, 24, 10, 20, tzinfo=ZoneInfo("Asia/Seoul"))
+    call = {
+        "type": "tool_call",
+        "name": "current_time",
+        "args": {"dates": ["2027년 3월 14일", "May 1, 2026"]},
+        "id": "1",
+    }
+    message = current_time.invoke(call, at(lambda: now))
+    assert isinstance(message, ToolMessage)
+    first, *days = str(message.content).splitlines()
+    assert first.startswith("2026-11-24 Tuesday")
+    assert days == [
+        "2027-03-14 Sunday (일요일), in 110 days (110일 뒤)",
+        "2026-05-01 Friday (금요일), 207 days ago (207일 전)",
+    ]
+    assert message.artifact["dates"] == ["2027-03-14", "2026-05-01"]
