@@ -123,7 +123,8 @@ def key_list(lang: Asked = "auto") -> None:
         rows = keys.all()
         for row in rows:
             state = phrase(language, "key.revoked_state") if row.revoked else phrase(language, "key.active")
-            print(f"{row.id}  {row.name}  {row.user}  {state}")
+            barred = "" if row.documents else f"  {phrase(language, 'key.no_documents')}"
+            print(f"{row.id}  {row.name}  {row.user}  {state}{barred}")
         if not rows:
             print(phrase(language, "key.none"))
 

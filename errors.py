@@ -591,6 +591,14 @@ class NoUserMessage(CallerError):
     hint = "Send at least one message with the role user. Nothing was sent."
 
 
+class BadUserName(CallerError):
+    """A name that can stand neither for a user nor for a key (``text.user_name``)."""
+
+    code = "bad_user_name"
+    message = "The name {name!r} cannot be used: it is empty, too long, or has characters that cannot be seen."
+    hint = "Choose a name of at most 200 visible characters. Nothing was changed."
+
+
 class BadImage(CallerError):
     """``number``: the place of the image in its message, from 1 on."""
 

@@ -27,6 +27,7 @@ _CALM = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
 answer is made (design 7.2). Only this process gets them, not the processes that it starts."""
 for _name, _value in _CALM.items():
     os.environ.setdefault(_name, _value)
+_METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _TRACING = (
     "LANGSMITH_TRACING",
     "LANGSMITH_TRACING_V2",
@@ -41,7 +42,7 @@ for _name in _TRACING:
     os.environ.pop(_name, None)
 
 
-_ADDRESSES = ("openai_base_url", "local_servers", "database_url", "redis_url")
+_ADDRESSES = ("openai_base_url", "local_servers", "database_url", "redis_url", "otlp_endpoint")
 """Settings that may hold a password."""
 
 
@@ -233,6 +234,12 @@ class Settings(BaseSettings):
     api_concurrency: int = Field(
         64, ge=1, le=1000, description="Requests at once to the endpoint by one key, in each process."
     )
+    otlp_endpoint: str | None = Field(
+        None,
+        validation_alias=_standard("OTEL_EXPORTER_OTLP_ENDPOINT"),
+        description="Address of an OpenTelemetry collector that gets a span for each request to the endpoint for"
+        " programs. Empty: nothing is sent.",
+    )
     user_header: str = Field(
         "",
         description="Header in which a reverse proxy passes the name of the user it has logged in, such as"
@@ -270,7 +277,7 @@ class Settings(BaseSettings):
             raise PydanticCustomError("key_signs", "it holds characters that no key has, such as a typographic quote")
         return SecretStr(key) if key else None
 
-    @field_validator("openai_base_url", "local_servers")
+    @field_validator("openai_base_url", "local_servers", "otlp_endpoint")
     @classmethod
     def _usable_addresses(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
         value = value.strip() if isinstance(value, str) else value
@@ -370,6 +377,18 @@ def believes_only_loopback() -> bool:
     """Returns whether uvicorn takes a client's address from ``X-Forwarded-For`` only for proxies on this machine, which
     it does unless its own variable says otherwise."""
     return "FORWARDED_ALLOW_IPS" not in os.environ
+
+
+def share_metrics(folder: Path) -> None:
+    """Has this process's future children count into one folder, which ``prometheus_client`` reads when it is
+    imported."""
+    os.environ[_METRICS] = str(folder)
+
+
+def metrics_folder() -> Path | None:
+    """Returns the folder into which the processes of one service count; None for a process that counts alone."""
+    folder = os.environ.get(_METRICS)
+    return Path(folder) if folder else None
 
 
 def child_environment() -> dict[str, str]:

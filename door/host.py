@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from door.reach import own_address, readable, say
@@ -14,6 +14,10 @@ from settings import variable
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d*)?", re.IGNORECASE)
+
+
+def _plain(sentence: str) -> Response:
+    return PlainTextResponse(sentence, 403)
 
 
 class Host:
@@ -25,14 +29,15 @@ class Host:
     only websockets. The address at which a request arrived is no name, so it is known as well.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, answer: Callable[[str], Response] = _plain) -> None:
+        """``answer``: makes the refusal from its sentence."""
+        self._app, self._answer = app, answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan" or _is_known(scope):
             await self._app(scope, receive, send)
         else:
-            await PlainTextResponse(_refusal(), 403)(scope, receive, send)
+            await self._answer(_refusal())(scope, receive, send)
 
 
 def _is_known(scope: Scope) -> bool:

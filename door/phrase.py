@@ -188,6 +188,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     "key.none": ("아직 키가 없습니다.", "There is no key yet."),
     "key.active": ("사용 중", "active"),
+    "key.no_documents": ("문서 없이", "without documents"),
     "key.revoked_state": ("취소됨", "revoked"),
     "key.revoked": ("키 {id}을(를) 취소했습니다.", "The key {id} is revoked."),
     "key.unknown": ("사용 중인 키 {id}이(가) 없습니다.", "There is no active key {id}."),

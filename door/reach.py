@@ -82,7 +82,7 @@ class Reach:
                 return None
             names = {"header": settings.user_header, "proxies": variable("trusted_proxies")}
             return say(settings, "reach.no_user", **names)
-        if self._login or _from_here(scope):
+        if self._login or from_here(scope):
             return None
         return say(settings, "reach.no_login", header=variable("user_header"))
 
@@ -106,7 +106,7 @@ def _is_trusted(scope: Scope, settings: Settings) -> bool:
     return _is_in(host, settings.trusted_proxies)
 
 
-def _from_here(scope: Scope) -> bool:
+def from_here(scope: Scope) -> bool:
     """Returns whether the request began on this machine: neither its peer nor a forwarding proxy names another."""
     headers = Headers(scope=scope)
     peer = scope["client"][0] if scope["client"] else ""

@@ -143,6 +143,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.OutOfRange: BAD,
     errors.UnknownChoice: BAD,
     errors.NoUserMessage: BAD,
+    errors.BadUserName: BAD,
     errors.BadImage: BAD,
     errors.ImagesUnsupported: BAD,
     errors.BadTextFile: BAD,

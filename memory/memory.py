@@ -102,7 +102,7 @@ class Memory:
         self._call: Callable[[], None] = lambda: None
         self._redis = RedisStore(int(settings.memory_ttl * 3_600_000))
         self._upkeep = Upkeep(self._archive, self._redis, settings.tenant, self._apply)
-        self._link = Link(settings.redis_url, settings.data_dir / "memory", self._back)
+        self._link = Link(settings.redis_url, settings.data_dir / "memory", self._back, self._upkeep.catch_up)
         self._upkeep.start(self._link)
 
     @classmethod
@@ -514,6 +514,7 @@ class Memory:
             self._link.quick(lambda client: client.ping())  # a server that hangs fails here, within the user's patience
             self._drain(scope)
         except MemoryAway:
+            self._link.catch_up()
             return False
         return True
 
@@ -703,6 +704,7 @@ class Memory:
             self._link.quick(lambda client: self._apply(client, queued), patience)
         except MemoryAway:
             self._archive.queue(scope, user, kind, data)
+            self._link.catch_up()
             return False
         self._upkeep.changed(scope)
         return True

@@ -59,7 +59,7 @@ def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope, forget:
         versions |= {(version.number, version.created): version for version in newest}
         link.quick(lambda client: redis.erase(client, scope))
     except MemoryAway:
-        pass
+        link.catch_up()
     user, memory = state.user, (state, [versions[name] for name in sorted(versions)])
     if not (user and scope.session and forget) or apart:
         return
@@ -69,6 +69,7 @@ def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope, forget:
     except MemoryAway:
         data = {"state": plain(state), "versions": [asdict(version) for version in memory[1]]}
         archive.queue(scope, user, "withdraw", data)
+        link.catch_up()
 
 
 def erased(data: Mapping[str, Any]) -> Kept:
@@ -88,7 +89,7 @@ def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, use
         try:
             link.run(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]
         except MemoryAway:
-            continue
+            link.catch_up()
     archive.drop_queued(tenant, user)
     return len(scopes)
 

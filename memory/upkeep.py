@@ -93,7 +93,14 @@ class Upkeep:
             self._thread.join(timeout=5)
 
     def back(self, client: Client) -> None:
-        """Runs when Redis has been reached: removes memories that were erased meanwhile, then writes the queue."""
+        """Runs when Redis has been reached: catches up, then compares all memories with the archive."""
+        self.catch_up(client)
+        with self._change:
+            self._look = True
+            self._change.notify_all()
+
+    def catch_up(self, client: Client) -> None:
+        """Removes memories that were erased while Redis did not answer, then writes the queue."""
         if self._archive.counts()["memory_erased"]:
             for tag, at in self._archive.erased(self._redis.tags(client)).items():
                 self._redis.erase_if_older(client, tag, at)
@@ -101,9 +108,6 @@ class Upkeep:
         while waiting := self._archive.queued(limit=200):
             for queued in waiting:
                 self.write(client, queued)
-        with self._change:
-            self._look = True
-            self._change.notify_all()
 
     def write(self, client: Client, each: Queued) -> None:
         """Writes a queued change to Redis. Drops one that can never be written, so that it does not block the queue.

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from genai_prices import Usage, calc_price
 
-from model.call.abort import is_loopback
+from model.call.connection import is_loopback
 
 
 def usd(model: str, prompt: int, cached: int, answer: int, *, url: str = "") -> float | None:

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from errors import BadUserName
 from store.database import schema
+from text.user_name import user_name
 
 PREFIX = "gk-"
 _TABLE = schema.api_key
@@ -43,9 +45,16 @@ class ApiKeys:
         self._transaction = transaction
 
     def add(self, name: str, user: str, documents: bool = True) -> str:
-        """Creates a key for a user and returns it: ``gk-ID-SECRET``. Nothing can show it again."""
+        """Creates a key for a user and returns it: ``gk-ID-SECRET``. Nothing can show it again.
+
+        Raises ``BadUserName``.
+        """
+        names = {"name": user_name(name), "user": user_name(user)}
+        for written, usable in zip((name, user), names.values(), strict=True):
+            if not usable:
+                raise BadUserName(name=written)
         key_id, secret = secrets.token_hex(5), secrets.token_urlsafe(32)
-        row = {"id": key_id, "name": name, "user": user, "documents": documents, "digest": _digest(secret)}
+        row = {"id": key_id, **names, "documents": documents, "digest": _digest(secret)}
         with self._transaction() as connection:
             connection.execute(insert(_TABLE), {**row, "created": time.time(), "revoked": None})
         return f"{PREFIX}{key_id}-{secret}"

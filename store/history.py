@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, select, update
 
 from store.database import schema
 from store.owner import EVERYONE, check_session, mine, user_of
@@ -114,11 +114,12 @@ class Histories:
 
     def agreeing(self, session_id: str, path: Path, marks: Sequence[str], first: int) -> list[bool]:
         """Returns for each mark of a history whether the turn of the path in its place says the same; the first mark's
-        place is turn ``first``. Raises ``SessionUnknown``.
+        place is turn ``first``. Everyone's store returns nothing. Raises ``SessionUnknown``.
         """
         with self._transaction() as connection:
             check_session(connection, session_id)
-            wanted = [owned(mark, str(user_of(connection))) for mark in marks]
+            user = user_of(connection)
+            wanted = [] if user is EVERYONE else [owned(mark, user) for mark in marks]
             query = select(_TURN.branch, _TURN.number, _TURN.mark)
             query = query.where(_TURN.mark.in_(set(wanted)), _TURN.session_id == session_id)
             held = {(row.branch, row.number, row.mark) for row in connection.execute(query)}
@@ -133,6 +134,20 @@ class Histories:
             key = (_TURN.session_id == session_id, _TURN.branch == branch_at(path, number), _TURN.number == number)
             row = connection.execute(_ASKED.where(*key)).one_or_none()
         return None if row is None else Asked(row.question, row.answer or "", row.status, row.given)
+
+    def shown(self, session_id: str, number: int, text: str) -> None:
+        """Lets turn ``number`` of the session's path be found by what its client was shown as the answer, which may be
+        more than the answer: also what the model said before a tool call. Raises ``SessionUnknown``.
+        """
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            session = connection.execute(select(_SESSION.path, _SESSION.owner).where(_SESSION.id == session_id)).one()
+            branch = branch_at(plain(session.path), number)
+            key = (_TURN.session_id == session_id, _TURN.branch == branch, _TURN.number == number)
+            row = connection.execute(_ASKED.where(*key)).one_or_none()
+            if row is not None and row.status in ENDED:
+                mark = owned(mark_of(row.question, text), session.owner)
+                connection.execute(update(schema.turn).where(*key).values(mark=mark))
 
 
 def _sessions(connection: Connection, wanted: Sequence[str]) -> list[str]:

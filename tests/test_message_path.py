@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 from tests.conftest import Serve
 
 ROOT = Path(__file__).parent.parent
-CALLS = 16
-THREADS = 2
-"""One runs the turn beside the page, one reads the model, so that a stop works while the model is silent."""
+CALLS = 15
+THREADS = 1
+"""It runs the turn beside the page, and reads the model."""
 pytestmark = pytest.mark.usefixtures("fresh")
 
 

@@ -13,7 +13,7 @@ from component.widget.markdown import plain
 from component.work.readiness import Readiness, Status
 from component.work.user import has_login
 from errors import WeightsCancelled
-from model.call.abort import is_loopback
+from model.call.connection import is_loopback
 from model.embedded.weights import FetchProgress
 from model.modelset import ModelSet
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from starlette.requests import Request
 
 from door.openai.refusal import Refusal
+from door.reach import from_here
 from graph.turn.agent import Agent
 from settings import Settings
 from store.api_key import ApiKey
@@ -37,16 +38,18 @@ class Access:
         self._change = threading.Lock()
 
     def key(self, request: Request) -> ApiKey | None:
-        """Returns the key of a request; None where no key was ever created. Raises ``Refusal`` (401).
+        """Returns the key of a request; None on this machine where no key was ever created. Raises ``Refusal`` (401).
 
         Asks the database each time, so that a revoked key ends at once.
         """
         keys = self._agent.store.api_keys
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         known = keys.of(secret.strip()) if kind.lower() == "bearer" and secret.strip() else None
-        if known is None and keys.any():
+        if known is None and (not from_here(request.scope) or keys.any()):
             message = "A key is needed: «Authorization: Bearer gk-…». This one is missing, wrong or revoked."
-            raise Refusal(401, message, code="invalid_api_key", kind="authentication_error")
+            refused = Refusal(401, message, code="invalid_api_key", kind="authentication_error")
+            refused.headers["WWW-Authenticate"] = "Bearer"
+            raise refused
         return known
 
     def agent(self, key: ApiKey | None) -> Agent:

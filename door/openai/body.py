@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,19 +12,23 @@ from typing import Any
 from door.openai.refusal import bad
 from door.openai.told import Message
 from graph.turn.request import AnswerLimits
+from text.clean import clean
 
 SESSION, REPORT = "gieok_session", "gieok_report"
 """Entries of ``metadata``: the conversation's name, and whether the answer brings its report."""
 TEXTS = ("text", "input_text", "output_text")
 MODEL = "gieok"
 """The name under which every model of the installation answers."""
+_ESCAPE = re.compile(r"\\u(?:d|0000)", re.IGNORECASE)
+"""JSON's escapes of what no text may hold: half a surrogate pair, and NUL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
     """A request for an answer. ``session``: the conversation's name, or None; ``previous``: the id of the response that
-    it follows; ``usage``: whether a stream ends with its tokens; ``report``: whether the answer brings the report of
-    its prompt; ``left_out``: names of the fields that were not used.
+    it follows; ``responds``: whether the answer needs such an id, too; ``usage``: whether a stream ends with its
+    tokens; ``report``: whether the answer brings the report of its prompt; ``left_out``: names of the fields that were
+    not used.
     """
 
     model: str
@@ -32,8 +39,31 @@ class Body:
     report: bool = False
     session: str | None = None
     previous: str | None = None
+    responds: bool = False
     left_out: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parsed(content: bytes) -> Any:
+    """Returns the JSON of a request, with its texts cleaned (``text.clean``). Raises ``Refusal``."""
+    try:
+        written = content.decode("utf-8-sig")
+        value = json.loads(written, parse_constant=_no_number)
+        return _cleaned(value) if _ESCAPE.search(written) else value
+    except (ValueError, RecursionError) as error:
+        raise bad("body", "The body is no JSON.", "invalid_json") from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    return {clean(name): _cleaned(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def chat_body(given: Any) -> Body:
@@ -65,7 +95,7 @@ def response_body(given: Any) -> Body:
     previous = fields.get("previous_response_id")
     if previous is not None and not isinstance(previous, str):
         raise bad("previous_response_id", "previous_response_id must be the id of a response.")
-    return _body(fields, messages, _limits(fields, ("max_output_tokens",)), previous=previous)
+    return _body(fields, messages, _limits(fields, ("max_output_tokens",)), previous=previous, responds=True)
 
 
 def _object(given: Any) -> Mapping[str, Any]:
@@ -78,11 +108,14 @@ def _refuse(fields: Mapping[str, Any]) -> None:
     """Raises ``Refusal`` for fields that change what an answer is, and that the endpoint does not know."""
     if fields.get("n") not in (None, 1):
         raise bad("n", "n must be 1: an answer is a turn of a conversation.")
-    if fields.get("logprobs") or fields.get("top_logprobs"):
-        raise bad("logprobs", "logprobs are not available.")
+    for name in ("logprobs", "top_logprobs"):
+        if fields.get(name):
+            raise bad(name, f"{name} are not available.")
     choice = fields.get("tool_choice")
     if choice not in (None, "none", "auto"):
         raise bad("tool_choice", "The tools of a client are not run, so none can be required.")
+    if fields.get("function_call") not in (None, "none", "auto"):
+        raise bad("function_call", "The functions of a client are not run, so none can be required.")
     for name in ("response_format", "text"):
         form = fields.get(name)
         kind = (form.get("format") or form).get("type", "text") if isinstance(form, Mapping) else "text"
@@ -99,6 +132,7 @@ def _body(
     *,
     usage: bool = False,
     previous: str | None = None,
+    responds: bool = False,
 ) -> Body:
     metadata = fields.get("metadata")
     notes = metadata if isinstance(metadata, Mapping) else {}
@@ -114,6 +148,7 @@ def _body(
         report=str(notes.get(REPORT, "")).lower() == "true",
         session=str(notes[SESSION]) if notes.get(SESSION) else None,
         previous=previous,
+        responds=responds,
         left_out=tuple(name for name in ("tools", "functions") if fields.get(name)),
         fields=fields,
     )
@@ -140,7 +175,7 @@ def _number(fields: Mapping[str, Any], name: str) -> float | None:
     value = fields.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise bad(name, f"{name} must be a number.", "invalid_type")
     return value
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from graph.context.report import ContextReport
 from graph.turn.event import ContextBuilt, Done, Event, SummaryMade, ToolFinished, Usage
 
 DONE = "data: [DONE]\n\n"
@@ -23,7 +24,7 @@ class Report:
     """What an answer was given, for a client that asks: the report of its prompt, the passages it cites, and the
     summaries that were made on the way."""
 
-    context: dict[str, Any] | None = None
+    context: ContextReport | None = None
     citations: list[dict[str, Any]] = field(default_factory=list)
     summaries: list[dict[str, Any]] = field(default_factory=list)
 
@@ -31,7 +32,7 @@ class Report:
         """Takes what belongs into the report from an event of the turn."""
         match event:
             case ContextBuilt(report):
-                self.context = report.plain()
+                self.context = report
             case SummaryMade(turns=turns, record=record, lost=lost) if record is not None:
                 made = {"turns": list(turns), "summary": record["summary"], "lost": list(lost)}
                 self.summaries.append(made)
@@ -40,8 +41,10 @@ class Report:
                 self.citations += [{name: passage.get(name) for name in names} for passage in artifact["passages"]]
 
     def plain(self, session: str, turn: int, done: Done) -> dict[str, Any]:
-        usage = asdict(done.usage)
-        return {"session": session, "turn": turn, "usage": usage, "seconds": done.seconds, **asdict(self)}
+        """Returns the report as plain data, with the conversation and the turn."""
+        context = self.context.plain() if self.context is not None else None
+        made = {"context": context, "citations": self.citations, "summaries": self.summaries}
+        return {"session": session, "turn": turn, "usage": asdict(done.usage), "seconds": done.seconds, **made}
 
 
 # --- chat completions ---------------------------------------------------------------------------
@@ -137,7 +140,7 @@ class ResponseForm:
 
     def end(self, done: Done, more: Mapping[str, Any]) -> Iterator[str]:
         """Yields the events after the last piece. ``more``: fields of ours in the whole response."""
-        message = self._message(done.answer, "completed")
+        message = self._message(done.answer, "incomplete" if done.finish_reason == "length" else "completed")
         yield self._event("response.output_text.done", **self._place, text=done.answer, logprobs=[])
         yield self._event("response.content_part.done", **self._place, part=_part(done.answer))
         yield self._event("response.output_item.done", output_index=0, item=message)

@@ -14,7 +14,8 @@ from graph.turn.event import Failed
 
 
 class Refusal(Exception):
-    """A request that is not answered. ``param``: the field at fault; ``wait``: seconds until a try makes sense."""
+    """A request that is not answered. ``param``: the field at fault; ``wait``: seconds until a try makes sense;
+    ``headers``: of the answer, beside ``Retry-After``."""
 
     def __init__(
         self,
@@ -28,12 +29,13 @@ class Refusal(Exception):
     ) -> None:
         super().__init__(message)
         self.http, self.wait, self.code = http, wait, code
+        self.headers: dict[str, str] = {}
         self.error = {"message": message, "type": kind, "param": param, "code": code}
 
-    def response(self, headers: dict[str, str] | None = None) -> JSONResponse:
+    def response(self) -> JSONResponse:
         """Returns the answer to the client."""
-        more = {"Retry-After": str(self.wait)} if self.wait else {}
-        return JSONResponse({"error": self.error}, self.http, {**(headers or {}), **more})
+        wait = {"Retry-After": str(self.wait)} if self.wait else {}
+        return JSONResponse({"error": self.error}, self.http, {**self.headers, **wait})
 
 
 def bad(field: str, message: str, code: str = "invalid_value") -> Refusal:

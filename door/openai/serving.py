@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import uvicorn
 
 from door.openai.running import LEAVE_SECONDS
 from door.reach import is_loopback, page_name
 from errors import NeedsKey
-from settings import Settings
+from settings import Settings, share_metrics
 from store import Store
 
 GRACE = int(LEAVE_SECONDS) + 5
@@ -26,15 +27,17 @@ def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[
         store.close()
         if not has_keys:
             raise NeedsKey(address=host)
-    logging.getLogger("gieok.endpoint").setLevel(logging.INFO)
     say(f"http://{page_name(host, settings)}:{port}/v1")
-    uvicorn.run(
-        "door.openai.app:application",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=GRACE,
-    )
+    with tempfile.TemporaryDirectory(prefix="gieok-metrics-") as folder:
+        if workers > 1:
+            share_metrics(Path(folder))
+        uvicorn.run(
+            "door.openai.app:application",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=GRACE,
+        )

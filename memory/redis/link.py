@@ -1,8 +1,11 @@
 """The connection to Redis, and its circuit breaker.
 
 No user waits long for Redis. All calls of one turn together get ``USER_SECONDS`` (``Patience``), whichever step hangs:
-name look-up, handshake, or a stopped server. After a failure the link refuses every call at once until its own thread
-has reached Redis again. Only time spent waiting for Redis counts, not time spent in the database.
+name look-up, handshake, or a stopped server. Only time spent waiting for Redis counts, not time spent in the database.
+
+An answer that comes too late costs its own turn the memory, and no other turn. Redis counts as away after an error of a
+connection, or after ``LATE_IN_A_ROW`` waits without any answer. From then on the link refuses every call at once until
+its own thread has reached Redis again.
 """
 
 from __future__ import annotations
@@ -33,6 +36,11 @@ USER_SECONDS = 0.25
 """Seconds that all calls of one turn together may wait for Redis."""
 REWRITE_SECONDS = 4.0
 """Longest wait for the embedded server to rewrite its append-only file, in seconds."""
+LATE_IN_A_ROW = 3
+"""After how many waits, one after another and without any answer in between, Redis counts as away. Waits that overlap
+count as one: one slow moment may meet many turns. A fork for a new append-only file stops a healthy Redis for 10 to
+20 ms per gigabyte (Redis, «Diagnosing latency issues»), a slow command for tenths of a second; three waits are 0.75 s.
+A Redis that takes connections and never answers costs three turns their patience, and no further one."""
 PAUSES = (0.1, 0.25, 0.5, 1.0, 2.0)
 """Seconds between tries to reach Redis again; the last value repeats."""
 
@@ -93,17 +101,27 @@ class Link:
     """One client and its circuit breaker.
 
     ``folder``: where the embedded server keeps its data when ``url`` is None. ``back``: called in the link's thread
-    whenever Redis has been reached, before any other call may use it.
+    whenever Redis has been reached, before any other call may use it. ``late``: called in that thread when Redis
+    answers again after an answer that came too late, and after ``catch_up``: it does what was put off meanwhile.
     """
 
-    def __init__(self, url: str | None, folder: Path, back: Callable[[Client], None] = lambda client: None) -> None:
+    def __init__(
+        self,
+        url: str | None,
+        folder: Path,
+        back: Callable[[Client], None] = lambda client: None,
+        late: Callable[[Client], None] = lambda client: None,
+    ) -> None:
         self._address = address.parse(url) if url else None
         self._server = None if url else Server(folder)
         self.where = self._address.shown if self._address else str(folder)
-        self._back = back
+        self._back, self._late = back, late
         self._client: Client = None
         self._prompt: Client = None  # over a Unix socket
         self._why: Why | None = STARTING
+        self._waits = 0  # in vain, without an answer since
+        self._given_up = 0.0  # when the last of them ended, on the monotonic clock
+        self._owed = self._settled = 0  # calls of ``catch_up``, and how many of them were followed
         self._change = threading.Condition()
         self._closed = threading.Event()
         self._hands = ThreadPoolExecutor(8, thread_name_prefix="memory")
@@ -121,9 +139,10 @@ class Link:
         return self._why is STARTING
 
     def wait(self, seconds: float) -> bool:
-        """Waits until Redis can be used; for background work, benches and tests. Returns False after ``seconds``."""
+        """Waits until Redis can be used and nothing is put off; for background work, benches and tests. Returns False
+        after ``seconds``."""
         with self._change:
-            return self._change.wait_for(lambda: self._why is None, seconds)
+            return self._change.wait_for(lambda: self._why is None and self._owed == self._settled, seconds)
 
     def quick(self, work: Callable[[Client], _T], patience: Patience | None = None) -> _T:
         """Runs ``work`` for a waiting user. Raises ``MemoryAway`` when Redis is away or the patience runs out.
@@ -136,28 +155,36 @@ class Link:
         return self._do(work, _Quick(self, behind, patience or Patience()), behind)
 
     def within(self, patience: Patience, command: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """Runs one command for a waiting user. Raises ``MemoryAway`` when the patience runs out."""
+        """Runs one command for a waiting user. Raises ``MemoryAway`` when the patience runs out; there is none left
+        then."""
         if patience.left <= 0:
             raise self._gone(SLOW)
-        began = time.monotonic()
+        began, asked = time.monotonic(), partial(self._asked, command, *args, **named)
         try:
             if self._prompt is not None:
                 _waiting.until = began + patience.left
-                return command(*args, **named)
-            return self._hands.submit(command, *args, **named).result(patience.left)
+                return asked()
+            return self._by_hand(asked, patience.left)
         except (TooLate, Slow):
-            raise self._lost(SLOW) from None
+            patience.left = 0.0
+            raise self._in_vain(began, SLOW) from None
         except RuntimeError as error:  # the link was closed meanwhile
             raise self._gone(CLOSED) from error
         finally:
             patience.left -= time.monotonic() - began
+
+    def catch_up(self) -> None:
+        """Has the link's thread call ``late`` soon, because work waits for Redis in the database."""
+        with self._change:
+            self._owed += 1
+            self._change.notify_all()
 
     def run(self, work: Callable[[Client], _T]) -> _T:
         """Runs ``work`` in the background, with only the timeouts of the sockets. Raises ``MemoryAway``."""
         if self._why is not None:
             raise self._gone(self._why)
         client = self._client
-        return self._do(work, client, client)
+        return self._do(partial(self._asked, work), client, client)
 
     def purge(self) -> None:
         """Makes the embedded server rewrite its files without erased data; for the background. Raises ``MemoryAway``.
@@ -177,16 +204,43 @@ class Link:
         if self._server is not None:
             self._server.close()
 
+    def _asked(self, command: Callable[..., _T], *args: Any, **named: Any) -> _T:
+        answer = command(*args, **named)
+        self._waits = 0
+        return answer
+
+    def _by_hand(self, command: Callable[[], _T], seconds: float) -> _T:
+        """Runs the command in a thread of the pool, which reads the answer to its end or to the socket's time-out, so
+        that no unread answer stays in a connection. Raises ``TooLate``."""
+        future = self._hands.submit(command)
+        try:
+            return future.result(seconds)
+        except TooLate:
+            future.cancel()  # it may not have begun: nobody waits for it any more
+            raise
+
     def _do(self, work: Callable[[Client], _T], client: Client, behind: Client) -> _T:
         try:
             return work(client)
+        except Slow as error:
+            began = time.monotonic() - address.SOCKET_SECONDS
+            raise self._in_vain(began, {"reason": f"{type(error).__name__}: {error}"}) from error
         except _FAILURES as error:
+            self._waits = 0 if answered(error) else self._waits
             why = {"reason": f"{type(error).__name__}: {error}"}
             former = behind is not self._client and behind is not self._prompt  # Redis was reached anew meanwhile
             raise (self._gone if former or answered(error) else self._lost)(why) from error
 
     def _gone(self, why: Why) -> MemoryAway:
         return MemoryAway(**{**why, "where": self.where})
+
+    def _in_vain(self, began: float, why: Why) -> MemoryAway:
+        """Counts a wait without an answer; returns the error to raise. ``began``: on the monotonic clock."""
+        with self._change:
+            if began >= self._given_up:  # it followed the last one: it is not the same slow moment
+                self._waits, self._given_up = self._waits + 1, time.monotonic()
+        self.catch_up()
+        return self._lost(why) if self._waits >= LATE_IN_A_ROW else self._gone(why)
 
     def _lost(self, why: Why) -> MemoryAway:
         """Opens the circuit breaker because Redis, reachable until now, failed; returns the error to raise."""
@@ -201,24 +255,43 @@ class Link:
             self._change.notify_all()
 
     def _keep(self) -> None:
-        """Reaches Redis again whenever it is away, until the link is closed."""
+        """Reaches Redis again whenever it is away, and catches up when an answer was late, until the link is closed."""
         tries = 0
         while not self._closed.is_set():
-            if self._why is None:
-                with self._change:
-                    self._change.wait_for(lambda: self._why is not None)
-                continue
-            if self._reach():
+            with self._change:
+                self._change.wait_for(lambda: self._why is not None or self._owed != self._settled)
+            if self._reach() if self._why is not None else self._catch_up():
                 tries = 0
                 continue
             self._closed.wait(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
+
+    def _catch_up(self) -> bool:
+        """Asks Redis once more, and does what was put off; returns False when that failed."""
+        owed = self._owed
+        try:
+            self.run(lambda client: client.ping())
+            self.run(self._late)
+        except MemoryAway:
+            return False
+        except Exception as error:
+            _log.error("what waited for memory was not done: %s", trace(error))
+            return False
+        self._follow(owed)
+        return True
+
+    def _follow(self, owed: int) -> None:
+        """Notes that everything is done that was owed when the count was ``owed``."""
+        with self._change:
+            self._settled = owed
+            self._change.notify_all()
 
     def _reach(self) -> bool:
         try:
             self._drop()
             self._client = self._connect()
             self._client.ping()
+            owed = self._owed
             self._back(self._client)
         except GieokError as error:
             self._why = {"reason": str(error), "reason_code": error.code, **error.values}
@@ -231,6 +304,8 @@ class Link:
                 _log.error("memory could not be taken up again: %s", trace(error))
             self._why = {"reason": type(error).__name__}
             return False
+        self._waits = 0
+        self._follow(owed)
         self._announce(None)
         return True
 

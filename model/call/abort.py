@@ -1,27 +1,24 @@
 """A model call that another thread can cut off at once (design 2.5).
 
 Closing an HTTP client does not wake a thread that waits in ``recv``. Shutting the client's socket down does, and the
-server sees the disconnect and stops generating. The socket comes from httpcore's ``trace`` extension, which reports it
-only when a connection opens. So every request opens its own connection: a kept-alive one would send no ``connect``
-event.
+server sees the disconnect and stops generating. A call holds a socket only while its thread waits on it: a connection
+that went back to the pool belongs to the next call.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import socket
 import threading
-from collections.abc import Callable
-from contextvars import ContextVar
-from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from typing import TypeVar
 
-import httpx2
-
-from errors import BadSetting, ModelTimeout, ModelUnreachable, redacted
-from model.call.fault import NO_CREDIT
+POLL_SECONDS = 0.05
+"""Longest time until a stop is noticed, in seconds."""
+_T = TypeVar("_T")
 
 
 class Cut(Exception):
@@ -29,7 +26,7 @@ class Cut(Exception):
 
 
 class Call:
-    """One running model call: its connections, and whether it was cut off."""
+    """One running model call: the sockets that it waits on, and whether it was cut off."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,21 +43,26 @@ class Call:
         if self.is_cut:
             raise Cut
 
-    def hold(self, connection: socket.socket) -> None:
-        """Remembers a connection; shuts it down at once when the call was cut off before."""
+    @contextmanager
+    def holding(self, connection: socket.socket) -> Iterator[None]:
+        """While the block waits on a connection, ``cut`` shuts it down. Raises ``Cut`` at once after a cut."""
         with self._lock:
+            self.check()
             self._sockets.append(connection)
-        if self.is_cut:
-            self.cut()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._sockets.remove(connection)
 
     def cut(self) -> None:
-        """Shuts down every connection of the call, which wakes a thread that reads from one. May be called twice."""
-        self._off.set()
+        """Shuts down the connections that the call waits on, which wakes its thread. May be called twice."""
         with self._lock:
-            connections, self._sockets = self._sockets, []
-        for connection in connections:
-            with contextlib.suppress(OSError):
-                socket.socket.shutdown(connection, socket.SHUT_RDWR)  # SSLSocket.shutdown drops its TLS state mid-read
+            self._off.set()
+            for connection in self._sockets:
+                with contextlib.suppress(OSError):
+                    # SSLSocket.shutdown drops its TLS state mid-read
+                    socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def wait(self, seconds: float) -> None:
         """Sleeps for ``seconds``; raises ``Cut`` as soon as the call is cut off."""
@@ -72,79 +74,83 @@ current: ContextVar[Call | None] = ContextVar("model_call", default=None)
 """The call that this thread works for; None outside ``stream`` and ``interruptible``."""
 
 
-def _redact(record: logging.LogRecord) -> bool:
-    """Removes the secrets from a request's address in a log record."""
-    if isinstance(record.args, tuple):
-        record.args = tuple(redacted(str(arg)) if isinstance(arg, httpx2.URL) else arg for arg in record.args)
-    return True
+def holding(connection: socket.socket) -> contextlib.AbstractContextManager[None]:
+    """Returns ``Call.holding`` of this thread's call; without a call, a context that does nothing."""
+    call = current.get()
+    return call.holding(connection) if call else contextlib.nullcontext()
 
 
-for _name in ("httpx2", "openai._base_client"):
-    logging.getLogger(_name).addFilter(_redact)
+def pause(seconds: float) -> None:
+    """Sleeps for ``seconds``; raises ``Cut`` as soon as this thread's call is cut off."""
+    call = current.get()
+    if call:
+        call.wait(seconds)
+    else:
+        time.sleep(seconds)
 
 
-class Transport(httpx2.BaseTransport):
-    """HTTP transport that ties every request to its ``Call`` and prevents a retry after a time-out or an empty account.
+def beside(work: Callable[[], _T], seconds: float | None = None) -> _T:
+    """Runs work that nothing can cut off, such as the lookup of a name, and returns its result or raises its error.
 
-    Raises ``ModelTimeout``, ``ModelUnreachable`` (no connection in time) and ``Cut``. None of them is an error of
-    httpx, so the OpenAI client does not retry them. The constructor raises ``BadSetting`` when the address of the
-    system's proxy is invalid.
+    Raises ``Cut`` as soon as this thread's call is cut off, and ``TimeoutError`` after ``seconds``; the work then ends
+    unheard, in a thread of its own.
     """
+    call, ended = current.get() or Call(), threading.Event()
+    results, failures = list[_T](), list[BaseException]()
 
-    def __init__(self, url: str, seconds: float) -> None:
-        self._url, self._seconds = url, seconds
+    def run() -> None:
         try:
-            self._inner = httpx2.HTTPTransport(proxy=_proxy(url), limits=httpx2.Limits(max_keepalive_connections=0))
-        except (ValueError, httpx2.InvalidURL) as error:
-            reason = "it is no address of a proxy"
-            raise BadSetting(name="HTTPS_PROXY", value="…", reason=reason, reason_code="proxy") from error
+            results.append(work())
+        except BaseException as error:
+            failures.append(error)
+        ended.set()
 
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends one request under the current call."""
-        call = current.get()
-        if call:
-            call.check()
-            request.extensions = {**request.extensions, "trace": tracer(call)}
+    threading.Thread(target=copy_context().run, args=(run,), name="model-beside", daemon=True).start()
+    deadline = None if seconds is None else time.monotonic() + seconds
+    while not ended.wait(POLL_SECONDS):
+        call.check()
+        if deadline is not None and time.monotonic() > deadline:
+            raise TimeoutError
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+class _Watch:
+    """One thread for all running calls of this process: it cuts off a call soon after its stop event is set."""
+
+    def __init__(self) -> None:
+        self._change = threading.Condition()
+        self._calls: dict[Call, threading.Event] = {}
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def over(self, call: Call, stop: threading.Event | None) -> Iterator[None]:
+        """Watches the stop event of a call while the block runs. None: nobody can stop the call."""
+        if stop is None:
+            yield
+            return
+        with self._change:
+            self._calls[call] = stop
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._look, name="model-watch", daemon=True)
+                self._thread.start()
+            self._change.notify()
         try:
-            response = self._inner.handle_request(request)
-            if response.status_code == 429 and any(code.encode() in response.read() for code in NO_CREDIT):
-                response.headers["x-should-retry"] = "false"  # the OpenAI client obeys this header
-            return response
-        except httpx2.ConnectTimeout as error:
-            raise ModelUnreachable(url=self._url) from error
-        except httpx2.TimeoutException as error:
-            raise ModelTimeout(url=self._url, seconds=self._seconds) from error
-        except httpx2.HTTPError:
-            if call:
-                call.check()
-            raise
+            yield
+        finally:
+            with self._change:
+                del self._calls[call]
 
-    def close(self) -> None:
-        """Closes the remaining connections."""
-        self._inner.close()
+    def _look(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._calls)
+                stopped = [call for call, stop in self._calls.items() if stop.is_set()]
+            for call in stopped:
+                call.cut()
+            time.sleep(POLL_SECONDS)
 
 
-def tracer(call: Call) -> Callable[[str, dict[str, Any]], None]:
-    """Returns the ``trace`` extension of a request, through which the call learns its sockets."""
-
-    def trace(event: str, info: dict[str, Any]) -> None:
-        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            call.hold(info["return_value"].get_extra_info("socket"))
-
-    return trace
-
-
-def _proxy(url: str) -> str | None:
-    """Returns the system's proxy for this address; None for this machine's own addresses and for hosts that bypass the
-    proxy."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if is_loopback(host) or proxy_bypass(host):
-        return None
-    proxy = getproxies().get(parts.scheme) or getproxies().get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
-
-
-def is_loopback(host: str) -> bool:
-    """Returns whether the host name or address is this machine."""
-    return host in ("localhost", "::1") or host.endswith(".localhost") or host.startswith("127.")
+watch = _Watch()
+"""The watch over the calls of this process."""

@@ -25,8 +25,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 
 from errors import AnswerRefused, ModelBroken
-from model.call.abort import Transport
+from model.call.abort import pause
 from model.call.fault import translated
+from model.call.transport import Transport
 from settings import Settings
 from text.clean import clean
 
@@ -46,29 +47,46 @@ def chat(
     extra_body: dict[str, Any] | None = None,
     max_tokens: int | None = None,
     temperature: float | None = None,
+    keep: bool = True,
 ) -> BaseChatModel:
     """Returns a chat model behind an OpenAI-compatible address.
 
     ``url``: up to and including ``/v1``. ``key``: may be empty for a server that needs none. ``extra_body``: the fields
-    that a server takes beyond OpenAI's, such as llama.cpp's ``id_slot``. Every error of the model is an
-    ``UpstreamError`` or a ``ModelOutputError`` of errors.py. ``stream.stream`` can stop the model at any moment.
+    that a server takes beyond OpenAI's, such as llama.cpp's ``id_slot``. ``keep``: whether connections are used again
+    (llama.cpp blocks one of its few threads for every open one). Every error of the model is an ``UpstreamError`` or a
+    ``ModelOutputError`` of errors.py. ``stream.stream`` can stop the model at any moment.
     """
     seconds = settings.model_timeout
     timeout = httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    http_client = httpx2.Client(transport=Transport(url, seconds, keep=keep), timeout=timeout, follow_redirects=True)
+    retries, api_key = settings.model_retries, key or "none"
+    sdk = _Sdk(base_url=url, api_key=api_key, timeout=timeout, max_retries=retries, http_client=http_client)
     return Client(
+        root_client=sdk,
+        client=sdk.chat.completions,
         base_url=url,
-        api_key=SecretStr(key or "none"),
+        api_key=SecretStr(api_key),
         model=model,
         extra_body=extra_body,
         max_tokens=max_tokens,
         temperature=temperature,
         timeout=timeout,
-        max_retries=settings.model_retries,
-        http_client=httpx2.Client(transport=Transport(url, seconds), timeout=timeout, follow_redirects=True),
+        max_retries=retries,
+        http_client=http_client,
         streaming=True,
         stream_usage=True,
         use_responses_api=False,
     )
+
+
+class _Sdk(openai.OpenAI):
+    """OpenAI's client, whose pause before a retry ends when the call is cut off."""
+
+    def _sleep_for_retry(
+        self, *, retries_taken: int, max_retries: int, options: Any, response: httpx2.Response | None
+    ) -> None:
+        headers = response.headers if response is not None else None
+        pause(self._calculate_retry_timeout(max_retries - retries_taken, options, headers))
 
 
 class Client(ChatOpenAI):

@@ -1,7 +1,7 @@
 """A call upstream that is not a chat: it stops at once and ends in time, whatever its client does meanwhile.
 
-The call runs in its own thread and the caller polls, as ``stream`` does. The client itself could not stop: it checks
-nothing while it waits for its server or pauses before a retry.
+The call runs in its own thread and the caller polls. The client itself could not stop: it checks nothing while it waits
+for its server or pauses before a retry.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
-from model.call.abort import Call, current
-from model.call.stream import POLL_SECONDS, Stopped
+from model.call.abort import POLL_SECONDS, Call, current
+from model.call.stream import Stopped
 
 Made = TypeVar("Made")
 
@@ -34,7 +34,8 @@ def stopped_by(stop: threading.Event | None) -> Iterator[None]:
 
 
 def interruptible(work: Callable[[], Made], seconds: float | None = None) -> Made:
-    """Runs ``work`` and returns its result or raises its error. Only requests through ``abort.Transport`` are aborted.
+    """Runs ``work`` and returns its result or raises its error. Only requests on connections of ``connection.cuttable``
+    are aborted.
 
     Raises ``Stopped`` once ``stopping`` is set and ``TimeoutError`` after ``seconds``, in both cases at once.
     """

@@ -1,15 +1,15 @@
 """A model's answer as a stream that can be stopped at once (design 2.5).
 
-One thread reads the model and the caller polls. So a stop takes effect before the model's first word (llama.cpp
+The caller's own thread reads the model. One thread of the process looks at the stop events of all running calls and
+cuts off those that are stopped (``abort.watch``). So a stop takes effect before the model's first word (llama.cpp
 evaluates a prompt for half a minute in silence), and also in the pause before a retry.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Iterator
-from contextvars import copy_context
+from collections.abc import Generator, Iterator
+from contextvars import Context, copy_context
 from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
@@ -17,9 +17,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_
 from langchain_core.runnables import Runnable
 
 from errors import EmptyAnswer
-from model.call.abort import Call, Cut, current
-
-POLL_SECONDS = 0.05
+from model.call.abort import Call, current, watch
 
 Model = Runnable[LanguageModelInput, AIMessage]
 """A chat model, with or without tools or a format bound to it."""
@@ -35,21 +33,26 @@ def stream(
     """Yields the chunks of the answer as they arrive.
 
     Once ``stop`` is set, or the caller closes the iterator, the stream ends at once and without an error, and the
-    request upstream is aborted. ``bind`` goes to the model (``response_format=…``, ``extra_body=…``). Raises the errors
-    of errors.py when the model comes from ``client.chat``.
+    request upstream is aborted. A model that waits for anything but a connection must look at ``abort.current`` while
+    it waits. ``bind`` goes to the model (``response_format=…``, ``extra_body=…``). Raises the errors of errors.py when
+    the model comes from ``client.chat``.
     """
     if stop is not None and stop.is_set():
         return
-    call, arrived = Call(), queue.SimpleQueue[AIMessageChunk | BaseException | None]()
-    arguments = (_read, call, arrived, model, messages, bind)
-    threading.Thread(target=copy_context().run, args=arguments, name="model-stream", daemon=True).start()
+    call, context = Call(), copy_context()
+    context.run(current.set, call)  # not in the caller's own context: between two chunks the caller does other things
+    chunks: Iterator[AIMessage] = iter(())
     try:
-        while (item := _next(arrived, stop)) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
+        with watch.over(call, stop):
+            chunks = context.run(model.stream, messages, **bind)
+            while (chunk := _next(context, call, chunks)) is not None and not (stop is not None and stop.is_set()):
+                yield chunk
+                if stop is not None and stop.is_set():
+                    return
     finally:
         call.cut()
+        if isinstance(chunks, Generator):
+            context.run(chunks.close)
 
 
 def complete(
@@ -92,37 +95,16 @@ def cut_off(message: AIMessage) -> bool:
     return "length" in str(message.response_metadata.get("finish_reason"))
 
 
-def _next(
-    arrived: queue.SimpleQueue[AIMessageChunk | BaseException | None], stop: threading.Event | None
-) -> AIMessageChunk | BaseException | None:
-    """Returns the next item that arrived; None at the end and on a stop."""
-    while stop is None or not stop.is_set():
-        try:
-            return arrived.get(timeout=POLL_SECONDS if stop is not None else None)
-        except queue.Empty:
-            continue
-    return None
-
-
-def _read(
-    call: Call,
-    arrived: queue.SimpleQueue[AIMessageChunk | BaseException | None],
-    model: Model,
-    messages: LanguageModelInput,
-    bind: dict[str, Any],
-) -> None:
-    """Reads the model to its end or its cut; puts an error of the model into the queue as the last item."""
-    current.set(call)
-    end: BaseException | None = None
+def _next(context: Context, call: Call, chunks: Iterator[AIMessage]) -> AIMessageChunk | None:
+    """Returns the next chunk; None at the end of the answer and after a cut."""
     try:
-        for chunk in model.stream(messages, **bind):
-            call.check()
-            arrived.put(_chunk(chunk))
-    except Cut:
-        pass
-    except BaseException as error:
-        end = error
-    arrived.put(end)
+        call.check()
+        message = context.run(next, chunks, None)
+    except Exception:
+        if call.is_cut:  # the error of a connection that was shut down, in whatever form the model passes it on
+            return None
+        raise
+    return None if message is None else _chunk(message)
 
 
 def _chunk(message: AIMessage) -> AIMessageChunk:

@@ -15,6 +15,7 @@ from langchain_core.messages import BaseMessage
 
 from errors import BadSetting, KeyRejected, ModelsUnlisted, ModelTimeout, ModelUnreachable, shown
 from model.call import client, token
+from model.call.abort import beside
 from model.call.stream import stream
 from model.choice import default
 from model.choice.choice import OPENAI
@@ -314,6 +315,7 @@ def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -
         extra_body={**(slot.CALL if begun is not None else {}), **(sampling.body() if sampling else {})} or None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,
         temperature=sampling.temperature if sampling else _temperature(found, role),
+        keep=found.kind == "hosted",
     )
     if begun is not None:
         _revive(model, found, settings, begun)
@@ -351,9 +353,12 @@ def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefi
     another address with another key."""
     settings = _settled(found, settings)
 
+    def ready(content: bytes) -> llama_server.Embedded:
+        begun.before(content)
+        return llama_server.connect(settings, weights.ensure(settings))
+
     def alive(request: httpx2.Request) -> None:
-        begun.before(request.content)
-        server = llama_server.connect(settings, weights.ensure(settings))
+        server = beside(partial(ready, request.content))  # a stop does not wait for a server that is starting
         if server.url != found.url:
             request.url = httpx2.URL(str(request.url).replace(found.url, server.url, 1))
             request.headers.update({"host": request.url.netloc.decode(), "authorization": f"Bearer {server.key}"})

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from errors import EmbeddingFailed, UpstreamError
-from model.call.abort import Transport
 from model.call.interrupt import interruptible, stopped_by
+from model.call.transport import Transport
 from settings import Settings
 from text.clean import clean
 

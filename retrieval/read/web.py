@@ -24,7 +24,8 @@ from urllib.robotparser import RobotFileParser
 import httpx2
 
 from errors import DocumentTooLarge, PageError, PageGone, PageKind, PageRobots, PageUnread
-from model.call.abort import current, tracer
+from model.call.abort import current
+from model.call.connection import cuttable
 from model.call.interrupt import interruptible
 from retrieval.read.address import Guard, joined, origin, port_of, readable
 
@@ -161,7 +162,7 @@ class Web:
     def _open(self, address: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
         """Yields the response of the machine that the guard returned. The request carries the host's name, and the
         certificate must be for that name."""
-        parts, machine, call = urlsplit(address), self.guard.machine(address), current.get()
+        parts, machine = urlsplit(address), self.guard.machine(address)
         host = f"[{machine}]" if ":" in machine else machine
         url = f"{parts.scheme}://{host}:{port_of(address)}{parts.path}{f'?{parts.query}' if parts.query else ''}"
         basic_headers = {
@@ -170,7 +171,7 @@ class Web:
             "Accept": ", ".join(KINDS),
             "Accept-Encoding": "identity",
         }
-        extensions = {"sni_hostname": parts.hostname, **({"trace": tracer(call)} if call else {})}
+        extensions = {"sni_hostname": parts.hostname}
         try:
             with self._client.stream("GET", url, headers={**basic_headers, **headers}, extensions=extensions) as answer:
                 yield answer
@@ -181,12 +182,10 @@ class Web:
     @cached_property
     def _client(self) -> httpx2.Client:
         """Returns a client that keeps no connection: one machine may have many hosts with different certificates."""
-        return httpx2.Client(
-            verify=ssl.create_default_context(),
-            trust_env=False,
-            timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
-            limits=httpx2.Limits(max_keepalive_connections=0),
-        )
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        transport = httpx2.HTTPTransport(verify=ssl.create_default_context(), trust_env=False, limits=limits)
+        timeout = httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+        return httpx2.Client(transport=cuttable(transport), trust_env=False, timeout=timeout)
 
 
 def _check(address: str, answer: httpx2.Response) -> None:

@@ -6,8 +6,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,15 @@ from errors import BadSetting, MemoryAway
 from memory import Memory, Patience
 from memory.redis import address
 from memory.redis.address import Client
-from memory.redis.link import USER_SECONDS, Link
-from tests.memory.conftest import Asked
+from memory.redis.link import LATE_IN_A_ROW, USER_SECONDS, Link
+from tests.memory.conftest import Asked, valkey
+from tests.port import free_port
 from tests.table import table
 
 pytestmark = pytest.mark.usefixtures("impatient")
 LATE = 1.5
 """Seconds after which Redis answers too late for a user, and early enough for the sockets."""
+TURNS = 64
 
 
 def test_a_sentinel_address_names_hosts_service_and_database() -> None:
@@ -125,10 +128,62 @@ def give_up(link: Link, work: Callable[[Client], object]) -> None:
         link.quick(work)
 
 
-def test_a_slow_answer_is_given_up_for_a_user(link: Link) -> None:
-    give_up(link, slowly)
-    assert link.wait(10)
-    assert link.quick(lambda client: client.ping())
+@contextmanager
+def stalled(link: Link) -> Iterator[None]:
+    """Redis takes connections and commands, and answers none before the end of the block."""
+    number = link.run(lambda client: client.info("server")["process_id"])
+    os.kill(number, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(number, signal.SIGCONT)
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.01)
+
+
+def test_a_slow_answer_costs_its_own_turn_the_memory_and_no_other_turn(link: Link) -> None:
+    patience = Patience()
+    with pytest.raises(MemoryAway, match="no answer within"):
+        link.quick(slowly, patience)
+    assert link.away is None
+    assert link.quick(lambda client: client.ping()), "the answer to the other command is still to come"
+    with pytest.raises(MemoryAway, match="no answer within"):
+        link.quick(lambda client: client.ping(), patience)
+
+
+def test_one_slow_moment_costs_every_turn_in_it_the_memory_once(link: Link) -> None:
+    def ask(at: threading.Barrier) -> str:
+        at.wait(10)
+        try:
+            return str(link.quick(lambda client: client.ping()))
+        except MemoryAway as error:
+            return str(error.values["reason_code"])
+
+    def ask_all() -> set[str]:
+        at = threading.Barrier(TURNS)
+        with ThreadPoolExecutor(TURNS) as pool:
+            return {heard.result(10) for heard in [pool.submit(ask, at) for _ in range(TURNS)]}
+
+    with stalled(link):
+        assert ask_all() == {"slow"}
+        assert link.away is None
+    assert link.quick(lambda client: client.ping(), Patience(10.0))
+    assert ask_all() == {"True"}
+    assert link.away is None
+
+
+def test_an_answer_that_came_too_late_is_nobody_elses(link: Link) -> None:
+    link.run(lambda client: client.set("mine", "my own"))
+    for number in range(LATE_IN_A_ROW * 2):
+        give_up(link, lambda client: client.blpop(f"queue {number}", LATE))  # noqa: B023
+        link.run(lambda client: client.rpush(f"queue {number}", "another's"))  # noqa: B023
+        assert [link.quick(lambda client: client.get("mine")) for _ in range(3)] == [b"my own"] * 3
+    assert link.away is None, "there was an answer between every two waits in vain"
 
 
 def test_answers_that_are_each_quick_enough_are_not_so_together(link: Link) -> None:
@@ -155,27 +210,64 @@ def test_what_the_database_takes_does_not_make_redis_away(link: Link) -> None:
     assert link.away is None
 
 
-def test_a_server_that_stops_costs_a_user_one_short_wait(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_answers_costs_three_turns_a_short_wait_and_no_further_one(
+    link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On the default path as on any other."""
-    number = link.run(lambda client: client.info("server")["process_id"])
     assert link.quick(lambda client: client.ping())
     asked = Asked(link, monkeypatch)
-    os.kill(number, signal.SIGSTOP)
-    try:
+    with stalled(link):
         for _ in range(10):
             with pytest.raises(MemoryAway):
                 link.quick(lambda client: client.ping())
-    finally:
-        os.kill(number, signal.SIGCONT)
-    assert asked.seconds == [USER_SECONDS]
+        assert link.away
+    assert asked.seconds == [USER_SECONDS] * LATE_IN_A_ROW
     assert link.wait(10), link.away
+
+
+def test_a_server_that_never_answers_is_noticed_although_nobody_asks_again(link: Link) -> None:
+    with stalled(link):
+        with pytest.raises(MemoryAway):
+            link.quick(lambda client: client.ping())
+        assert link.away is None
+        until(lambda: link.away)
+    assert link.wait(10), link.away
+
+
+def test_a_server_that_is_gone_is_away_at_once_and_comes_back(tmp_path: Path) -> None:
+    port = free_port()
+    with valkey(tmp_path, port):
+        link = Link(f"redis://127.0.0.1:{port}", tmp_path)
+        assert link.wait(10)
+        assert link.quick(lambda client: client.ping())
+    with pytest.raises(MemoryAway):
+        link.quick(lambda client: client.ping())
+    assert link.away
+    with valkey(tmp_path, port):
+        assert link.wait(10), link.away
+        assert link.quick(lambda client: client.ping())
+    link.close()
+
+
+def test_what_a_slow_answer_put_off_is_done_once_redis_answers(memory: Memory) -> None:
+    with stalled(memory._link):
+        assert not memory.note_turn("acme", "s1", 1, "My room is B-17.", "Noted.")
+        assert not memory.remember("acme", "s1", "room", "B-17", turn=1)
+        assert memory.away is None
+    until(lambda: not memory._archive.queued())
+    assert [(entity.key, entity.value) for entity in memory.context("acme", "s1").entities] == [("room", "B-17")]
+    assert memory.away is None
 
 
 def lose(link: Link) -> None:
-    """Has the link reach Redis anew: a user had no time for the answer."""
+    """Has the link reach Redis anew: a connection failed."""
     assert link.wait(10), link.away
+
+    def fail(client: Client) -> None:
+        raise redis.ConnectionError("gone")
+
     with pytest.raises(MemoryAway):
-        link.quick(lambda client: client.blpop("nobody", 0.05), Patience(0.001))
+        link.quick(fail)
 
 
 def test_a_command_under_way_goes_on_when_redis_is_reached_anew(link: Link) -> None:

@@ -27,7 +27,7 @@ def connect(upstream: Upstream) -> Connect:
     """A client of the stub; settings by name, the client's own arguments too."""
 
     def make(*, url: str = "", **given: Any) -> BaseChatModel:
-        own = {name: given.pop(name) for name in ("extra_body", "max_tokens", "temperature") if name in given}
+        own = {name: given.pop(name) for name in ("extra_body", "max_tokens", "temperature", "keep") if name in given}
         return client.chat(url or upstream.url, "sk-secret-1", "stub-model", settings=settings.load(**given), **own)
 
     return make

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import socket
+import threading
+from contextvars import copy_context
 
 import httpx2
 import pytest
 
 from errors import BadSetting
-from model.call import abort
+from model.call import abort, transport
 from tests.table import table
 
 
@@ -32,33 +34,45 @@ def _proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_systems_proxy_is_used_beyond_this_machine_only(url: str, proxy: str | None) -> None:
-    assert abort._proxy(url) == proxy
+    assert transport._proxy(url) == proxy
 
 
 @pytest.mark.usefixtures("_proxies")
 def test_a_proxy_without_a_scheme_is_an_http_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "proxy.example:3128")
-    assert abort._proxy("https://api.openai.com/v1") == "http://proxy.example:3128"
+    assert transport._proxy("https://api.openai.com/v1") == "http://proxy.example:3128"
 
 
 @pytest.mark.usefixtures("_proxies")
 def test_a_proxy_may_speak_socks_and_one_that_cannot_be_a_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
     with pytest.raises(httpx2.ConnectError):
-        abort.Transport("https://models.example/v1", 1).handle_request(
+        transport.Transport("https://models.example/v1", 1).handle_request(
             httpx2.Request("GET", "https://models.example/v1")
         )
     for wrong in ("gopher://127.0.0.1:9", "http://[::1"):
         monkeypatch.setenv("https_proxy", wrong)
         with pytest.raises(BadSetting, match="HTTPS_PROXY"):
-            abort.Transport("https://models.example/v1", 1)
+            transport.Transport("https://models.example/v1", 1)
 
 
-def test_a_connection_that_comes_after_the_cut_is_shut_down() -> None:
+def test_a_cut_shuts_down_only_what_the_call_waits_on() -> None:
     call, (ours, theirs) = abort.Call(), socket.socketpair()
     with ours, theirs:
+        with call.holding(ours):
+            pass
         call.cut()
-        call.hold(ours)
+        theirs.send(b"x")
+        assert ours.recv(1) == b"x", "the connection may serve another call by now"
+        with pytest.raises(abort.Cut), call.holding(ours):
+            pass
+
+
+def test_a_cut_wakes_the_thread_that_waits() -> None:
+    call, (ours, theirs) = abort.Call(), socket.socketpair()
+    with ours, theirs, call.holding(ours):
+        threading.Timer(0.05, call.cut).start()
+        assert ours.recv(1) == b""
         assert theirs.recv(1) == b""
 
 
@@ -67,3 +81,23 @@ def test_a_wait_ends_with_the_cut() -> None:
     call.cut()
     with pytest.raises(abort.Cut):
         call.wait(60)
+
+
+def test_work_that_nothing_can_cut_is_left_behind() -> None:
+    call, end = abort.Call(), threading.Event()
+    threading.Timer(0.05, call.cut).start()
+    context = copy_context()
+    context.run(abort.current.set, call)
+    with pytest.raises(abort.Cut):
+        context.run(abort.beside, end.wait)
+    end.set()
+
+
+def test_work_beside_gives_its_result_its_error_or_nothing_in_time() -> None:
+    assert abort.beside(lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        abort.beside(lambda: 1 // 0)
+    end = threading.Event()
+    with pytest.raises(TimeoutError):
+        abort.beside(end.wait, 0.01)
+    end.set()

@@ -25,12 +25,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """What came in. ``gone`` is set when the client went away before its answer was complete."""
+    """What came in. ``peer``: the client's port, which tells one connection from another. ``gone`` is set when the
+    client went away before its answer was complete."""
 
     method: str
     path: str
     headers: dict[str, str]
     body: Json
+    peer: int = 0
     at: float = field(default_factory=time.monotonic)
     gone: threading.Event = field(default_factory=threading.Event)
 
@@ -137,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _request(self) -> Request:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return Request(self.command, self.path, headers, json.loads(raw) if raw else {})
+        return Request(self.command, self.path, headers, json.loads(raw) if raw else {}, self.client_address[1])
 
     def _denied(self, request: Request) -> Reply | None:
         key = self.server.upstream.key

@@ -227,6 +227,8 @@ def test_keys_are_made_listed_and_revoked_in_a_terminal(tmp_path: Path) -> None:
     assert secret not in listed
     (key,) = Store(load(data_dir=tmp_path / "data").database).api_keys.all()
     assert (key.name, key.user, key.documents) == ("laptop", "ann", False)
+    assert "without documents" in listed
+    assert "cannot be used" in cli("key", "add", "phone", "--user", " ").stderr
     assert cli("key", "revoke", key.id).returncode == 0
     assert "revoked" in cli("key", "list").stdout
     assert cli("key", "revoke", key.id).returncode == 1

@@ -1,0 +1,104 @@
+"""An answer in the form of its route, whole or piece by piece."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from door.openai.body import Body
+from door.openai.form import DONE, Completion, Report, ResponseForm, sse
+from door.openai.refusal import Refusal
+from door.openai.running import Begun
+from graph.turn.event import Done
+
+
+class Answer(Protocol):
+    """The form of one answer. ``begin`` comes first. ``report``: hears the events of the turn."""
+
+    report: Report
+
+    def begin(self, begun: Begun) -> Iterator[str]:
+        """Yields the events of a stream before the first piece; a caller that wants the whole answer drops them."""
+        ...
+
+    def piece(self, text: str) -> str:
+        """Returns the event of a piece of the answer."""
+        ...
+
+    def end(self, done: Done) -> Iterator[str]:
+        """Yields the events after the last piece."""
+        ...
+
+    def failed(self, error: Refusal) -> str:
+        """Returns the event of an answer that failed on the way."""
+        ...
+
+    def whole(self, done: Done) -> dict[str, Any]:
+        """Returns the answer as one object."""
+        ...
+
+
+class ChatAnswer:
+    """The answer of ``/v1/chat/completions``."""
+
+    def __init__(self, body: Body) -> None:
+        self.report = Report()
+        self._body, self._begun = body, Begun()
+        self._completion = Completion(f"chatcmpl-{uuid.uuid4().hex}", body.model, int(time.time()))
+
+    def begin(self, begun: Begun) -> Iterator[str]:
+        self._begun = begun
+        return iter([self._chunk({"role": "assistant", "content": ""})])
+
+    def piece(self, text: str) -> str:
+        return self._chunk({"content": text})
+
+    def end(self, done: Done) -> Iterator[str]:
+        more = _more(self._body, self.report, self._begun, done)
+        last = self._completion.piece({}, done.finish_reason, usage=self._body.usage)
+        if self._body.usage:
+            yield sse(last)
+            last = self._completion.end(done)
+        yield sse({**last, **more})
+        yield DONE
+
+    def failed(self, error: Refusal) -> str:
+        return sse({"error": error.error})
+
+    def whole(self, done: Done) -> dict[str, Any]:
+        return {**self._completion.whole(done), **_more(self._body, self.report, self._begun, done)}
+
+    def _chunk(self, delta: dict[str, Any]) -> str:
+        return sse(self._completion.piece(delta, usage=self._body.usage))
+
+
+class ResponseAnswer:
+    """The answer of ``/v1/responses``."""
+
+    def __init__(self, body: Body) -> None:
+        self.report = Report()
+        self._body, self._begun = body, Begun()
+        self._form = ResponseForm("", body.model, int(time.time()), body.fields)
+
+    def begin(self, begun: Begun) -> Iterator[str]:
+        self._begun, self._form.id = begun, begun.response
+        return iter(list(self._form.begin()) if self._body.stream else [])
+
+    def piece(self, text: str) -> str:
+        return self._form.piece(text)
+
+    def end(self, done: Done) -> Iterator[str]:
+        return self._form.end(done, _more(self._body, self.report, self._begun, done))
+
+    def failed(self, error: Refusal) -> str:
+        return self._form.failed(error.error)
+
+    def whole(self, done: Done) -> dict[str, Any]:
+        return {**self._form.whole(done), **_more(self._body, self.report, self._begun, done)}
+
+
+def _more(body: Body, report: Report, begun: Begun, done: Done) -> dict[str, Any]:
+    """Returns our own field, if the client asked for it."""
+    return {"gieok": report.plain(begun.session, done.turn, done)} if body.report and begun.session else {}

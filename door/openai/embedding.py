@@ -1,0 +1,68 @@
+"""``/v1/embeddings``: texts as vectors of the built-in model, which embeds them as passages of documents."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from door.openai.body import MODEL
+from door.openai.refusal import bad
+from model.call.token import estimate
+from retrieval.index.embed import built_in
+
+MOST_TEXTS = 2048
+"""The most texts of one request, as OpenAI has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingBody:
+    """A request for embeddings. ``packed``: the vectors are wanted as base64 of 32-bit floats, not as numbers.
+    ``dimensions``: the size that the client wants, or None."""
+
+    model: str
+    texts: list[str]
+    packed: bool
+    dimensions: int | None
+
+
+def embedding_body(given: Any) -> EmbeddingBody:
+    """Returns the request. Raises ``Refusal``."""
+    fields = given if isinstance(given, Mapping) else {}
+    asked = fields.get("input")
+    texts = [asked] if isinstance(asked, str) else asked
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
+        raise bad("input", "input must be a text or a list of texts that are not empty.")
+    if len(texts) > MOST_TEXTS:
+        raise bad("input", f"input has {len(texts)} texts; the limit is {MOST_TEXTS}.")
+    form = fields.get("encoding_format") or "float"
+    if form not in ("float", "base64"):
+        raise bad("encoding_format", "encoding_format must be float or base64.")
+    return EmbeddingBody(str(fields.get("model") or MODEL), texts, form == "base64", fields.get("dimensions"))
+
+
+def embedded(body: EmbeddingBody) -> dict[str, Any]:
+    """Returns the answer. For a thread: it computes. Raises ``Refusal`` for a size that the model does not have, and
+    the errors of the built-in model."""
+    vectors = built_in().passages(body.texts)
+    size = int(vectors.shape[1])
+    if body.dimensions not in (None, size):
+        raise bad("dimensions", f"dimensions must be {size}, or be left out.")
+    tokens = sum(map(estimate, body.texts))
+    return {
+        "object": "list",
+        "data": list(_entries(vectors, body.packed)),
+        "model": body.model,
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+
+
+def _entries(vectors: NDArray[np.float32], packed: bool) -> Sequence[dict[str, Any]]:
+    plain: list[Any] = vectors.astype(float).tolist()
+    if packed:
+        plain = [base64.b64encode(vector.astype("<f4").tobytes()).decode() for vector in vectors]
+    return [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(plain)]
