@@ -114,11 +114,12 @@ class Histories:
 
     def agreeing(self, session_id: str, path: Path, marks: Sequence[str], first: int) -> list[bool]:
         """Returns for each mark of a history whether the turn of the path in its place says the same; the first mark's
-        place is turn ``first``. Raises ``SessionUnknown``.
+        place is turn ``first``. Everyone's store returns nothing. Raises ``SessionUnknown``.
         """
         with self._transaction() as connection:
             check_session(connection, session_id)
-            wanted = [owned(mark, str(user_of(connection))) for mark in marks]
+            user = user_of(connection)
+            wanted = [] if user is EVERYONE else [owned(mark, user) for mark in marks]
             query = select(_TURN.branch, _TURN.number, _TURN.mark)
             query = query.where(_TURN.mark.in_(set(wanted)), _TURN.session_id == session_id)
             held = {(row.branch, row.number, row.mark) for row in connection.execute(query)}

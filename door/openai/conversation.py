@@ -6,8 +6,8 @@ the history and not with the number of conversations. ``prepare`` then opens the
 
 Nothing is held between the plan and the turn, so requests at the same moment may plan alike. Two without a known
 conversation begin one each: nothing is merged. Two for the same conversation wait for each other at its lock
-(``SessionBusy``); whoever waited must plan anew, because the first one's turn is there by then. A plan always names
-the number of its turn, so a turn that came between becomes another branch and is not written over.
+(``SessionBusy``); whoever waited must plan anew, because the first one's turn is there by then. The plan of a history
+names the number of its turn: after a turn that came between, the message begins another branch beside it.
 """
 
 from __future__ import annotations
@@ -128,8 +128,9 @@ def _named(agent: Agent, request: Told, marks: Sequence[str], session: Session) 
     if last is not None and last.status in NOT_ENDED and _same(last.question, request.text):
         number -= 1  # the client sends the message of a turn that failed once more
     planned = _at(agent, request, Place(session, session.path, number, 0))
-    # such a client sends its message alone; without a system text among it, the stored one stays
-    return planned if request.system else replace(planned, request=replace(planned.request, system=None))
+    # such a client sends its message alone: it follows the last turn there is by then, and a stored system text stays
+    turn = replace(planned.request, system=request.system or None)
+    return replace(planned, request=replace(turn, number=0) if turn.kind == "new" else turn)
 
 
 # --- by its history -----------------------------------------------------------------------------

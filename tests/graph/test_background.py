@@ -9,11 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from graph.turn.engine import config
 from graph.turn.event import SummaryLater, SummaryMade, SummaryStarted, Token
 from graph.turn.side_work import Background
 from model.call.stream import Stopped
 from model.scripted import ScriptedModel
+from store.database import schema
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
     answering,
@@ -194,8 +197,9 @@ def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(
     bot.delete_session(own)
     gate.set()
     assert bot.background.idle(5)
-    assert bot.store.ledger.summaries(own, superseded=True) == []
-    assert bot.snapshot(own).values == {}
+    with bot.store.everyone.transaction() as connection:
+        assert connection.execute(select(schema.summary).where(schema.summary.c.session_id == own)).all() == []
+    assert bot.checkpoints.saver.get(config(own)) is None
 
 
 def test_nothing_is_made_ahead_when_it_is_switched_off(agent: OpenAgent, session: NewSession) -> None:

@@ -160,6 +160,7 @@ def arguments(world: World, function: Callable[..., object], session_id: str) ->
         "ids": [world.summary + (1000 if guessed else 0)],
         "marks": [mark_of(world.past.question, world.past.answer)],
         "before": {session_id: world.folder.id},
+        "path": world.session.path,
         "number": 2,
         "numbers": [1, 2],
         "first": 1,
@@ -282,7 +283,7 @@ def test_the_owner_and_the_maintenance_get_an_answer(world: World, name: str) ->
             break
 
 
-@pytest.mark.parametrize("name", [*FOUND, *LISTING])
+@pytest.mark.parametrize("name", [*FOUND, *sorted(LISTING)])
 def test_another_user_finds_and_changes_nothing(world: World, name: str) -> None:
     other = world.store.of("other")
     called, before = method(other, name), content(world.store)

@@ -496,6 +496,14 @@ def test_two_messages_at_once_under_a_new_name_are_one_conversation(agent: Agent
     assert [question for question, _ in path(agent, requests[0].session)] == ["One?", "One?"]
 
 
+def test_two_messages_alone_at_once_follow_each_other(agent: Agent) -> None:
+    session = ask(agent, [], "One?", "mine").session
+    plans = [plan(agent, messages([], text), "mine") for text in ("Two?", "Three?")]
+    for planned in plans:
+        ran(agent, prepare(agent, planned))
+    assert [question for question, _ in path(agent, session)] == ["One?", "Two?", "Three?"]
+
+
 # --- recorded calls -----------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -102,9 +103,9 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         database, address = stack.enter_context(postgres()), stack.enter_context(valkey())
         shared = {**CALM, "GIEOK_MEMORY": "true", "DATABASE_URL": database, "REDIS_URL": address}
         page = stack.enter_context(opened_page(folder / "page", upstream.url, shared))
-        workers = [
-            stack.enter_context(service(folder / name, upstream.url, 1, **shared)) for name in ("first", "second")
-        ]
+        starting = [service(folder / name, upstream.url, 1, **shared) for name in ("first", "second")]
+        with ThreadPoolExecutor() as pool:  # all three start at the same time, on an empty database
+            workers = list(pool.map(stack.enter_context, starting))
         page.said()  # it is ready
         yield Installation(workers, page, upstream, database, address)
 
@@ -189,13 +190,16 @@ def test_a_killed_worker_costs_only_the_answers_under_way(installation: Installa
         for person in everybody:
             await person.to(installation.urls[:1])
             person.words = wording("at last")
-        for person in cut:  # the same history again, as a client does that lost its connection
-            assert installation.note(await person.send()).fine, person.answers[-1]
-        for person in everybody:
-            assert (await installation.ask(person)).fine, person.answers[-1]
-            await installation.ask_at_page(person)
-            assert len({answer.session for answer in person.answers if answer.fine}) == 1
-            await person.close()
+        # the same history again, as a client does that lost its connection
+        for again in await asyncio.gather(*(person.send() for person in cut)):
+            assert installation.note(again).fine, again
+        await asyncio.gather(*map(go_on, everybody))
+
+    async def go_on(person: Person) -> None:
+        assert (await installation.ask(person)).fine, person.answers[-1]
+        await installation.ask_at_page(person)
+        assert len({answer.session for answer in person.answers if answer.fine}) == 1
+        await person.close()
 
     asyncio.run(kill())
     assert_kept(installation)
