@@ -67,7 +67,9 @@ export default function (component) {
         if (again) setTimeout(seek, 250, 0, again - 1);  // the list scrolls to its end while it is being filled
       } else if (tries) setTimeout(seek, 100, tries - 1, again);
     };
-    for (const kind of ["wheel", "touchmove", "keydown"]) addEventListener(kind, stay, { once: true, passive: true });
+    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      addEventListener(kind, stay, { once: true, passive: true });
+    }
     setTimeout(seek, 300, 50, 6);
   };
   const [jump, turn] = data.jump;

@@ -145,13 +145,13 @@ def test_the_answer_can_be_asked_for_again(choosing: Choosing, session: NewSessi
 # --- the router -----------------------------------------------------------------------------------
 
 
-def test_the_router_is_given_the_question_the_one_before_it_and_what_is_offered(
+def test_the_router_is_given_the_question_those_before_it_and_what_is_offered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[tuple[str, str | None, list[str]]] = []
+    seen: list[tuple[str, list[str], list[str]]] = []
 
-    def choose(text: str, previous: str | None, tools: Any) -> list[Any]:
-        seen.append((text, previous, [each.name for each in tools]))
+    def choose(text: str, earlier: list[str], tools: Any) -> list[Any]:
+        seen.append((text, earlier, [each.name for each in tools]))
         return []
 
     monkeypatch.setattr(routed, "choose", choose)
@@ -159,7 +159,7 @@ def test_the_router_is_given_the_question_the_one_before_it_and_what_is_offered(
     choice.choose(SMALL, OWN, messages[:1])
     choice.choose(SMALL, OWN, messages)
     names = [each.name for each in OWN]
-    assert seen == [("하나", None, names), ("둘", "하나", names)]
+    assert seen == [("하나", [], names), ("둘", ["하나"], names)]
 
 
 def test_a_model_that_calls_tools_itself_has_no_router(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,7 @@ def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: V
     person.page.locator(".gieok-list .hit").first.click()
     expect(person.page.locator(".st-key-question-7")).to_be_in_viewport()
     expect(person.page.locator("[class*='st-key-question-']")).to_have_count(20)
+    person.page.mouse.wheel(0, 10)  # a reader who moves is not brought back to the question that was found
     person.page.get_by_role("button", name="다음 대화 더 보기").click()
     expect(person.page.locator("[class*='st-key-question-']")).to_have_count(40)
     back = person.page.get_by_role("button", name="최근 대화로")

@@ -25,7 +25,10 @@ QUESTION = "When are pears picked?"
 def attach(library: Library, session: str, *files: tuple[str, bytes]) -> None:
     """As the agent does it: noted first, then read."""
     keys = [(name, upload(name, data, "session").key) for name, data in files]
-    library._rows._store.attachments.add(session, keys)
+    store = library._rows._store
+    if store.named(session) is None:
+        store.create_session("en", 0.3, session_id=session)
+    store.attachments.add(session, keys)
     library.add(files, collection="session")
 
 
