@@ -202,11 +202,21 @@ class Person:
         expect(self.live).to_have_count(0, timeout=seconds * 1000)
         return self.answer(number)
 
+    def unfold(self, label: Locator) -> None:
+        """Opens a folded part and waits until it stands still: what moves under a click is missed."""
+        label.click()
+        folded = label.locator("xpath=ancestor-or-self::details").last
+        expect(folded).to_have_attribute("open", "")
+        self.page.wait_for_function(
+            "of => !of.getAnimations({ subtree: true }).some(one => one.playState === 'running')",
+            arg=folded.element_handle(),
+        )
+
     def move_slider(self, steps: int) -> None:
         """Moves the compression slider with the arrow keys."""
         thumb = self.page.locator(".st-key-rate").get_by_role("slider")
         if not self.page.locator(".st-key-rate details[open]").count():
-            self.page.locator(".st-key-rate summary").click()
+            self.unfold(self.page.locator(".st-key-rate summary"))
         thumb.focus()
         for _ in range(abs(steps)):
             thumb.press("ArrowRight" if steps > 0 else "ArrowLeft")

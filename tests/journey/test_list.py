@@ -184,7 +184,7 @@ def test_axe_finds_nothing_at_all_in_any_place_of_the_page(visit: Visit) -> None
     page.locator(".gieok-list .search").fill("표지0001")
     expect(page.locator(".gieok-list .hit").first).to_be_visible()
     check(page, "search")
-    page.locator(".st-key-rate summary").click()
+    person.unfold(page.locator(".st-key-rate summary"))
     for name in ("요약", "기억", "컨텍스트", "검색"):
         person.panel.get_by_role("tab", name=name).click()
         expect(person.panel.get_by_role("tab", name=name, selected=True)).to_be_visible()

@@ -192,11 +192,11 @@ def test_all_memory_is_exported_erased_and_brought_back(
     """The last one: it erases what the others look at."""
     person = visit(path=talked("ko"))
     page, panel = person.page, opened(person)
-    panel.get_by_text("내보내기·가져오기").click()
+    person.unfold(panel.get_by_text("내보내기·가져오기"))
     with page.expect_download() as download:
         panel.get_by_role("button", name="모든 기억을 JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "memory.json")
-    panel.locator("summary", has_text="지우기").click()
+    person.unfold(panel.locator("summary", has_text="지우기"))
     expect(panel.get_by_role("button", name="내 모든 기억 지우기")).to_be_visible()
     rested(person)
     panel.get_by_role("button", name="내 모든 기억 지우기").click()
@@ -213,7 +213,7 @@ def test_all_memory_is_exported_erased_and_brought_back(
     panel.get_by_role("button", name="기억 가져오기").click()
     expect(panel).to_contain_text("이 파일은 기억을 내보낸 파일이 아닙니다: 이름과 값으로 된 객체가 아닙니다")
     page.reload()
-    opened(person).get_by_text("내보내기·가져오기").click()
+    person.unfold(opened(person).get_by_text("내보내기·가져오기"))
     upload.set_input_files(tmp_path / "memory.json")
     panel.get_by_role("button", name="기억 가져오기").click()
     expect(panel).to_contain_text(re.compile("기억 \\d+개를 가져왔습니다"))
