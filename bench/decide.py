@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,12 +20,14 @@ from langchain_core.tools import BaseTool
 from bench.models import add_arguments as add_model_arguments
 from bench.models import codes, models
 from graph import choice
+from graph.choice import expression
 from graph.context.system_prompt import system_prompt
 from graph.tool import TOOLS, arithmetic, memory_tools, wish_tools, zone
 from graph.tool.reach import Reach
 from graph.tool.time import LOCAL
 from model.call.stream import complete
 from model.modelset import ModelSet
+from model.scripted import ScriptedModel
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.tool import tool as search_documents
 
@@ -33,6 +36,8 @@ HELD_OUT = QUESTIONS.with_stem("decide_held_out")
 """Twenty more questions, which nothing was tuned with; they have figures of their own."""
 LANGUAGES = ("ko", "en")
 NONE = "none"
+UNWRITTEN = "(written by the model)"
+"""Stands for the expression of a sum where no model is there to write it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,8 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     """Chooses tools for every question. ``right_share``: the share with the right tool and arguments, or rightly
     without a tool.
 
-    The router needs no model; no model is started for it.
+    The router needs no model; no model is started for it. Without ``--model``, a sum whose expression the model would
+    write counts as right, because the router chose the right tool.
     """
     chosen = models(args) if args.url or args.model else codes()
     tools = offered(chosen)
@@ -111,10 +117,19 @@ def _choose(chosen: ModelSet, tools: Sequence[BaseTool], row: dict[str, Any]) ->
 def _calls(chosen: ModelSet, tools: Sequence[BaseTool], messages: list[AnyMessage], language: str) -> list[ToolCall]:
     """Chooses as a turn does: by the router, or by the model itself. Leaves out the fast path for small talk, so that
     the choice itself is measured."""
-    if chosen.profile.tools == "routed":
-        return choice.choose(chosen.profile, tools, messages)
     system = SystemMessage(system_prompt(chosen.profile, language, tools))
+    if chosen.profile.tools == "routed":
+        return choice.choose(chosen.profile, tools, messages, partial(_written, chosen, language, [system]))
     return complete(choice.prepare(chosen, tools), [system, *messages]).tool_calls
+
+
+def _written(chosen: ModelSet, language: str, conversation: list[AnyMessage], asked: expression.Sum) -> str | None:
+    """Returns the expression that the model writes, or ``UNWRITTEN`` without a model."""
+    if isinstance(chosen.chat, ScriptedModel):
+        return UNWRITTEN
+    reply = expression.write(chosen.chat, expression.request(asked, language, conversation), None)
+    formula = str(reply.text).strip() if reply else ""
+    return formula if expression.holds(formula, asked) else None
 
 
 def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:
@@ -124,14 +139,15 @@ def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:
     if tool is None or len(calls) != 1 or calls[0]["name"] != tool:
         return tool is None and not calls
     if tool == "calculate":
-        return _value(str(calls[0]["args"].get("expression"))) == _value(row["value"])
+        formula = str(calls[0]["args"].get("expression"))
+        return formula == UNWRITTEN or _value(formula) == _value(row["value"])
     place = str(calls[0]["args"].get("zone", LOCAL))
     return bool((zone.find(place) or place) == row["zone"])
 
 
-def _value(expression: str) -> Decimal | None:
+def _value(formula: str) -> Decimal | None:
     try:
-        return arithmetic.evaluate(arithmetic.understand(expression))[0]
+        return arithmetic.evaluate(arithmetic.understand(formula))[0]
     except arithmetic.CannotCalculate:
         return None
 

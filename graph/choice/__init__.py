@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 from langchain_core.tools import BaseTool
 
 from graph.choice import native, routed
+from graph.choice.expression import Sum
 from graph.context.prompt import Layout
 from graph.context.turns import current
 from model.call.stream import Model
@@ -34,14 +36,34 @@ def form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
     return native.form_tokens(models, tools) if models.profile.tools == "native" else 0
 
 
-def choose(profile: Profile, tools: Sequence[BaseTool], messages: Sequence[AnyMessage]) -> list[ToolCall]:
-    """Returns the calls that run before the model is asked; none when the model calls tools itself."""
+def choose(
+    profile: Profile,
+    tools: Sequence[BaseTool],
+    messages: Sequence[AnyMessage],
+    write: Callable[[Sum], str | None] = lambda asked: None,
+) -> list[ToolCall]:
+    """Returns the calls that run before the model is asked for the answer; none when the model calls tools itself.
+
+    ``write``: has the model write the expression of a sum; returns None when there is none to trust.
+    """
     if profile.tools == "native" or not tools:
         return []
     question, *_ = turn = current(messages)
     earlier = [str(message.text) for message in messages[: -len(turn)] if isinstance(message, HumanMessage)]
     text = str(question.text)
-    return routed.choose(text, earlier, tools) or _meant(text, tools)
+    asked = Sum(text, _last_sum(messages[: -len(turn)]))
+    return routed.choose(text, earlier, tools, partial(write, asked)) or _meant(text, tools)
+
+
+def _last_sum(earlier: Sequence[AnyMessage]) -> tuple[str, str] | None:
+    """Returns the question and the expression of the turn before; None when that turn calculated nothing."""
+    formula = ""
+    for message in reversed(earlier):
+        if isinstance(message, HumanMessage):
+            return (str(message.text), formula) if formula else None
+        sums = [call for call in getattr(message, "tool_calls", ()) if call["name"] == "calculate"]
+        formula = formula or (str(sums[-1]["args"].get("expression") or "") if sums else "")
+    return None
 
 
 def _meant(question: str, tools: Sequence[BaseTool]) -> list[ToolCall]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from graph.choice.expression import expression
+from graph.choice.expression import stated
 from graph.choice.feature import Label, core
 from graph.tool import zone
 from graph.tool.recall_memory import QUERY_CHARS as RECALL_CHARS
@@ -18,18 +18,23 @@ _THERE = re.compile(r"\bthere\b|거기|거긴|그쪽|그곳", re.IGNORECASE)
 
 
 def calls(
-    label: Label, question: str, previous: str | None, dates: Sequence[str] = ()
+    label: Label,
+    question: str,
+    previous: str | None,
+    dates: Sequence[str] = (),
+    write: Callable[[], str | None] = lambda: None,
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Returns the names of the tools to call, with their arguments; no call when a sum cannot be read exactly.
+    """Returns the names of the tools to call, with their arguments; no call for a sum without an expression.
 
-    ``dates``: dates that the user has just written, which a question about a day may mean.
+    ``dates``: dates that the user has just written, which a question about a day may mean. ``write``: returns the
+    expression of a message that code cannot read.
     """
     if label == "time":
         named = zones(question, previous)
         told = {"dates": list(dates)} if dates and named == [LOCAL] else {}
         return [("current_time", {"zone": place, **told}) for place in named]
     if label == "calculate":
-        formula = expression(question, previous)
+        formula = stated(question) or write()
         return [("calculate", {"expression": formula})] if formula else []
     if label == "documents":
         return [(SEARCH, {"query": question[:QUERY_CHARS]})]

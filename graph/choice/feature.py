@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.choice.expression import expression
+from graph.choice.expression import numbers, stated
 from graph.tool import zone
 from text import sentence
 
@@ -21,7 +21,7 @@ Places = NDArray[np.intp]
 BUCKETS = 1 << 14
 SHORTEST, LONGEST = 3, 6
 """Letters of a run. Korean syllables are taken apart, so that endings and typing errors share runs."""
-FACTS = 6 + len(LABELS) - 1
+FACTS = 7 + len(LABELS) - 1
 LEANING_CHARS = 40
 """A longer message stands for itself and does not refer to the message before."""
 HEAD, TAIL = 100, 140
@@ -59,21 +59,22 @@ def runs(text: str) -> tuple[Places, Values]:
 
 
 def facts(question: str, previous: str | None, before: Label) -> Values:
-    """Returns the facts that code reads: whether the message has a sum, a place or a digit, and the label of the
-    question before (``before``) when the message may refer to that question.
+    """Returns the facts that code reads: whether the message states a sum, names a place, has a digit or several
+    numbers, and the label of the question before (``before``) when the message may refer to that question.
 
     Shape ``(FACTS,)``.
     """
     leaning = previous is not None and len(question) <= LEANING_CHARS
-    digit = bool(re.search(r"\d", question))
-    reads = (digit or leaning) and expression(question, previous) is not None
-    names_place = bool(zone.named(core(question)))
+    text = core(question)
+    told = numbers(text)
+    names_place = bool(zone.named(text))
     flags = [
-        reads,
+        stated(text) is not None,
         names_place,
-        digit,
+        bool(told),
+        len(told) > 1,
         leaning,
         leaning and names_place and before == "time",
-        leaning and reads and before == "calculate",
+        leaning and bool(told) and before == "calculate",
     ]
     return np.array([*flags, *(leaning and before == label for label in LABELS[:-1])], np.float32)

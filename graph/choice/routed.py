@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 from langchain_core.messages import ToolCall
@@ -20,9 +20,11 @@ LEANING = 0.3
 messages has it (decision 44)."""
 
 
-def choose(question: str, earlier: Sequence[str], tools: Sequence[BaseTool]) -> list[ToolCall]:
+def choose(
+    question: str, earlier: Sequence[str], tools: Sequence[BaseTool], write: Callable[[], str | None] = lambda: None
+) -> list[ToolCall]:
     """Returns the calls that a message needs, only of the tools given. ``earlier``: the user's messages before
-    ``question``, the last one last."""
+    ``question``, the last one last. ``write``: returns the expression of a sum that the question states in words."""
     offered = {tool.name for tool in tools}
     previous = earlier[-1] if earlier else None
     route = router().route(question, previous)
@@ -30,6 +32,6 @@ def choose(question: str, earlier: Sequence[str], tools: Sequence[BaseTool]) -> 
     label: Label = "time" if dates else route.label
     return [
         ToolCall(name=name, args=arguments, id=uuid4().hex, type="tool_call")
-        for name, arguments in calls(label, question, previous, dates)
+        for name, arguments in calls(label, question, previous, dates, write)
         if name in offered
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +16,8 @@ from graph import choice
 from graph.answer import by_code
 from graph.answer.equation import Equations
 from graph.answer.stop_word import StopWords
+from graph.choice import expression
+from graph.choice.expression import Sum
 from graph.context.prompt import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens, short_term
 from graph.context.system_prompt import system_prompt
 from graph.context.turns import covered, current, split, tool_rounds, turn_number
@@ -45,19 +48,22 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     except Stopped:
         return {"messages": [stopped("")]}
     language = state.get("language", "ko")
-    if calls := _chosen(messages, turn):
+    prompt = partial(_prompt, state, turn, documents)
+    try:
+        calls = _chosen(messages, turn, partial(_expression, turn, language, prompt))
+    except Stopped:
+        return {"messages": [stopped("")]}
+    if calls:
         return {"messages": [AIMessage("", tool_calls=calls)]}
     if answer := _worded(messages, language, runtime):
         return {"messages": [*_covered(state, turn), answer]}
-    system = system_prompt(turn.models.profile, language, turn.inputs.tools, own=turn.inputs.own_role)
-    prompt = _prompt(state, turn, system, documents)
-    turn.notes.report, turn.notes.system = prompt.report, system
-    emit(runtime, ContextBuilt(prompt.report))
+    given = prompt()
+    emit(runtime, ContextBuilt(given.report))
     tools = turn.inputs.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
-    message = respond(choice.prepare(turn.models, tools), prompt.messages, runtime, tools)
+    message = respond(choice.prepare(turn.models, tools), given.messages, runtime, tools)
     if message.tool_calls:
         return {"messages": [message]}
-    return {"messages": [*_frozen(messages, language, prompt, turn), *_covered(state, turn), message]}
+    return {"messages": [*_frozen(messages, language, given, turn), *_covered(state, turn), message]}
 
 
 def stopped(text: str) -> AIMessage:
@@ -65,8 +71,12 @@ def stopped(text: str) -> AIMessage:
     return AIMessage(text, response_metadata={"stopped": True})
 
 
-def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Changing]) -> Prompt:
-    return build(
+def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> Prompt:
+    """Returns what the model is given, and notes it for the turn's report."""
+    system = system_prompt(
+        turn.models.profile, state.get("language", "ko"), turn.inputs.tools, own=turn.inputs.own_role
+    )
+    prompt = build(
         state["messages"],
         within(state.get("summary_history") or [], state.get("session_id", ""), turn),
         turn_number(state),
@@ -83,13 +93,39 @@ def _prompt(state: ChatState, turn: TurnContext, system: str, found: Sequence[Ch
         client_system=turn.inputs.client_system,
         images=turn.inputs.images,
     )
+    turn.notes.report, turn.notes.system = prompt.report, system
+    return prompt
 
 
-def _chosen(messages: list[AnyMessage], turn: TurnContext) -> list[ToolCall]:
+def _chosen(messages: list[AnyMessage], turn: TurnContext, write: Callable[[Sum], str | None]) -> list[ToolCall]:
     """Returns the calls that a router makes at the start of a turn; none without a router, or where tools are off."""
     if tool_rounds(messages) or not turn.settings.tool_limit:
         return []
-    return storable(choice.choose(turn.models.profile, turn.inputs.tools, messages))
+    return storable(choice.choose(turn.models.profile, turn.inputs.tools, messages, write))
+
+
+def _expression(turn: TurnContext, language: str, prompt: Callable[[], Prompt], asked: Sum) -> str | None:
+    """Returns the expression that the model writes for a sum; None when code cannot trust it. Raises ``Stopped``."""
+    messages = expression.request(asked, language, prompt().messages[:-1])
+    reply = expression.write(turn.models.chat, messages, turn.channel.stop)
+    if reply is None:
+        return None
+    formula = str(reply.text).strip()
+    _count(turn, reply, messages, formula)
+    return formula if expression.holds(formula, asked) else None
+
+
+def _count(
+    turn: TurnContext, reply: AIMessage | None, prompt: Sequence[AnyMessage], text: str, tools: Sequence[Any] = ()
+) -> None:
+    """Adds the tokens of a call: as the server counted them, or counted here where the call was stopped or the server
+    counts nothing."""
+    if reply is not None and usage(reply)[-1]:
+        turn.notes.add(reply, turn.models)
+        return
+    prompt_tokens = sum(message_tokens(message, turn.models.count) for message in prompt)
+    prompt_tokens += choice.form_tokens(turn.models, tools)
+    turn.notes.add_tokens(prompt_tokens, 0, turn.models.count(text), False, turn.models)
 
 
 def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:
@@ -146,12 +182,7 @@ def respond(
     text = answer if loop_start is None else answer[:loop_start].rstrip()
     for plain, value in corrected:
         _show_sum(plain, value, runtime)
-    if whole is not None and usage(whole)[-1]:
-        turn.notes.add(whole, turn.models)
-    else:  # stopped, or a server that counts nothing
-        prompt_tokens = sum(message_tokens(message, turn.models.count) for message in prompt)
-        prompt_tokens += choice.form_tokens(turn.models, tools)
-        turn.notes.add_tokens(prompt_tokens, 0, turn.models.count(text), False, turn.models)
+    _count(turn, whole, prompt, text, tools)
     if turn.channel.stopped:
         return stopped(text)
     calls = calls_of(whole) if whole is not None and tools and not words.met else []

@@ -68,11 +68,10 @@ def understand(expression: str) -> str:
     for pattern, sign in _WORDS:
         text = re.sub(pattern, sign, text)
     if not re.search(r"\b(?:min|max|round|log)\s*\(", text):
-        text = re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])", lambda match: match[0].replace(",", ""), text)
+        text = _joined(text)
     text = re.sub(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)", lambda match: match[0].replace(" ", ""), text)
     text = re.sub(r"(?<![\d.])(\d+) +((\d+)/(\d+))(?![\d.])", _fraction, text)
-    text = re.sub(r"(?:\d+(?:\.\d+)?\s*[십백천만억조]+\s*)+(?:\d+(?![\d.]*\s*%))?", _korean_number, text)
-    text = re.sub(r"(\d+(?:\.\d+)?)\s*(thousand|million|billion|trillion|k)\b", english, text)
+    text = _unscaled(text)
     text = re.sub(r"sqrt (\d+(?:\.\d+)?)", r"sqrt(\1)", text)
     text = re.sub(r"(?<=\d)\s*x\s*(?=[\d(])", "*", text)
     text = re.sub(r"(\d+)\s*!", r"factorial(\1)", re.sub(r"(?<=\d)_(?=\d)", "", text))
@@ -183,15 +182,25 @@ _FUNCTIONS: dict[str, Callable[..., Decimal]] = {
 }
 
 
-def _korean_number(found: re.Match[str]) -> str:
-    return korean(found[0])
+def digits(text: str) -> str:
+    """Returns the text with its numbers in digits: «3만 5천원» becomes «35000원», «1,200» becomes «1200»."""
+    return _unscaled(_joined(text))
 
 
-def korean(number: str) -> str:
+def _joined(text: str) -> str:
+    return re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])", lambda match: match[0].replace(",", ""), text)
+
+
+def _unscaled(text: str) -> str:
+    text = re.sub(r"(?:\d+(?:\.\d+)?\s*[십백천만억조]+\s*)+(?:\d+(?![\d.]*\s*%))?", _korean, text)
+    return re.sub(r"(\d+(?:\.\d+)?)\s*(thousand|million|billion|trillion|k)\b", _english, text)
+
+
+def _korean(found: re.Match[str]) -> str:
     """Converts «3만 5천» to 35000 and «1억 2천만» to 120000000."""
     total = section = Decimal(0)
     current: Decimal | None = None
-    for part in re.findall(r"\d+(?:\.\d+)?|[십백천만억조]", number):
+    for part in re.findall(r"\d+(?:\.\d+)?|[십백천만억조]", found[0]):
         if part in _SMALL:
             section += (1 if current is None else current) * _SMALL[part]
             current = None
@@ -203,9 +212,9 @@ def korean(number: str) -> str:
     return f"{total + section + (current or 0):f}".removesuffix(".0")
 
 
-def english(found: re.Match[str]) -> str:
+def _english(found: re.Match[str]) -> str:
     """Converts a match of a number and its scale («350k», «1.5 million») to plain digits."""
-    return f"{(Decimal(found[1]) * _ENGLISH[found[2]]).normalize():f}"
+    return f"{(Decimal(found[1]) * _ENGLISH[found[2].lower()]).normalize():f}"
 
 
 def _fraction(found: re.Match[str]) -> str:

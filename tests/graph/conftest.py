@@ -29,7 +29,7 @@ def route(monkeypatch: pytest.MonkeyPatch) -> Route:
     """What the router chooses: ``route(part, tool, argument=…)`` for a question that holds ``part``, else nothing."""
     rules: list[tuple[str, ToolCall]] = []
 
-    def choose(question: str, earlier: Sequence[str], tools: Sequence[BaseTool]) -> list[ToolCall]:
+    def choose(question: str, earlier: Sequence[str], tools: Sequence[BaseTool], write: object) -> list[ToolCall]:
         offered = {tool.name for tool in tools}
         return [call for part, call in rules if part in question and call["name"] in offered]
 

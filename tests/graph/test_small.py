@@ -140,3 +140,21 @@ def test_with_memory_documents_and_titles_it_is_one_call_at_most_too(whole: Agen
     assert whole.memory is not None
     assert "5월 3일" in whole.memory.context(whole.tenant, own, "ko", user=whole.user).text, "it folded all the same"
     assert "September" in done(turns[2]).answer
+
+
+def test_a_sum_in_words_is_one_call_and_a_refused_expression_costs_one_more(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    written = ["300*12000", "300*99999", "그건 잘 모르겠어요."]
+    bot = agent(written, (), profile=SMALL, titles=None)
+    own = session(bot)
+    question = "책 300권을 권당 12,000원에 사면 모두 얼마야?"
+    first, second = done(say(bot, own, question)), done(say(bot, own, question))
+    assert (first.answer, first.usage.calls) == ("300 × 12,000 = **3,600,000**", 1)
+    assert (second.answer, second.usage.calls) == ("그건 잘 모르겠어요.", 2)
+    asked = prompts(bot)[1]
+    assert [message.text for message in asked][-3:] == [
+        "책 300권을 권당 12000원에 사면 모두 얼마야?",
+        "300*12000",
+        "책 300권을 권당 12000원에 사면 모두 얼마야?",
+    ]

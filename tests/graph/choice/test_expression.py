@@ -1,76 +1,105 @@
 from __future__ import annotations
 
-from decimal import Decimal
+import threading
 
 import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from graph.choice.expression import expression
-from graph.tool import arithmetic
+from errors import ModelUnreachable, RequestRejected
+from graph.choice.expression import Sum, holds, request, stated, write
+from model.call.stream import Stopped
+from model.scripted import ScriptedModel
 from tests.table import table
 
 
-def _value(question: str, previous: str | None = None) -> Decimal | None:
-    found = expression(question, previous)
-    return None if found is None else arithmetic.evaluate(arithmetic.understand(found))[0]
-
-
 @table(
-    ("question", "value"),
+    ("message", "formula"),
     [
-        ("120만원에 35만원 더하면?", 1_550_000),
-        ("1억 2천만 원의 4%는 얼마야?", 4_800_000),
-        ("3000에서 450을 빼고 2로 나누면?", 1275),
-        ("8만 9천원에서 20% 할인하면 얼마예요", 71_200),
-        ("택시비 2만 4천 원을 셋이서 나누면?", 8000),
-        ("커피 4,500원짜리 3잔이랑 케이크 6,800원이면 총 얼마야?", 20_300),
-        ("이만 오천 원에서 만 이천 원을 빼면?", 13_000),
-        ("35, 42, 58 평균", 45),
-        ("What's 15% of 2400?", 360),
-        ("split 126 by 4", "31.5"),
-        ("3 nights at 85 each plus 40", 295),
-        ("what's 1.2 million minus 350k", 850_000),
-        ("two hundred divided by eight", 25),
-        ("If 4 apples cost 3,600, how much is one?", 900),
-        ("The bus is late again. Anyway, what is 12*(3+4)?", 84),
+        ("24 곱하기 18은?", "24*18"),
+        ("8만의 15%는?", "80000*(15/100)"),
+        ("12*(3+4)", "12*(3+4)"),
+        ("3,000 - 1,200 = ?", "3000-1200"),
+        ("120만원 더하기 35만원은?", "1200000+350000"),
+        ("15% of 80 dollars", "(15/100)*80"),
+        ("sqrt(144)", "sqrt(144)"),
     ],
 )
-def test_what_the_words_state_exactly_is_read(question: str, value: int | str) -> None:
-    assert _value(question) == Decimal(value)
+def test_a_message_that_is_an_expression_is_read_by_code(message: str, formula: str) -> None:
+    assert stated(message) == formula
 
 
 @table(
-    "question",
+    "message",
     [
-        "2024년 매출 3억에 20% 오르면?",  # a number is left over
-        "3명 5만원이면 총 얼마야",  # what is not of one kind is not added up
-        "12만원 8만원",  # nothing says what to do
-        "15%는?",  # a share of nothing
         "17 나누기 5의 나머지는?",
-        "what's 100 plus 50 each?",
-        "a dozen eggs at 3.60, price per egg?",
-        "26.2 miles at 8 miles an hour, how long does it take?",
-        "If 1 euro is 1.08 dollars, how much is 250 dollars in euros?",
-        "is 15% of 2400 360?",
+        "2의 10승은?",
+        "What is 12 / 0?",
         "12 / 0",
+        "150",
+        "오늘은 11월 24일이야",
+        "Two shirts at 30 dollars, how much is that?",
+        "1+" * 300 + "1",
+        "",
     ],
 )
-def test_what_cannot_be_read_exactly_is_left_to_the_model(question: str) -> None:
-    assert expression(question) is None
+def test_other_words_are_left_to_the_model(message: str) -> None:
+    assert stated(message) is None
 
 
-@pytest.mark.parametrize(
-    ("previous", "question", "value"),
+@table(
+    ("formula", "message"),
     [
-        ("12 곱하기 4는?", "거기서 8을 빼면?", 40),
-        ("What's 15% of 2400?", "and 20% of that?", 72),
-        ("5만원의 20%는?", "그럼 30%는?", 15_000),
-        ("12만원을 4명이 나누면?", "그럼 5명이면?", 24_000),
-        ("What is 12 times 4?", "And minus 8?", 40),
+        ("300*12000", "책 300권을 권당 12,000원에 사면?"),
+        ("3200000*(1-3.3/100)", "월급 320만 원에서 세금 3.3% 떼면?"),
+        ("64.50*1.20", "Add a 20% tip to 64.50."),
+        ("35*7*3", "If I read 35 pages a day, how many is that in three weeks?"),
+        ("700000*12", "월세 70만 원을 1년 내면?"),
     ],
 )
-def test_a_follow_up_goes_on_from_the_sum_before_it(previous: str, question: str, value: int) -> None:
-    assert _value(question, previous) == value
+def test_an_expression_of_the_numbers_of_the_message_holds(formula: str, message: str) -> None:
+    assert holds(formula, Sum(message))
 
 
-def test_what_only_asks_about_the_sum_before_it_is_no_sum() -> None:
-    assert expression("is that a lot?", "100 divided by 4") is None
+@table(
+    ("formula", "message"),
+    [
+        ("1500*20", "버스비 1,500원에 환승 200원이면 20일에 얼마야?"),  # a number is left out
+        ("80*1350", "80달러는 몇 원이야?"),  # an exchange rate is made up
+        ("85000*26", "하루 85만 원이면 26일에?"),  # copied wrongly
+        ("150", "150은?"),  # no operation
+        ("12/0", "12를 0으로 나누면?"),
+        ("none", "안녕"),
+        ("", ""),
+    ],
+)
+def test_any_other_expression_is_refused(formula: str, message: str) -> None:
+    assert not holds(formula, Sum(message))
+
+
+def test_the_sum_before_may_lend_its_numbers() -> None:
+    before = ("59,000원짜리를 20% 할인하면?", "59000*(1-20/100)")
+    assert holds("59000*(1-20/100)*(1-10/100)", Sum("거기서 10% 더 깎으면?", before))
+    assert not holds("59000*(1-20/100)*(1-10/100)", Sum("거기서 10% 더 깎으면?"))
+
+
+def test_the_request_stands_behind_the_conversation_and_ends_with_the_sum_before_and_the_message() -> None:
+    conversation: list[AnyMessage] = [SystemMessage("You are helpful."), HumanMessage("Hello"), AIMessage("Hello!")]
+    asked = Sum("거기에 3천 원 더하면?", ("8,500원짜리 3개면?", "8500*3"))
+    messages = request(asked, "ko", conversation)
+    assert messages[:3] == conversation
+    assert [message.text for message in messages[-3:]] == ["8500원짜리 3개면?", "8500*3", "거기에 3000원 더하면?"]
+
+
+def test_a_server_that_refuses_the_request_or_says_nothing_gives_no_expression() -> None:
+    messages = [HumanMessage("2 and 3?")]
+    refusing = ScriptedModel(answers=lambda _: RequestRejected(url="http://x", status=400, reason="grammar"))
+    assert write(refusing, messages, None) is None
+    with pytest.raises(ModelUnreachable):
+        write(ScriptedModel(answers=lambda _: ModelUnreachable(url="http://x")), messages, None)
+
+
+def test_a_stop_ends_the_call() -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Stopped):
+        write(ScriptedModel(answers=["2+3"]), [HumanMessage("2 and 3?")], stop)

@@ -21,7 +21,7 @@ def _tools(*names: str) -> list[BaseTool]:
         ("부산은 지금 몇 시야?", None, "current_time", {"zone": "Asia/Seoul"}),
         ("What time is it in New Delhi?", None, "current_time", {"zone": "Asia/Kolkata"}),
         ("And in Osaka?", "What time is it in London?", "current_time", {"zone": "Asia/Tokyo"}),
-        ("24 곱하기 18은?", None, "calculate", {"expression": "24 * 18"}),
+        ("24 곱하기 18은?", None, "calculate", {"expression": "24*18"}),
         ("내 주소는 기억에서 지워 줘", None, "forget", {"message": "내 주소는 기억에서 지워 줘"}),
         ("What did I say my budget was?", None, "recall_memory", {"query": "What did I say my budget was?"}),
     ],
@@ -48,8 +48,13 @@ def test_only_a_tool_that_is_there_is_chosen() -> None:
     assert choose("지금 몇 시야?", [], _tools("calculate")) == []
 
 
-def test_a_sum_that_cannot_be_read_is_no_call() -> None:
-    assert choose("환율 1350원이면 80달러가 얼마인지 계산해 줘", [], _tools(*NAMES)) == []
+def test_the_model_writes_the_expression_of_a_sum_in_words_and_code_that_of_a_sum_in_signs() -> None:
+    question, tools = "환율 1350원이면 80달러가 얼마인지 계산해 줘", _tools(*NAMES)
+    (call,) = choose(question, [], tools, lambda: "1350*80")
+    assert (call["name"], call["args"]) == ("calculate", {"expression": "1350*80"})
+    assert choose(question, [], tools, lambda: None) == []
+    (call,) = choose("24 곱하기 18은?", [], tools, lambda: "1+1")
+    assert call["args"] == {"expression": "24*18"}
 
 
 def test_a_question_about_a_day_brings_the_dates_that_the_user_has_just_written() -> None:
