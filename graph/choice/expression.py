@@ -33,7 +33,7 @@ EXAMPLES = (
 )
 """Messages and their expressions, shown to the model before the message."""
 GRAMMAR = """root ::= term (sign term)*
-sign ::= "+" | "-" | "*" | "/"
+sign ::= "+" | "-" | "*" | "/" | "^"
 term ::= number | "(" root ")"
 number ::= [0-9]{1,15} ("." [0-9]{1,6})?
 """
@@ -101,7 +101,7 @@ def _forms(number: Decimal) -> set[Decimal]:
 
 def can_be_solved(formula: str) -> bool:
     """Returns whether the expression is more than a number, and can be calculated."""
-    if not re.search(rf"{_NAME}|[\d)%]\s*[-+*/%]", formula):
+    if not re.search(rf"{_NAME}|[\d)%]\s*[-+*/%^]", formula):
         return False
     try:
         arithmetic.solve(formula)
