@@ -13,9 +13,15 @@ from errors import GieokError, OutOfRange, TooLong
 from graph.turn.event import Failed
 
 
+PLACES = frozenset(("address", "file", "log", "path", "place", "url", "where"))
+"""Values of errors that name a place on the machine or in its network."""
+HIDDEN = "…"
+
+
 class Refusal(Exception):
     """A request that is not answered. ``param``: the field at fault; ``wait``: seconds until a try makes sense;
-    ``headers``: of the answer, beside ``Retry-After``."""
+    ``again``: whether the same request may succeed later; ``headers``: of the answer, beside ``Retry-After`` and
+    ``x-should-retry``, which OpenAI's libraries obey."""
 
     def __init__(
         self,
@@ -26,16 +32,18 @@ class Refusal(Exception):
         kind: str = "invalid_request_error",
         param: str | None = None,
         wait: int | None = None,
+        again: bool = False,
     ) -> None:
         super().__init__(message)
-        self.http, self.wait, self.code = http, wait, code
+        self.http, self.wait, self.code, self.again = http, wait, code, again or wait is not None
         self.headers: dict[str, str] = {}
         self.error = {"message": message, "type": kind, "param": param, "code": code}
 
     def response(self) -> JSONResponse:
         """Returns the answer to the client."""
         wait = {"Retry-After": str(self.wait)} if self.wait else {}
-        return JSONResponse({"error": self.error}, self.http, {**self.headers, **wait})
+        again = {"x-should-retry": "true" if self.again else "false"}
+        return JSONResponse({"error": self.error}, self.http, {**self.headers, **again, **wait})
 
 
 def bad(field: str, message: str, code: str = "invalid_value") -> Refusal:
@@ -44,18 +52,35 @@ def bad(field: str, message: str, code: str = "invalid_value") -> Refusal:
 
 
 def of(error: GieokError) -> Refusal:
-    """Returns the refusal for an error of Gieok's."""
+    """Returns the refusal for an error of Gieok's, without what only the operator of the machine may know."""
     status = status_of(error)
-    wait = retry_after(error)
-    return Refusal(status.http, error.text(), code=status.code, kind=status.type, param=_field(error), wait=wait)
+    return Refusal(
+        status.http,
+        _told(error, ours=status.http >= 500),
+        code=status.code,
+        kind=status.type,
+        param=_field(error),
+        wait=retry_after(error),
+        again=error.retryable,
+    )
 
 
 def of_turn(failed: Failed) -> Refusal:
     """Returns the refusal for a turn that failed."""
     kind = _BY_CODE.get(failed.code)
     if kind is None:
-        return Refusal(500, failed.message, code=failed.code, kind="api_error")
+        return Refusal(500, GieokError().text(), code=failed.code, kind="api_error")
     return of(kind(**failed.values))
+
+
+def _told(error: GieokError, *, ours: bool) -> str:
+    """Returns the text of an error without the values that name a place; of an error that is ``ours``, with numbers
+    only."""
+    values = {
+        name: HIDDEN if name in PLACES or (ours and not isinstance(value, int | float)) else value
+        for name, value in error.values.items()
+    }
+    return type(error)(**values).text()
 
 
 def _field(error: GieokError) -> str | None:
