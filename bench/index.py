@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bench import shelf
 from bench.retrieval import embedded, recall, sets, threads
 from errors import MissingExtra
-from retrieval.index.embed import BuiltIn, Vectors
+from model.embedding import BuiltIn, Vectors
 from retrieval.index.vectors import FaissIndex, FaissSearcher, Prepared, build
 
 DIMENSION, K = 384, 10

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
 from errors import BadSetting
+from model.embedding import BuiltIn, Vectors
 from retrieval.answer.fuse import CANDIDATES, fuse
-from retrieval.index.embed import BuiltIn, Vectors
 from retrieval.index.lexical import Lexical
 from retrieval.index.row import digest
 from retrieval.index.segment import Segment, marks

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import settings
+from model.embedding import Vectors
 from retrieval.change import SourceFile, stage
 from retrieval.index import search
-from retrieval.index.embed import Vectors
 from retrieval.index.published import Shelf
 from retrieval.index.row import RevisionState, Rows, digest, embedded_text, passage_row
 from retrieval.index.vectors import FaissIndex

@@ -27,9 +27,9 @@ from errors import (
     PageError,
 )
 from model.call.stream import Stopped
+from model.embedding import Embedder, Vectors
 from retrieval.answer.heading import headings
 from retrieval.document import Collection, DocType
-from retrieval.index.embed import Embedder, Vectors
 from retrieval.index.row import KnownFile, Rows, digest, embedded_text
 from retrieval.read.content import Content, content
 from retrieval.read.load import SUFFIXES, label

@@ -15,6 +15,7 @@ import private
 from errors import DocumentUnknown, LibraryBusy, LibraryCorrupt, LibraryModelChanged, PassageUnknown
 from model.call.interrupt import stopped_by
 from model.call.stream import Stopped
+from model.embedding import Embedder, Vectors, embedder
 from model.modelset import ModelSet
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS, look_up
@@ -33,7 +34,6 @@ from retrieval.document import (
     Section,
 )
 from retrieval.index import search as searching
-from retrieval.index.embed import Embedder, Vectors, embedder
 from retrieval.index.pgvector import index
 from retrieval.index.published import Shelf
 from retrieval.index.row import digest

@@ -15,9 +15,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 import private
+from model.embedding import BuiltIn, Vectors
 from retrieval.change import Added, AddingProgress, sources, stage
 from retrieval.document import Document
-from retrieval.index.embed import BuiltIn, Vectors
 from retrieval.index.row import digest
 from retrieval.library import Library
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.embed import Embedder
+from model.embedding import Embedder
 from retrieval.index.lexical import K1, B
 from retrieval.index.segment import term
 from retrieval.index.word import edition, installed, words

@@ -17,9 +17,9 @@ from component.widget.markdown import plain
 from component.work import resource
 from component.work.user import is_admin
 from errors import LibraryModelChanged
+from model.embedding import BUILT_IN
 from retrieval import DocType, Document, Library, LibraryStatus
 from retrieval.change import UPLOAD
-from retrieval.index.embed import BUILT_IN
 from retrieval.read.load import SUFFIXES
 
 AUTO = "auto"

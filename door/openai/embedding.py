@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from door.openai.body import MODEL
 from door.openai.refusal import bad
 from model.call.token import estimate
-from retrieval.index.embed import built_in
+from model.embedding import built_in
 
 MOST_TEXTS = 2048
 """The most texts of one request, as OpenAI has it."""

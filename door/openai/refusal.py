@@ -12,7 +12,6 @@ from door.status import retry_after, status_of
 from errors import GieokError, OutOfRange, TooLong
 from graph.turn.event import Failed
 
-
 PLACES = frozenset(("address", "file", "log", "path", "place", "url", "where"))
 """Values of errors that name a place on the machine or in its network."""
 HIDDEN = "…"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from errors import EmbeddingFailed
 from graph.choice.feature import LABELS, Label, Values, core, facts, runs
-from retrieval.index.embed import built_in
+from model.embedding import built_in
 
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.5
@@ -57,7 +57,7 @@ class Weights:
 
 
 class Router:
-    """The classifier of messages. ``embed``: returns the vector of a question, as ``retrieval.index.embed.built_in``
+    """The classifier of messages. ``embed``: returns the vector of a question, as ``model.embedding.built_in``
     does."""
 
     def __init__(self, weights: Weights, embed: Callable[[str], Values]) -> None:

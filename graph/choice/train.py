@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graph.choice.feature import BUCKETS, FACTS, LABELS, Label, Values, core, facts, runs
 from graph.choice.router import FILE, Router, Weights
-from retrieval.index.embed import BuiltIn
+from model.embedding import BuiltIn
 
 EXAMPLES = Path(__file__).with_name("examples.jsonl")
 MEANING, LETTERS = 6.0, 5.0

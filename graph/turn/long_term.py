@@ -25,10 +25,10 @@ from memory import Due, MemoryTurn, MemoryView, Patience
 from memory.line import BEFORE, END, dated, lines, statements_of
 from memory.state import fitted
 from model.call.stream import Stopped
+from model.embedding import built_in
 from model.modelset import ModelSet
 from model.profile import Profile
 from prompt import render
-from retrieval.index.embed import built_in
 from store import Session
 from store import Turn as Row
 from store.wording import mark

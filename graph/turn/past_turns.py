@@ -19,8 +19,8 @@ from memory import Patience
 from memory.state import SHORT_TURNS
 from model.call.stream import Stopped
 from model.call.token import estimate
+from model.embedding import built_in
 from prompt import render
-from retrieval.index.embed import built_in
 from retrieval.index.word import installed, words
 from retrieval.turns import packed, ranked, rules
 from store import Session

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from model.embedding import Vectors
 from retrieval.document import Hit
-from retrieval.index.embed import Vectors
 from retrieval.index.row import embedded_text
 
 LEAD = 0.25

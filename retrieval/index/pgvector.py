@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from retrieval.index.embed import Vectors
+from model.embedding import Vectors
 from retrieval.index.vectors import FaissIndex, Found, Ids, Index, Prepared, Searcher
 from settings import Settings
 from store import Store

@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from errors import LibraryBusy, LibraryModelChanged, SessionBusy
+from model.embedding import Embedder, Vectors
 from retrieval.change import Staged
 from retrieval.document import Collection, DocType
-from retrieval.index.embed import Embedder, Vectors
 from retrieval.index.lexical import Lexical, Segments
 from retrieval.index.row import RevisionState, Rows, Slot
 from retrieval.index.search import RevisionView

@@ -13,8 +13,8 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, insert, select, update
 
 from errors import PassageUnknown
+from model.embedding import Vectors
 from retrieval.document import Collection, DocType, Document, Passage, SearchScope, Section
-from retrieval.index.embed import Vectors
 from retrieval.read.split import Piece
 from store import Store
 from store.database import library_table as table

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from model.embedding import Embedder, Vectors
 from retrieval.answer import heading, prefer
 from retrieval.answer.fuse import CANDIDATES, fuse, ranks
 from retrieval.document import Filters, Hit, SearchScope
-from retrieval.index.embed import Embedder, Vectors
 from retrieval.index.lexical import Lexical
 from retrieval.index.row import Rows, Slot, digest, embedded_text
 from retrieval.index.vectors import Ids, Searcher

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from errors import LibraryCorrupt
-from retrieval.index.embed import Vectors
+from model.embedding import Vectors
 from retrieval.index.index_file import checked, prune, published
 
 faiss: Any = _faiss  # its type stubs are incomplete

@@ -23,8 +23,8 @@ from graph.turn.agent import Agent, open_agent, private_agent
 from model import scripted
 from model.call.stream import Stopped
 from model.call.token import estimate
+from model.embedding import built_in
 from model.profile import SMALL
-from retrieval.index.embed import built_in
 from retrieval.turns import packed, rules
 from settings import load
 from store import Finished

@@ -13,8 +13,8 @@ import pytest
 
 import settings
 from errors import EmbeddingFailed
+from model.embedding import Vectors
 from retrieval import Library
-from retrieval.index.embed import Vectors
 from store import Store
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from model.embedding import BuiltIn, Vectors, built_in
 from retrieval.answer.heading import LEAD, headings, nearness, ranked
-from retrieval.index.embed import BuiltIn, Vectors, built_in
 from retrieval.product_docs import first_run
 from tests.retrieval.conftest import Opened
 from tests.retrieval.test_loop import hit

@@ -12,9 +12,9 @@ from sqlalchemy import event
 
 import settings
 from errors import LibraryCorrupt
+from model.embedding import Vectors
 from retrieval.index import pgvector
 from retrieval.index import vectors as module
-from retrieval.index.embed import Vectors
 from retrieval.index.pgvector import PgVector
 from retrieval.index.pgvector import index as chosen
 from retrieval.index.vectors import FaissIndex, FaissSearcher, Ids, Index, Searcher, build

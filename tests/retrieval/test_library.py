@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryModelChanged, PassageUnknown
+from model.embedding import Vectors
 from retrieval import AddingProgress, Filters, Library
 from retrieval.index import lexical, published, segment
-from retrieval.index.embed import Vectors
 from retrieval.index.row import Rows, Slot
 from retrieval.index.word import Cut
 from retrieval.index.word import words as words_of

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import settings
+from model.embedding import BuiltIn
 from retrieval import Library, product_docs
 from retrieval.change import sources, stage
-from retrieval.index.embed import BuiltIn
 from retrieval.product_docs import OWN, first_run
 from tests.retrieval.conftest import Opened, Words
 from tests.table import table

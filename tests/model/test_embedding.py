@@ -14,10 +14,9 @@ from errors import EmbeddingFailed
 from model import scripted
 from model.call.interrupt import stopped_by
 from model.call.stream import Stopped
+from model.embedding import Hosted
 from model.profile import SMALL
 from retrieval import Library
-from retrieval.index import embed
-from retrieval.index.embed import Hosted
 from settings import Settings, load
 from tests.retrieval.conftest import Opened
 from tests.stub.reply import Reply
@@ -43,7 +42,7 @@ def server() -> Iterator[Upstream]:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question is given up so late that nothing but a stop can end it."""
-    monkeypatch.setattr(embed, "QUERY_SECONDS", 3600.0)
+    monkeypatch.setattr(embedding, "QUERY_SECONDS", 3600.0)
 
 
 def hosted(server: Upstream, **more: Any) -> Hosted:
@@ -97,7 +96,7 @@ def test_a_cancel_ends_an_addition_whose_embedding_hangs(opened: Opened, server:
 
 
 def test_a_question_is_given_up_soon_and_not_asked_again(server: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed, "QUERY_SECONDS", 0.3)
+    monkeypatch.setattr(embedding, "QUERY_SECONDS", 0.3)
     model = hosted(server)
     hang(server)
     with pytest.raises(EmbeddingFailed, match=r"0\.3 s"):
