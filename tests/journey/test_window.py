@@ -81,7 +81,7 @@ def test_a_summary_is_read_beside_its_turns_edited_and_put_back(visit: Visit, ap
     expect(window).to_contain_text("3번째 여행 질문입니다")
     expect(window.locator("mark.kept").filter(has_text="500,000원").first).to_be_visible()
     expect(window.locator("mark.lost").filter(has_text="사흘").first).to_be_visible()
-    window.get_by_text("요약 고치기").first.click()
+    person.unfold(window.get_by_text("요약 고치기").first)
     window.get_by_role("textbox").fill("내가 고쳐 쓴 요약, 예산 500,000원.")
     window.get_by_role("button", name="저장").click()
     expect(window).to_contain_text("직접 고침")
@@ -131,7 +131,7 @@ def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile
     person.ask(f"{SLOW} 여섯 번째 이야기입니다", 6)
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
     window = person.page.get_by_role("dialog")
-    window.get_by_text("요약 고치기").first.click()
+    person.unfold(window.get_by_text("요약 고치기").first)
     window.get_by_role("textbox").press_sequentially("쓰고 있는 요약")
     with stored(app) as store:
         assert until(lambda: [each.turns for each in store.ledger.summaries(session)] == [[1, 2, 3], [4, 5, 6]])

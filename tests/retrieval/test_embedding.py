@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from errors import EmbeddingFailed
-from model import scripted
+from model import embedding, scripted
 from model.call.interrupt import stopped_by
 from model.call.stream import Stopped
 from model.embedding import Hosted
