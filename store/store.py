@@ -31,6 +31,7 @@ from store.partial import Partials, dropped
 from store.path import TRUNK, branch_at, on_path, plain
 from store.record import Finished, Session, Turn, TurnStatus
 from store.search import TextHit, search
+from store.stop import Stops
 from store.title import TITLE_CHARS, first_line
 from store.tree import Tree
 from store.turn_index import TurnIndex, outdated
@@ -79,9 +80,9 @@ class Store:
     """Sessions and turns in one database; ``ledger`` holds summaries, ``tree`` branches, ``wordings`` system prompts.
 
     ``folders``: named groups of sessions; ``outbox``: messages that are not turns yet; ``partials``: the text of
-    running answers; ``attachments``: files of conversations; ``options``: options of a conversation's answers;
-    ``presets``: named options; ``turn_index``: what a search in past turns reads; ``histories``: conversations that
-    hold what a client tells.
+    running answers; ``stops``: requests to stop one; ``attachments``: files of conversations; ``options``: options of a
+    conversation's answers; ``presets``: named options; ``turn_index``: what a search in past turns reads;
+    ``histories``: conversations that hold what a client tells.
 
     A store is a user's: it knows no session, folder or preset of another user (``store.owner``). The methods mean the
     turns of the session's path. Thread-safe; several processes may share one database.
@@ -122,6 +123,7 @@ class Store:
         self.wordings = Wordings(self.transaction)
         self.outbox = Outbox(self.transaction)
         self.partials = Partials(self.transaction)
+        self.stops = Stops(self.transaction)
         self.attachments = Attachments(self.transaction)
         self.options = SessionOptions(self.transaction)
         self.presets = Presets(self.transaction)
@@ -329,7 +331,14 @@ class Store:
             own = (table.c.id == session_id, mine(connection, table.c.owner))
             if not connection.execute(delete(table).where(*own)).rowcount:
                 raise SessionUnknown(session=session_id)
-            others = (schema.session_options, schema.session_prompt, schema.outbox, schema.partial, schema.attachment)
+            others = (
+                schema.session_options,
+                schema.session_prompt,
+                schema.outbox,
+                schema.partial,
+                schema.stop_request,
+                schema.attachment,
+            )
             for table in (schema.turn, schema.turn_index, schema.summary, schema.branch, *others):
                 connection.execute(delete(table).where(table.c.session_id == session_id))
 

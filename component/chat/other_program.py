@@ -1,5 +1,5 @@
 """A turn that another program on the same data is answering: the page polls the text stored so far until the answer
-ends."""
+ends, and can ask for its end."""
 
 from __future__ import annotations
 
@@ -31,3 +31,11 @@ def draw_elsewhere(view: View, turn: Turn) -> None:
             st.markdown(f":shimmer[{view.words('turn.elsewhere')}]")
 
         look()
+        st.button(
+            view.words("chat.stop"),
+            icon=":material/stop_circle:",
+            key="stop",
+            shortcut="Esc",
+            on_click=resource.here().stop,
+            args=(turn.session_id,),
+        )

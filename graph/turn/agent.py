@@ -19,6 +19,7 @@ from graph.turn.engine import Engine
 from graph.turn.event import Done, Event, Failed
 from graph.turn.request import Kind, Request
 from graph.turn.side_work import Background
+from graph.turn.stop_watch import StopWatch
 from graph.turn.threaded import play
 from graph.wiring import build
 from memory import FoldReport, Memory
@@ -72,6 +73,13 @@ class Agent(Engine):
         """Runs another version of a turn, with the same question or ``text`` in its place, and yields the events."""
         kind: Kind = "again" if text is None else "edited"
         return play(partial(run.run, self, Request(session_id, kind, text or "", number)), stop)
+
+    def stop(self, session_id: str) -> None:
+        """Asks for the end of the session's running turn, which any process may run: it ends within about a second.
+
+        Raises ``SessionUnknown``.
+        """
+        self.store.stops.ask(session_id)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Switches to another version of a turn (``store.tree``). Raises ``SessionBusy`` while the session answers."""
@@ -251,15 +259,16 @@ class PrivateAgent(Agent):
 
 def private_agent(agent: Agent) -> PrivateAgent:
     """Returns a private agent with the models and the documents of another agent."""
-    checkpoints = checkpoints_in_memory()
+    store, checkpoints = Store(IN_MEMORY), checkpoints_in_memory()
     shared = {field.name: getattr(agent, field.name) for field in fields(agent)}
     overrides = {
         "settings": agent.settings.model_copy(update={"titles": False, "memory": False}),
-        "store": Store(IN_MEMORY),
+        "store": store,
         "checkpoints": checkpoints,
         "lock": ProcessLock(),
         "graph": build(checkpoints.saver),
         "background": Background(agent.background.yields),
+        "stop_watch": StopWatch(store),
         "memory": None,
     }
     return PrivateAgent(**{**shared, **overrides})
@@ -294,6 +303,7 @@ def open_agent(
         graph=build(checkpoints.saver),
         models=resolve,
         background=Background(yields=lambda: (known := resolve.known) is not None and known.alone),
+        stop_watch=StopWatch(store),
         memory=Memory.open(settings, store) if settings.memory else None,
         tenant=settings.tenant,
         library=_library(settings, store),

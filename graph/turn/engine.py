@@ -17,6 +17,7 @@ from graph.context.prompt import Changing
 from graph.state import ChatState
 from graph.tool import TOOLS
 from graph.turn.side_work import Background
+from graph.turn.stop_watch import StopWatch
 from graph.wiring import Graph
 from memory import USER, Memory
 from model.modelset import ModelSet
@@ -30,7 +31,8 @@ from store.lock import SessionLock
 
 @dataclass(frozen=True)
 class Engine:
-    """The record, the checkpoints, the lock, the graph, the models and the side worker of one process.
+    """The record, the checkpoints, the lock, the graph, the models, the side worker and the stop watch of
+    one process.
 
     ``models`` resolves the models on first use and may take long or raise. ``changing`` returns the parts that stand
     just before the question, at a moment. ``now``: the clock of turns, prompts and tools; a recorded conversation has
@@ -48,6 +50,7 @@ class Engine:
     graph: Graph
     models: Callable[[], ModelSet]
     background: Background
+    stop_watch: StopWatch
     changing: Callable[[Session, datetime], Sequence[Changing]] = clock
     now: Clock = local
     tools: Sequence[BaseTool] = TOOLS

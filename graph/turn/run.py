@@ -46,7 +46,8 @@ def run(engine: Engine, request: Request, stop: threading.Event, emit: Emit) -> 
             return begun
         keep = partial(engine.store.partials.keep, session.id, begun.number)
         turn = RunningTurn(engine, begun.session, begun.number, Channel(stop, emit, keep), request)
-        return turn.drive(begun.question)
+        with engine.stop_watch.watching(session.id, stop):
+            return turn.drive(begun.question)
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,6 +289,15 @@ partial = Table(
 )
 """The text of a running answer that has arrived so far, at most one per session (``store.partial``)."""
 
+stop_request = Table(
+    "stop_request",
+    metadata,
+    Column("session_id", ExactName(64), primary_key=True),
+    Column("turn_id", BigInteger().with_variant(Integer, "sqlite"), nullable=False),
+    Column("started", Float, nullable=False),
+)
+"""Turns that a user wants stopped (``store.stop``). ``started``: which run of the turn is meant."""
+
 summary = Table(
     "summary",
     metadata,

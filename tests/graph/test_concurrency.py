@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from errors import SessionBusy
+from errors import SessionBusy, SessionUnknown
 from graph.turn.agent import open_agent
 from graph.turn.event import Done, Token
 from model import scripted
@@ -111,6 +111,52 @@ def test_of_two_processes_one_runs_and_the_other_is_told_at_once(agent: OpenAgen
     assert end(other) == 0
     talk(bot, own, [2])
     assert [turn.number for turn in bot.store.turns(own)] == [1, 2]
+
+
+def answer_silently(folder: str, session: str, asked: Any, said: Any) -> None:
+    """A process whose model is silent for an hour: only a stop ends its answer."""
+    silent = scripted.models(ScriptedModel(answering, delay=3600.0), summarising)
+    bot = open_agent(load(data_dir=Path(folder)), lambda: silent)
+    events = []
+    for each in bot.run(session, question(1)):
+        events.append(each)
+        asked.set()
+    said.put((type(events[-1]).__name__, getattr(events[-1], "stopped", None)))
+    bot.close()
+
+
+def test_a_stop_reaches_the_process_that_answers_while_its_model_is_silent(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    bot = agent()
+    own, other_session = session(bot), session(bot)
+    asked, said = event(), channel()
+    other = start(answer_silently, str(bot.settings.data_dir), own, asked, said)
+    assert asked.wait(30)
+    with pytest.raises(SessionUnknown):
+        bot.of("somebody").stop(own)
+    bot.stop(other_session)  # answers nothing: no other turn ends by it
+    bot.stop(own)
+    assert said.get(timeout=30) == ("Done", True)
+    assert end(other) == 0
+    assert [turn.status for turn in bot.store.turns(own)] == ["stopped"]
+    talk(bot, own, [2])
+
+
+def test_a_stop_that_comes_too_late_ends_no_later_turn(
+    agent: OpenAgent, session: NewSession, gate: threading.Event
+) -> None:
+    bot = agent(ScriptedModel(answering, gate=gate))
+    own = session(bot)
+    first = bot.run(own, question(1))
+    assert any(isinstance(each, Token) for each in first)
+    bot.stop(own)
+    assert done(list(first)).stopped
+    second = bot.run(own, question(2))
+    assert any(isinstance(each, Token) for each in second)
+    assert bot.store.stops.asked([own]) == set()
+    gate.set()
+    assert not done(list(second)).stopped
 
 
 def converse(folder: str, session: str, first: int, count: int) -> None:

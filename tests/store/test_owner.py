@@ -102,6 +102,7 @@ def world() -> Iterator[World]:
     summary = owner.ledger.add(own, [1, 2, 3], 0.3, "active", record=record | {"summary": PRIVATE})
     message = owner.outbox.add(own, PRIVATE)
     owner.partials.keep(own, 3, PRIVATE)
+    owner.stops.ask(own)
     owner.set_client_system(own, PRIVATE)
     folder = owner.folders.create(PRIVATE)
     assert folder is not None
