@@ -772,6 +772,14 @@ class BadConversation(CallerError):
     hint = "Choose a file that Gieok exported, or ChatGPT's export (.zip or conversations.json). Nothing was imported."
 
 
+class BadBook(CallerError):
+    """A file of another program that holds no lorebook or card that can be read."""
+
+    code = "bad_book"
+    message = "{name!r} cannot be read: {reason}."
+    hint = "Choose a World Info file, a character card (JSON, PNG, CHARX) or RisuAI's lorebook. Nothing was changed."
+
+
 class ConversationTooNew(CallerError):
     code = "conversation_too_new"
     message = "The file was written by a newer Gieok: its format version is {found}, and this one reads up to {known}."

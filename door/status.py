@@ -169,6 +169,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.NothingToUndo: CONFLICT,
     errors.BadImport: BAD,
     errors.BadConversation: BAD,
+    errors.BadBook: BAD,
     errors.ConversationTooNew: BAD,
     errors.FileTooLarge: TOO_LARGE,
     errors.DocumentUnknown: UNKNOWN,
