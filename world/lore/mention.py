@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from operator import concat
 
 _GLUED = re.compile(r"[^\W_\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7a3]|_")
 """A letter or digit of a script that puts spaces between its words. Korean particles follow a name without a space, so
@@ -28,29 +29,43 @@ class Matcher:
 
     def __init__(self, words: Mapping[str, Iterable[int]]) -> None:
         """``words``: each word as its author wrote it, with the ids that it names."""
-        self._starts: dict[str, list[tuple[str, frozenset[int]]]] = defaultdict(list)
+        self._pairs: dict[str, list[_Word]] = defaultdict(list)
+        self._signs: dict[str, list[_Word]] = defaultdict(list)
         for word, ids in words.items():
             if key := name(word):
-                self._starts[key[:2]].append((key, frozenset(ids)))
+                starts = self._pairs if len(key) > 1 else self._signs
+                starts[key[:2]].append(_Word(key, ids))
 
     def find(self, text: str) -> set[int]:
         """Returns the ids of the entries that the text names."""
         flat = plain(text)
         found: set[int] = set()
-        for at, start in self._places(flat):
-            for word, ids in self._starts[start]:
-                if not ids <= found and flat.startswith(word, at) and _stands_alone(flat, at, at + len(word)):
-                    found |= ids
+        for at, words in self._tried(flat):
+            for word in words:
+                if flat.startswith(word.text, at) and not word.ids <= found and word.stands_alone(flat, at):
+                    found |= word.ids
         return found
 
-    def _places(self, flat: str) -> Iterable[tuple[int, str]]:
-        starts = self._starts
-        yield from ((at, pair) for at, pair in enumerate(map(str.__add__, flat, flat[1:])) if pair in starts)
-        yield from ((at, sign) for at, sign in enumerate(flat) if sign in starts)
+    def _tried(self, flat: str) -> Iterator[tuple[int, list[_Word]]]:
+        known = self._pairs.get
+        yield from ((at, words) for at, words in enumerate(map(known, map(concat, flat, flat[1:]))) if words)
+        if self._signs:
+            yield from ((at, words) for at, words in enumerate(map(self._signs.get, flat)) if words)
 
 
-def _stands_alone(flat: str, start: int, end: int) -> bool:
-    """Returns whether no letter of the same word stands before or after."""
-    before = start > 0 and _GLUED.match(flat[start]) and _GLUED.match(flat[start - 1])
-    after = end < len(flat) and _GLUED.match(flat[end - 1]) and _GLUED.match(flat[end])
-    return not before and not after
+class _Word:
+    """A word in plain form, and whether a letter before or after it makes it another word."""
+
+    __slots__ = ("_after", "_before", "ids", "text")
+
+    def __init__(self, text: str, ids: Iterable[int]) -> None:
+        self.text = text
+        self.ids = frozenset(ids)
+        self._before = _GLUED.match(text[0]) is not None
+        self._after = _GLUED.match(text[-1]) is not None
+
+    def stands_alone(self, flat: str, at: int) -> bool:
+        end = at + len(self.text)
+        before = self._before and at > 0 and _GLUED.match(flat[at - 1])
+        after = self._after and end < len(flat) and _GLUED.match(flat[end])
+        return not before and not after

@@ -79,7 +79,7 @@ def test_only_words_that_begin_as_the_text_does_are_tried() -> None:
     letters = [chr(code) for code in range(ord("가"), ord("힣"), 7)]
     words = {"".join(chance.choices(letters, k=3)): [id] for id in range(3000)}
     matcher = Matcher(words)
-    tried = max(len(found) for found in matcher._starts.values())
+    tried = max(len(found) for found in matcher._pairs.values())
     assert tried <= 3
     text = " ".join(list(words)[:400])
     assert set(range(400)) <= matcher.find(text)
