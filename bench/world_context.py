@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from world.story import Stories
 
 from bench.world_text import PLAYER, Generated
 from model.embedding import Vectors, built_in
@@ -27,7 +28,6 @@ from world.budget import Budgets
 from world.context import build
 from world.file import WorldFiles
 from world.source import Source
-from world.story import Stories
 
 REAL = 48
 """How many texts are embedded; the other vectors lie around theirs."""

@@ -11,9 +11,34 @@ from dataclasses import dataclass, field
 from store.world.record import LAYERS, Changes, Character, Episode, Item, Location, LoreEntry, LoreMark, Relation
 
 PLAYER = "아리아"
-_SYLLABLES = "가나다라마바사아자카타파하고노도로모보소오조코토포호구누두루무부수우주쿠투푸후렌칸벨린온엘"
-_LATIN = ("ar", "bel", "cor", "dun", "el", "far", "gim", "hal", "is", "jor", "kel", "lin", "mor", "nar", "os", "ryn")
-_PLACES = (("숲", "마을", "성채", "항구", "골짜기", "폐허"), ("Wood", "Keep", "Harbour", "Vale", "Ruins", "Gate"))
+_WHO = (
+    ("붉은", "늙은", "젊은", "외눈의", "말 없는", "검은", "작은", "떠돌이", "북쪽의", "웃는"),
+    ("red", "old", "young", "one-eyed", "silent", "black", "little", "wandering", "northern", "laughing"),
+)
+_NAMES = (
+    (
+        "엘린",
+        "한스",
+        "카엘",
+        "리나",
+        "토마",
+        "세라",
+        "루카",
+        "마르코",
+        "미나",
+        "다니엘",
+        "유리",
+        "베른",
+        "소라",
+        "하나",
+    ),
+    ("Elin", "Hans", "Kael", "Lina", "Toma", "Sera", "Luka", "Marco", "Mina", "Daniel", "Yuri", "Bern", "Nora"),
+)
+_WHAT = (
+    ("어둠의", "은빛", "잊힌", "불타는", "고요한", "얼어붙은", "무너진", "오래된", "저주받은", "안개 낀"),
+    ("dark", "silver", "forgotten", "burning", "quiet", "frozen", "broken", "ancient", "cursed", "misty"),
+)
+_PLACES = (("숲", "마을", "성채", "항구", "골짜기", "폐허"), ("wood", "village", "keep", "harbour", "valley", "ruins"))
 _TRADES = (
     ("약초상", "대장장이", "기사", "상인", "사냥꾼", "학자"),
     ("herbalist", "smith", "knight", "merchant", "scholar"),
@@ -21,9 +46,9 @@ _TRADES = (
 _THINGS = (("검", "물약", "열쇠", "등불", "지도", "반지"), ("sword", "potion", "key", "lamp", "map", "ring"))
 _LORE = (
     (
-        "{name}은(는) {place} 근처에서 오래 알려진 이야기로, {other}와(과) 깊이 얽혀 있다.",
+        "{place} 근처에서 오래 알려진 이야기이며 {other}의 과거와 깊이 얽혀 있다.",
         "{place}의 {trade} {other}만이 그 까닭을 안다고 한다.",
-        "겨울이 오면 사람들은 {place}을(를) 피하고 {thing}을(를) 문 앞에 걸어 둔다.",
+        "겨울이 오면 사람들은 {place} 쪽을 피하고 문 앞에 {thing} 하나를 걸어 둔다.",
     ),
     (
         "{name} is an old tale told near {place}, and it is bound up with {other}.",
@@ -32,17 +57,20 @@ _LORE = (
     ),
 )
 _EPISODES = (
-    ("만남: {other}", "획득: {thing}", "{other}와(과) 다툼", "이동"),
+    ("만남: {other}", "획득: {thing}", "다툼: {other}", "이동"),
     ("met: {other}", "gained: {thing}", "moved"),
 )
 _QUESTIONS = (
-    "{place}(으)로 걸어 들어가 {other}에게 {thing}을(를) 보여 주며 {name}에 대해 조용히 묻는다. {mood}",
-    "I walk into {place}, show {other} the {thing} and ask about {name}. {mood}",
+    "{place} 안으로 들어가 {other}에게 {thing} 하나를 보여 주며 {name}의 소식을 조용히 묻는다. {mood}",
+    "In {place} I show {other} the {thing} of {name}. {mood}",
 )
 _MOODS = (
     ("바람이 차다.", "비가 온다.", "아무도 없다.", "손이 떨린다."),
     ("It rains.", "It is cold.", "Nobody sees it."),
 )
+
+
+Words = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass
@@ -59,21 +87,22 @@ class Generated:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        self.names = self._named(self.people // 2, ("", ""))
-        self.places = self._named(30, _PLACES)
-        self.things = self._named(30, _THINGS)
+        self.names = self._named(_WHO, _NAMES, self.people // 2)
+        self.places = self._named(_WHAT, _PLACES, 30)
+        self.things = self._named(_WHAT, _THINGS, 30)
 
-    def _named(
-        self, count: int, kinds: tuple[tuple[str, ...] | str, tuple[str, ...] | str]
-    ) -> tuple[list[str], list[str]]:
-        korean, english = set[str](), set[str]()
-        while len(korean) < count:
-            word = "".join(self.chance.choices(_SYLLABLES, k=self.chance.randint(2, 4)))
-            korean.add(f"{word} {self.chance.choice(kinds[0])}" if kinds[0] else word)
-        while len(english) < count:
-            word = "".join(self.chance.choices(_LATIN, k=self.chance.randint(2, 3))).title()
-            english.add(f"{word} {self.chance.choice(kinds[1])}" if kinds[1] else word)
-        return sorted(korean), sorted(english)
+    def _named(self, first: Words, second: Words, count: int) -> tuple[list[str], list[str]]:
+        """Returns so many names in each language, of two words; numbered where the words do not suffice."""
+        korean, english = (
+            [
+                f"{one} {other}{'' if not again else f' {again + 1}'}"
+                for again in range(9)
+                for one in ones
+                for other in others
+            ]
+            for ones, others in zip(first, second, strict=True)
+        )
+        return korean[:count], english[:count]
 
     def _filled(self, text: str, tongue: int, name: str = "") -> str:
         pick = self.chance.choice
