@@ -61,8 +61,8 @@ _EPISODES = (
     ("met: {other}", "gained: {thing}", "moved"),
 )
 _QUESTIONS = (
-    "{place} 안으로 들어가 {other}에게 {thing} 하나를 보여 주며 {name}의 소식을 조용히 묻는다. {mood}",
-    "In {place} I show {other} the {thing} of {name}. {mood}",
+    "{place} 안에서 {other}에게 {thing} 하나를 보여 주며 {name}의 소식을 묻는다. {mood}",
+    "In {place} I show {other} the {thing} of {name}.",
 )
 _MOODS = (
     ("바람이 차다.", "비가 온다.", "아무도 없다.", "손이 떨린다."),
