@@ -61,8 +61,8 @@ def counted(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> Counted | N
     answer = _number(usage, "completion_tokens") or _number(usage, "output_tokens")
     if not prompt and not answer:
         return None
-    details = next((usage[name] for name in ("prompt_tokens_details", "input_tokens_details") if usage.get(name)), {})
-    details = details if isinstance(details, Mapping) else {}
+    found = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    details = found if isinstance(found, Mapping) else {}
     read = _number(usage, "cache_read_input_tokens")
     cached = _number(details, "cached_tokens") or read or _number(timings, "cache_n")
     written = _number(usage, "cache_creation_input_tokens")
