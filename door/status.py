@@ -170,6 +170,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.BadImport: BAD,
     errors.BadConversation: BAD,
     errors.ConversationTooNew: BAD,
+    errors.BadWorldFile: UNUSABLE,
     errors.FileTooLarge: TOO_LARGE,
     errors.DocumentUnknown: UNKNOWN,
     errors.PassageUnknown: UNKNOWN,
