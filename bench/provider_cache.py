@@ -1,4 +1,4 @@
-"""A provider's prompt cache by Anthropic's rules, without a provider: which part of a request it would have read before.
+"""A provider's prompt cache by Anthropic's rules, without a provider: which part of a request it has read before.
 
 A breakpoint keeps the prompt up to its content block for five minutes, renewed by every use. From each breakpoint the
 provider looks back over twenty blocks, that one included, for a prompt that it kept; the longest one counts. A prompt
@@ -54,13 +54,15 @@ class Cost:
 
 @dataclass
 class ProviderCache:
-    """The kept prompts, by their digest, with the moment until which each is kept. ``minimum``: tokens of the shortest."""
+    """The kept prompts, by their digest, with the moment until which each is kept. ``minimum``: tokens of the shortest
+    one that is kept."""
 
     minimum: int
     _until: dict[str, float] = field(default_factory=dict)
 
     def ask(self, blocks: Sequence[Block], answer: int, now: float) -> Cost:
-        """Reads a request at a moment in seconds and returns its tokens. Raises ``ValueError`` for a fifth breakpoint."""
+        """Reads a request at a moment in seconds and returns its tokens. Raises ``ValueError`` for more breakpoints
+        than a request may have."""
         marks = [at for at, block in enumerate(blocks) if block.marked]
         if len(marks) > MOST:
             raise ValueError(f"{len(marks)} breakpoints; a request may have {MOST}")

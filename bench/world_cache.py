@@ -50,7 +50,8 @@ def _asked(turns: int, request: Callable[[int], list[Block]], answer: int) -> li
 
 
 def _layout(turn: int) -> Iterator[Block]:
-    """Yields the blocks of the specification's request: breakpoints on the system text, in the middle, and at the end."""
+    """Yields the blocks of the specification's request, with breakpoints on the system text, in the middle, and at the
+    end."""
     yield Block("system", SYSTEM, True)
     middle = (turn - 1) // 2
     for past in range(1, turn):

@@ -25,7 +25,7 @@ from model.call.transport import Transport
 @dataclass(frozen=True)
 class Upstream:
     """The address of a model's server. ``fields``: what every request there needs beyond OpenAI's, such as llama.cpp's
-    slot. ``before``: called with every request before it is sent."""
+    slot. ``only``: whether the server has no other model. ``before``: called with every request before it is sent."""
 
     url: str
     key: str = field(repr=False)
@@ -33,6 +33,7 @@ class Upstream:
     seconds: float
     fields: Mapping[str, Any] = field(default_factory=dict)
     keep: bool = True
+    only: bool = False
     before: Callable[[httpx2.Request], None] | None = None
 
 
@@ -51,10 +52,12 @@ class RawAnswer(Protocol):
 
 
 class Raw(Protocol):
-    """A model's server that takes a client's own JSON. ``url``: its address, ``model``: the name of its model."""
+    """A model's server that takes a client's own JSON. ``url``: its address; ``model``: the name of the model that
+    Gieok uses; ``only``: whether the server has no other one."""
 
     url: str
     model: str
+    only: bool
 
     def ask(self, body: Mapping[str, Any], stop: threading.Event) -> AbstractContextManager[RawAnswer]:
         """Returns a context manager that sends the request and gives its ``RawAnswer``. Leaving the block before the
@@ -71,7 +74,7 @@ class RawClient:
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self.url, self.model = upstream.url, upstream.model
+        self.url, self.model, self.only = upstream.url, upstream.model, upstream.only
         timeout = httpx2.Timeout(upstream.seconds, connect=min(upstream.seconds, CONNECT_SECONDS))
         transport = Transport(upstream.url, upstream.seconds, keep=upstream.keep)
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [upstream.before]} if upstream.before else {}

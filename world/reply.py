@@ -41,8 +41,8 @@ class Reply:
     # --- a stream -------------------------------------------------------------------------------
 
     def event(self, text: str) -> str:
-        """Takes an event of the stream and returns what the client gets now. From the end of the answer on everything is
-        held back, until the turn is stored."""
+        """Takes an event of the stream and returns what the client gets now. From the end of the answer on everything
+        is held back, until the turn is stored."""
         passed = self._passed(text)
         if not self.reason and not self.ended:
             return passed

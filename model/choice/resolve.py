@@ -328,10 +328,9 @@ def _raw(found: Found, settings: Settings, begun: Prefixes | None) -> RawClient:
     """Returns the way for clients' own requests to the chat model: on its slot, where it has one."""
     fields = slot.CALL if begun is not None else {}
     alive = _alive(found, settings, begun) if begun is not None else None
-    keep = found.kind == "hosted"
-    return RawClient(
-        Upstream(found.url, found.key, found.chat_model, settings.model_timeout, fields, keep=keep, before=alive)
-    )
+    keep, only = found.kind == "hosted", found.kind == "embedded"
+    seconds = settings.model_timeout
+    return RawClient(Upstream(found.url, found.key, found.chat_model, seconds, fields, keep, only, alive))
 
 
 def _read(model: BaseChatModel, messages: Sequence[BaseMessage], stop: threading.Event) -> None:
