@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, takewhile
 from typing import Literal
 
 from model.call.token import estimate
@@ -49,12 +51,16 @@ def cut(text: str, budget: int, keep: Literal["start", "end"] = "start") -> Cut:
     if total <= budget:
         return Cut(text, total, 0)
     lines = text.split("\n")
-    fitting, used = 0, 0
-    for line in lines if keep == "start" else reversed(lines):
-        used += estimate(f"{line}\n")
-        if used > budget:
-            break
-        fitting += 1
-    kept = lines[:fitting] if keep == "start" else lines[len(lines) - fitting :]
-    shown = "\n".join(kept).strip()
-    return Cut(shown, estimate(shown), len(lines) - fitting)
+    fitting = _fitting(lines if keep == "start" else lines[::-1], budget)
+    while fitting:
+        shown = "\n".join(lines[:fitting] if keep == "start" else lines[-fitting:]).strip()
+        if (size := estimate(shown)) <= budget:
+            return Cut(shown, size, len(lines) - fitting)
+        fitting -= 1  # the estimates of single lines are rounded
+    return Cut("", 0, len(lines))
+
+
+def _fitting(lines: Sequence[str], budget: int) -> int:
+    """Returns how many of the first lines the budget about holds."""
+    used = accumulate(estimate(f"{line}\n") for line in lines)
+    return sum(1 for _ in takewhile(lambda size: size <= budget, used))

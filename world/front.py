@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import yaml
@@ -63,7 +64,8 @@ def live(file: WorldFile) -> Live:
     turn, node = file.head.get("turn"), file.head.get("node")
     if type(turn) is not int or type(node) is not int:
         raise BadWorldFile(name=file.name, reason="its front matter does not tell turn and node", reason_code="front")
-    return Live(str(file.head.get("updated_at", "")), turn, node, file.body)
+    updated = file.head.get("updated_at", "")
+    return Live(updated.isoformat() if isinstance(updated, date) else str(updated), turn, node, file.body)
 
 
 def _head(name: str, text: str) -> Mapping[str, Any]:

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from tests.table import table
 from world.lore.mention import Matcher
 
-WORDS = {"어둠의 숲": [1], "숲": [2], "크룩": [3], "Aria": [4], "dark forest": [5], "C-3PO": [6], "에르겐": [7, 8], " ": [9]}
+WORDS = {
+    "어둠의 숲": [1],
+    "숲": [2],
+    "크룩": [3],
+    "Aria": [4],
+    "dark forest": [5],
+    "C-3PO": [6],
+    "에르겐": [7, 8],
+    " ": [9],
+}
 
 
 @table(

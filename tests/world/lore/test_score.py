@@ -33,7 +33,9 @@ def one(found: list[Scored], id: int) -> Scored:
     return next(candidate for candidate in found if candidate.entry.id == id)
 
 
-def rank(state: State = SCENE, entries: tuple[LoreEntry, ...] = ENTRIES, question: str = "", turn: int = 10) -> list[Scored]:
+def rank(
+    state: State = SCENE, entries: tuple[LoreEntry, ...] = ENTRIES, question: str = "", turn: int = 10
+) -> list[Scored]:
     book = Lorebook.of(entries)
     return scored(book, state, book.matcher.find(question), COSINES, turn)
 
@@ -50,7 +52,7 @@ def test_the_table_of_the_specification_holds() -> None:
     assert one(found, 1).parts == {"vector": 0.9, "place": 3.0, "npc": 0.0, "relation": 0.0, "layer": 2.0}
     assert one(found, 2).parts == {"vector": 0.7, "place": 0.0, "npc": 2.0, "relation": 0.0, "layer": 1.5}
     secret = one(found, 5)
-    assert secret.decayed and secret.silent == 4
+    assert (secret.decayed, secret.silent) == (True, 4)
     assert pack(found, 1000).left == ((secret, "decayed"),)
 
 
