@@ -69,9 +69,12 @@ def translate(error: Exception, *, url: str, model: str, seconds: float) -> Gieo
     cause = error.__cause__
     while isinstance(cause, openai.APIError) and cause.__cause__ is not None:
         cause = cause.__cause__
-    if isinstance(error, openai.APITimeoutError) or isinstance(cause or error, httpx2.TimeoutException):
+    lost = (
+        cause if isinstance(cause, httpx2.HTTPError) else error
+    )  # of httpx; the cause of its own errors is httpcore's
+    if isinstance(error, openai.APITimeoutError) or isinstance(lost, httpx2.TimeoutException):
         return ModelTimeout(url=url, seconds=seconds)
-    if isinstance(cause or error, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
+    if isinstance(lost, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
         return ModelUnreachable(url=url)
     return ModelBroken(url=url, **_broken(error))
 
