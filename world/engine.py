@@ -7,6 +7,7 @@ call, one call upstream answers (``world.turn``), and the answer is stored as it
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -206,6 +207,28 @@ class Engine:
         """Creates the world of a story that nobody knew."""
         told_world = unsaved(begun)
         return self.store.worlds.create(told_world.name, told_world.language, told_world.player)
+
+    # --- the page -------------------------------------------------------------------------------
+
+    def play(
+        self,
+        world_id: str,
+        parent: Node | None,
+        question: str,
+        stop: threading.Event,
+        emit: Callable[[str], object],
+    ) -> Node:
+        """Answers a message of the player without a client (``world.play.play``)."""
+        from world.play import play  # which uses this module
+
+        return play(self, world_id, parent, question, stop, emit)
+
+    def after(self, world_id: str, parent: Node | None, question: str) -> Begun:
+        """Returns the request for the turn after ``parent``. Raises ``WorldUnknown``."""
+        world = self.store.worlds.world(world_id)
+        request = Told((), question)
+        number = (parent.turn if parent else 0) + 1
+        return Begun(world, request, parent, parent, (), self._fit(world, request, parent, ()), number)
 
     # --- parts ----------------------------------------------------------------------------------
 

@@ -39,8 +39,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request for a story. ``body``: as the client sent it, without our own entry; ``model``, ``world``: as the client
-    named them, None for no world; ``counted``: whether a stream ends with its tokens."""
+    """A request for a story. ``body``: as the client sent it, without our own entry; ``model``, ``world``: as the
+    client named them, None for no world; ``counted``: whether a stream ends with its tokens."""
 
     body: Json
     model: str

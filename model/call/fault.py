@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from json import JSONDecodeError
+from json import JSONDecodeError, loads
 from typing import Any
 
 import httpx2
@@ -77,6 +77,19 @@ def translate(error: Exception, *, url: str, model: str, seconds: float) -> Gieo
     if isinstance(lost, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
         return ModelUnreachable(url=url)
     return ModelBroken(url=url, **_broken(error))
+
+
+def refused(status: int, headers: Mapping[str, str], content: bytes, *, url: str, model: str) -> GieokError:
+    """Returns Gieok's error for the answer of a server that did not take a request. ``headers``: names in lower
+    case."""
+    text = content.decode("utf-8", "replace")
+    try:
+        value = loads(text)
+    except ValueError:
+        value = None
+    error = value.get("error") if isinstance(value, Mapping) else None
+    body = error if isinstance(error, Mapping) else {}
+    return _status(status, body, text, url=url, model=model, wait=_wait(headers.get("retry-after", "")))
 
 
 def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str, wait: int) -> GieokError:
