@@ -9,8 +9,8 @@ and documents are on. Load, model server, proxy and what the proxy starts share 
 ``first_p50_ms``, ``first_p95_ms``: the same of the time to the first piece. ``p95_ms`` is ``added_p95_ms`` at the most
 streams, and ``ratio_litellm`` that figure by litellm's. ``memory_ratio``: resident memory after all short requests by
 that after the first tenth of them. ``threads_more``, ``files_more``: at the end, idle, against the start, after the
-warm-up. Without ``--litellm`` its rows say «not measured». With ``--world`` the service answers as ``world/…``: turns of
-stories, with the model's state block at the end of each answer.
+warm-up. Without ``--litellm`` its rows say «not measured». With ``--world`` the service answers as ``world/…``: turns
+of stories, with the model's state block at the end of each answer.
 """
 
 from __future__ import annotations
@@ -97,6 +97,10 @@ def _question(mark: str, turn: int) -> str:
     return f"{mark} {pace(PIECES, SECONDS)} Please go on with part {turn} of the story, and tell it at some length."
 
 
+def _short(mark: str, _: int) -> str:
+    return f"{mark} Tell me."
+
+
 def _level(servers: Mapping[str, Server], streams: int, args: argparse.Namespace) -> list[dict[str, object]]:
     """Measures all servers in turn, so that other load of the machine falls on all of them alike."""
     answers: dict[str, list[Answer]] = {name: [] for name in servers}
@@ -141,9 +145,7 @@ def _memory(server: Server, requests: int, model: str) -> dict[str, object]:
     begun, failed = time.perf_counter(), 0
     memory = []
     for name, count in (("tenth", requests // 10), ("rest", requests - requests // 10)):
-        people = [
-            Person(f"{name}{at}", [server.url], lambda mark, _: f"{mark} Tell me.", model=model) for at in range(16)
-        ]
+        people = [Person(f"{name}{at}", [server.url], _short, model=model) for at in range(16)]
         asyncio.run(together(people, 0, 0, count))
         failed += sum(not answer.fine for person in people for answer in person.answers)
         time.sleep(IDLE_SECONDS)
