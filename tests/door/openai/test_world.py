@@ -83,12 +83,9 @@ def test_our_texts_stand_first_and_before_the_last_message(service: Inside, clie
 
 @pytest.mark.parametrize("field", ["reasoning_content", "tool_calls", "refusal", "x_unknown"])
 def test_what_the_model_sends_beside_its_text_passes(service: Inside, client: Client, field: str) -> None:
-    extra = {"delta": {field: [{"index": 0, "id": "call_1"}] if field == "tool_calls" else "é"}, "x": [1]}
-    frame = {
-        **reply.delta({}),
-        "choices": [{"index": 0, "finish_reason": None, "logprobs": None, **extra}],
-        "y": {"z": 1},
-    }
+    delta = {field: [{"index": 0, "id": "call_1"}] if field == "tool_calls" else "é"}
+    choice = {"index": 0, "finish_reason": None, "logprobs": None, "delta": delta, "x": [1]}
+    frame = {**reply.delta({}), "choices": [choice], "y": {"z": 1}}
     whole = told("Hello.", mood="calm")
     service.upstream.add(whole.but(chunks=(whole.chunks[0], frame, ": a comment\n\n", *whole.chunks[1:])))
     response = client.send([{"role": "user", "content": "Hi"}], stream=True)
@@ -260,7 +257,7 @@ def test_a_greeting_that_only_the_client_knows(service: Inside, client: Client) 
     assert (client.fit, client.turn) == ("new", 1)
     client.say("More")
     assert (client.fit, client.turn) == ("goes_on", 2)
-    assert [(node.turn, node.status) for node in nodes(service)][0] == (0, "given")
+    assert (nodes(service)[0].turn, nodes(service)[0].status) == (0, "given")
 
 
 def test_rounds_of_tools_belong_to_their_turn(service: Inside, client: Client) -> None:
@@ -454,9 +451,10 @@ def test_breakpoints_where_the_provider_takes_them(tmp_path: Path) -> None:
 
 
 def test_a_hundred_stories_at_once(tmp_path: Path) -> None:
-    upstream = Upstream(
-        always=lambda body: told(f"To {body['messages'][-1]['content']}", location=str(len(body["messages"])))
-    )
+    def answer(body: Json) -> Reply:
+        return told(f"To {body['messages'][-1]['content']}", location=str(len(body["messages"])))
+
+    upstream = Upstream(always=answer)
     with upstream, inside(tmp_path, upstream, api_concurrency=100) as service:
         asyncio.run(_stories(service, 100, 3))
         assert len(worlds(service)) == 100
