@@ -46,21 +46,35 @@ class Cut:
 
 @lru_cache(maxsize=512)
 def cut(text: str, budget: int, keep: Literal["start", "end"] = "start") -> Cut:
-    """Returns as many whole lines of the text as the budget holds, from its start or its end."""
+    """Returns as many whole lines of the text as the budget holds, from its start or its end; a part of a line, cut at
+    a word, when no whole line fits."""
     total = estimate(text)
     if total <= budget:
         return Cut(text, total, 0)
     lines = text.split("\n")
-    fitting = _fitting(lines if keep == "start" else lines[::-1], budget)
-    while fitting:
-        shown = "\n".join(lines[:fitting] if keep == "start" else lines[-fitting:]).strip()
-        if (size := estimate(shown)) <= budget:
-            return Cut(shown, size, len(lines) - fitting)
-        fitting -= 1  # the estimates of single lines are rounded
-    return Cut("", 0, len(lines))
+    ordered = lines if keep == "start" else lines[::-1]
+    for fitting in range(_fitting(ordered, budget), 0, -1):  # a smaller one where the estimates of lines were rounded
+        kept = "\n".join(lines[:fitting] if keep == "start" else lines[-fitting:]).strip()
+        if (size := estimate(kept)) <= budget:
+            return Cut(kept, size, len(lines) - fitting)
+    kept = _words(ordered[0], budget, keep)
+    return Cut(kept, estimate(kept), len(lines))
 
 
 def _fitting(lines: Sequence[str], budget: int) -> int:
     """Returns how many of the first lines the budget about holds."""
     used = accumulate(estimate(f"{line}\n") for line in lines)
     return sum(1 for _ in takewhile(lambda size: size <= budget, used))
+
+
+def _words(line: str, budget: int, keep: Literal["start", "end"]) -> str:
+    """Returns the first or last words of a line that the budget holds."""
+    size = estimate(line)
+    while line and size > budget:
+        length = int(len(line) * min(budget / size, 0.95))
+        if keep == "start":
+            line = line[:length].rpartition(" ")[0] or line[:length]
+        else:
+            line = line[len(line) - length :].partition(" ")[2] or line[len(line) - length :]
+        size = estimate(line)
+    return line

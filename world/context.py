@@ -6,8 +6,9 @@ block before the last message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import prompt
@@ -88,8 +89,7 @@ class _Parts:
 def build(given: Given) -> Context:
     """Builds the context of a request. Calls no model and reads neither database nor disk."""
     parts = _parts(given)
-    prefix, changing = _prefix(given, parts), _changing(given, parts)
-    return Context(prefix, changing, _report(given, parts, estimate(prefix) + estimate(changing)))
+    return Context(_prefix(given, parts), _changing(given, parts), _report(given, parts))
 
 
 def _parts(given: Given) -> _Parts:
@@ -132,6 +132,12 @@ def _prefix(given: Given, parts: _Parts) -> str:
 
 
 def _changing(given: Given, parts: _Parts) -> str:
+    blocks = (f"{label}\n{text}" for label, text in _blocks(given, parts))
+    return "\n\n".join((prompt.render("world_changing", given.language), *blocks))
+
+
+def _blocks(given: Given, parts: _Parts) -> list[tuple[str, str]]:
+    """Returns the parts of the changing block that have a text, with their labels."""
     language = given.language
     blocks = (
         (LATEST[language], parts.state.text),
@@ -140,21 +146,22 @@ def _changing(given: Given, parts: _Parts) -> str:
         (PAST[language], "\n".join(one.line for one, _ in parts.episodes)),
         (LORE[language], parts.lore.text),
     )
-    return "\n\n".join((prompt.render("world_changing", language), *_labelled(blocks)))
+    return [(label, text) for label, text in blocks if text]
 
 
-def _labelled(blocks: Iterable[tuple[str, str]]) -> list[str]:
-    """Returns the texts below their labels; a part without text has none."""
-    return [f"{label}\n{text}" for label, text in blocks if text]
+@lru_cache(maxsize=512)
+def _label_tokens(labels: tuple[str, ...], language: Language) -> int:
+    return estimate("\n".join((PREFIX, TRACKING, prompt.render("world_changing", language), *labels)))
 
 
-def _report(given: Given, parts: _Parts, total: int) -> dict[str, Any]:
+def _report(given: Given, parts: _Parts) -> dict[str, Any]:
+    tokens = _tokens(given, parts)
     files = [(given.files.prefix.name, parts.prefix)] if given.files.prefix and parts.prefix else []
     story = [(STORY, parts.story)] if given.story.strip() else []
     return {
         "turn": given.turn,
         "late": given.late,
-        "tokens": {**_tokens(given, parts), "total": total},
+        "tokens": {**tokens, "total": sum(tokens.values())},
         "state_lines_cut": parts.state.lines,
         "files": [
             {"name": name, "tokens": file.tokens, "lines_cut": file.lines}
@@ -174,7 +181,8 @@ def _tokens(given: Given, parts: _Parts) -> dict[str, int]:
         "files": sum(file.tokens for _, file in parts.files),
         "story": parts.story.tokens,
         "episodes": sum(size for _, size in parts.episodes),
-        "lore": sum(size for _, size in parts.lore.taken),
+        "lore": sum(one.tokens for one in parts.lore.taken),
+        "labels": _label_tokens(tuple(label for label, _ in _blocks(given, parts)), given.language),
     }
 
 

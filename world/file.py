@@ -64,7 +64,7 @@ class WorldFiles:
         """Returns the names of a world's Markdown files, sorted; at most ``MOST_FILES``."""
         try:
             found = sorted(path.name for path in self._of(world).iterdir() if path.suffix == ".md")
-        except OSError:
+        except (OSError, BadWorldFile):
             return []
         return found[:MOST_FILES]
 

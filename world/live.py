@@ -29,16 +29,16 @@ _LABELS: dict[str, dict[Language, str]] = {
 
 def live_state(state: State, language: Language) -> str:
     """Returns what is so now, one line for each kind, the most important first: place, hit points and inventory, this
-    place, the people in it, the dead, what was lost, relations, mood, known places. Lines without content are left
+    place, the people in it, mood, the dead, what was lost, relations, known places. Lines without content are left
     out."""
     lines = (
         ("place", _place(state.locations.get(state.me.location))),
         ("ways", _names(_adjacent(state))),
         ("here", _names(_person(one, language) for one in _here(state))),
+        ("mood", state.mood),
         ("dead", _names(one.name for one in _newest(state) if one.dead)),
         ("lost", _names(one.name for one in [*state.items.values()][::-1] if one.status == LOST)),
         ("relations", _names(_relation(one) for one in _relations(state))),
-        ("mood", state.mood),
         ("places", _names(_places(state))),
     )
     told = (f"{_LABELS[label][language]}: {text}" for label, text in lines if text)

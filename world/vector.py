@@ -19,6 +19,8 @@ from model.embedding import Vectors
 faiss: Any = _faiss  # its type stubs are incomplete
 MOST_BYTES = 256_000_000
 """How much memory all indexes together take before the one that was used longest ago goes."""
+ID_BYTES = 100
+"""About what an id takes beside its vector."""
 OVERLAP = 64
 """How many ids before the last known one are read again. Turns of different lines are worked off at the same time, so a
 turn may get its vector after a later one."""
@@ -40,7 +42,7 @@ class VectorIndex:
     @property
     def bytes(self) -> int:
         """Returns about how much memory the vectors take."""
-        return len(self._ids) * (self._index.d * 2 + 8) if self._index is not None else 0
+        return len(self._ids) * (self._index.d * 2 + ID_BYTES) if self._index is not None else 0
 
     def grow(self, read: Read) -> None:
         """Takes in the rows that came since the last call, also those that other processes wrote."""

@@ -75,10 +75,10 @@ CHANGING_KO = """\
 위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약
 이어진 곳: 마을 광장, 늪
 함께 있는 인물: 크룩 (HP 40, 화가 남)
+분위기: 긴장
 죽은 인물: 에르겐
 잃은 물건: 밧줄
 관계: 아리아 → 크룩 적대 (-2)
-분위기: 긴장
 아는 곳: 마을 광장 (불탐)
 
 [npc.md]
@@ -199,6 +199,18 @@ def test_a_text_is_cut_at_a_line() -> None:
     assert cut(text, estimate(text) - 1, "end").text == "second line\nthird line"
     assert cut(text, 0) == cut(text, 0, "end")
     assert (cut(text, 0).text, cut(text, 0).lines) == ("", 3)
+
+
+def test_a_line_that_is_longer_than_the_budget_is_cut_at_a_word() -> None:
+    text = "\n".join(" ".join(f"{word}{number}" for number in range(100)) for word in ("front", "back"))
+    start, end = cut(text, 40), cut(text, 40, "end")
+    assert (start.lines, end.lines) == (2, 2)
+    assert 30 < start.tokens <= 40
+    assert 30 < end.tokens <= 40
+    assert start.text.startswith("front0 front1 ")
+    assert end.text.endswith(" back98 back99")
+    assert set(start.text.split()) | set(end.text.split()) <= set(text.split())
+    assert 0 < cut("가" * 500, 40).tokens <= 40
 
 
 def test_the_story_keeps_its_end() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from store.world.record import Changes, Episode
 from world.episode import FIRST, SIMILAR, Episodes, find, in_order
 from world.state import IMPORTANT, RECENT, State
-from world.vector import OVERLAP, Row, VectorIndex, VectorIndexes
+from world.vector import ID_BYTES, OVERLAP, Row, VectorIndex, VectorIndexes
 
 WIDTH = 16
 
@@ -176,11 +176,11 @@ def test_another_revision_is_read_from_the_beginning() -> None:
 
 def test_the_index_that_was_used_longest_ago_goes_when_memory_is_full() -> None:
     tables = {world: Table([row(id) for id in range(1, 101)]) for world in "abc"}
-    indexes = VectorIndexes(most_bytes=2 * 100 * (WIDTH * 2 + 8))
+    indexes = VectorIndexes(most_bytes=2 * 100 * (WIDTH * 2 + ID_BYTES))
     for world in ("a", "b", "a", "c", "a", "b"):
         indexes.of(world, "episode", "m", tables[world].read)
     assert {world: table.asked.count(0) for world, table in tables.items()} == {"a": 1, "b": 2, "c": 1}
-    assert indexes.bytes <= 2 * 100 * (WIDTH * 2 + 8)
+    assert indexes.bytes <= 2 * 100 * (WIDTH * 2 + ID_BYTES)
     indexes.forget("a")
     indexes.of("a", "episode", "m", tables["a"].read)
     assert tables["a"].asked.count(0) == 2

@@ -143,6 +143,7 @@ def test_a_name_leads_nowhere_else(name: str, files: WorldFiles, tmp_path: Path)
 def test_a_worlds_id_leads_nowhere_else(world: str, files: WorldFiles) -> None:
     with pytest.raises(BadWorldFile):
         files.write(world, "npc.md", "x")
+    assert files.all(world).further == ()
 
 
 def test_a_link_is_not_followed(files: WorldFiles, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from store.world.record import LoreEntry
-from world.lore.lorebook import Lorebook, tokens
+from world.lore.lorebook import Lorebook
 from world.lore.score import Scored
 
 LISTED = 40
@@ -19,28 +19,28 @@ Reason = Literal["decayed", "budget", "disabled"]
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What the prompt gets, highest score first, with its tokens; and what it does not get, with the reason."""
+    """What the prompt gets, highest score first; and what it does not get, with the reason."""
 
-    taken: tuple[tuple[Scored, int], ...]
+    taken: tuple[Scored, ...]
     left: tuple[tuple[Scored, Reason], ...]
 
     @property
     def text(self) -> str:
         """Returns the lines of the entries in the prompt."""
-        return "\n".join(one.text for one, _ in self.taken)
+        return "\n".join(one.text for one in self.taken)
 
 
 def pack(candidates: Iterable[Scored], budget: int) -> Packed:
     """Takes the candidates in their order while they fit; one that does not fit is left out and smaller ones may still
     come. Candidates that have decayed are left out first."""
-    taken: list[tuple[Scored, int]] = []
+    taken: list[Scored] = []
     left: list[tuple[Scored, Reason]] = []
     for one in candidates:
         if one.decayed:
             left.append((one, "decayed"))
-        elif budget > 0 and (size := tokens(one.text)) <= budget:
-            taken.append((one, size))
-            budget -= size
+        elif one.tokens <= budget:
+            taken.append(one)
+            budget -= one.tokens
         else:
             left.append((one, "budget"))
     return Packed(tuple(taken), tuple(left))
@@ -51,12 +51,12 @@ def report(packed: Packed, book: Lorebook, mentioned: Iterable[int]) -> dict[str
 
     ``mentioned``: the entries that the question names; one of them that is switched off is reported.
     """
-    off = [book.entries[id] for id in sorted(mentioned) if not book.entries[id].enabled]
+    off = [ready.entry for id in sorted(mentioned) if not (ready := book.entries[id]).entry.enabled]
     reasons = Counter(reason for _, reason in packed.left)
     judged = len(packed.taken) + len(packed.left)
     rest = book.enabled - judged
     return {
-        "in": [{**_told(one), "tokens": size} for one, size in packed.taken],
+        "in": [{**_told(one), "tokens": one.tokens} for one in packed.taken],
         "out": [*({**_bare(entry), "reason": "disabled"} for entry in off), *_out(packed.left)],
         "counts": {"in": len(packed.taken), **reasons, "disabled": len(off), "no candidate": rest},
     }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from itertools import islice
+from typing import Literal, NamedTuple
 
 from store.world.record import Layer, LoreEntry, LoreMark
-from world.lore.lorebook import Lorebook, line, place
+from world.lore.lorebook import Lorebook, ReadyEntry
 from world.lore.mention import name
 from world.state import State
 
@@ -48,17 +47,27 @@ class Scene:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A candidate. ``parts``: what its score is the sum of. ``why``: what made it a candidate. ``silent``: for how many
-    turns nobody has mentioned it, the turn that is asked included. ``text``: its line in a prompt."""
+class Scored(NamedTuple):
+    """A candidate. ``score``: the sum of the next four and the weight of its layer. ``why``: what made it a candidate.
+    ``silent``: for how many turns nobody has mentioned it, the turn that is asked included. ``text``, ``tokens``: its
+    line in a prompt. A tuple, because hundreds are made for every request."""
 
     entry: LoreEntry
     score: float
-    parts: Mapping[str, float]
+    vector: float
+    place: float
+    npc: float
+    relation: float
     why: tuple[Why, ...]
     silent: int
     text: str
+    tokens: int
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Returns what the score is the sum of."""
+        gates = {"vector": self.vector, "place": self.place, "npc": self.npc, "relation": self.relation}
+        return {**gates, "layer": WEIGHTS[self.entry.layer]}
 
     @property
     def decayed(self) -> bool:
@@ -76,7 +85,7 @@ def scored(
     """
     scene = Scene.of(state)
     found = [
-        _scored(book.entries[id], state.lore.get(id), tuple(why), scene, cosines.get(id, 0.0), turn)
+        _scored(book.entries[id], state.lore.get(id), why, scene, cosines.get(id, 0.0), turn)
         for id, why in _candidates(book, state, scene, mentioned, cosines).items()
     ]
     return sorted(found, key=lambda one: (-one.score, one.entry.layer, one.entry.id))
@@ -84,7 +93,7 @@ def scored(
 
 def _candidates(
     book: Lorebook, state: State, scene: Scene, mentioned: Iterable[int], cosines: Mapping[int, float]
-) -> dict[int, list[Why]]:
+) -> dict[int, tuple[Why, ...]]:
     """Returns the ids of the enabled candidates with what made them candidates."""
     ways: tuple[tuple[Why, Iterable[int]], ...] = (
         ("vector", _nearest(book, cosines)),
@@ -92,19 +101,20 @@ def _candidates(
         ("npc", _named(book, scene.near)),
         ("relation", _named(book, scene.bonds)),
         ("mentioned", mentioned),
-        ("always", book.always),
     )
-    found: dict[int, list[Why]] = defaultdict(list)
+    always: tuple[Why, ...] = ("always",)
+    found = dict.fromkeys(book.always, always)
     for why, ids in ways:
         for id in ids:
-            if book.entries[id].enabled:
-                found[id].append(why)
+            if book.entries[id].entry.enabled:
+                found[id] = (*found.get(id, ()), why)
     return found
 
 
-def _nearest(book: Lorebook, cosines: Mapping[int, float]) -> list[int]:
-    known = (id for id in cosines if id in book.entries and book.entries[id].enabled)
-    return heapq.nlargest(NEAREST, known, key=lambda id: cosines[id])
+def _nearest(book: Lorebook, cosines: Mapping[int, float]) -> Iterable[int]:
+    best = sorted(cosines, key=cosines.__getitem__, reverse=True)
+    known = (id for id in best if id in book.entries and book.entries[id].entry.enabled)
+    return islice(known, NEAREST)
 
 
 def _named(book: Lorebook, names: Iterable[str]) -> set[int]:
@@ -116,7 +126,7 @@ def _placed(book: Lorebook, state: State, here: str) -> Iterator[int]:
     if not here:
         return
     for id in book.places.get(here, ()):
-        if place(book.entries[id], state.lore.get(id)) == here:
+        if book.entries[id].place(state.lore.get(id)) == here:
             yield id
     for id, mark in state.lore.items():
         if mark.location is not None and id in book.entries and name(mark.location) == here:
@@ -124,23 +134,18 @@ def _placed(book: Lorebook, state: State, here: str) -> Iterator[int]:
 
 
 def _scored(
-    entry: LoreEntry, mark: LoreMark | None, why: tuple[Why, ...], scene: Scene, cosine: float, turn: int
+    ready: ReadyEntry, mark: LoreMark | None, why: tuple[Why, ...], scene: Scene, cosine: float, turn: int
 ) -> Scored:
-    parts = {
-        "vector": cosine,
-        "place": PLACE if _is_here(entry, mark, scene) else 0.0,
-        "npc": NPC if "npc" in why else 0.0,
-        "relation": RELATION if "relation" in why else 0.0,
-        "layer": WEIGHTS[entry.layer],
-    }
+    place = PLACE if "place" in why and _is_here(ready, mark, scene) else 0.0
+    npc = NPC if "npc" in why else 0.0
+    relation = RELATION if "relation" in why else 0.0
     last = turn if "mentioned" in why else mark.last_mentioned if mark else 0
-    return Scored(entry, sum(parts.values()), parts, why, max(0, turn - last), line(entry, mark))
+    score = cosine + place + npc + relation + WEIGHTS[ready.entry.layer]
+    text, tokens = ready.told(mark)
+    return Scored(ready.entry, score, cosine, place, npc, relation, why, max(0, turn - last), text, tokens)
 
 
-def _is_here(entry: LoreEntry, mark: LoreMark | None, scene: Scene) -> bool:
+def _is_here(ready: ReadyEntry, mark: LoreMark | None, scene: Scene) -> bool:
     """Returns whether the entry names the player's place or belongs to it. Somebody the story knows is near or not: his
     whereabouts do not count a second time (the table in specification 7.4 gives the goblin king no place)."""
-    if not scene.here:
-        return False
-    names = {name(entry.keyword), *map(name, entry.keys)}
-    return scene.here in names or (place(entry, mark) == scene.here and not names & scene.people)
+    return scene.here in ready.names or (ready.place(mark) == scene.here and not ready.names & scene.people)

@@ -77,9 +77,11 @@ def test_only_words_that_begin_as_the_text_does_are_tried() -> None:
     """The number of words does not count: it is what keeps a large lorebook below a millisecond."""
     chance = random.Random(7)
     letters = [chr(code) for code in range(ord("가"), ord("힣"), 7)]
-    words = {"".join(chance.choices(letters, k=3)): [id] for id in range(3000)}
-    matcher = Matcher(words)
-    tried = max(len(found) for found in matcher._starts.values())
-    assert tried <= 3
-    text = " ".join(list(words)[:400])
-    assert set(range(400)) <= matcher.find(text)
+    korean = {"".join(chance.choices(letters, k=3)): [id] for id in range(3000)}
+    english = {"".join(chance.choices("abcdefghijklmnop", k=7)): [id] for id in range(3000, 6000)}
+    matcher = Matcher(korean | english)
+    text = " ".join([*list(korean)[:400], *list(english)[:400]])
+    assert sum(len(words) for _, words in matcher._tried(text)) < 2 * 800
+    alike = Matcher({f"{first} {word}": ids for word, ids in korean.items() for first in ("늙은", "old")})
+    assert {len(words) for _, words in alike._tried("늙은 old")} == {1}
+    assert matcher.find(text) >= {*range(400), *range(3000, 3400)}

@@ -6,7 +6,7 @@ import json
 
 from model.call.token import estimate
 from store.world.record import LoreEntry
-from world.lore.lorebook import Lorebook, line
+from world.lore.lorebook import Lorebook
 from world.lore.pack import LISTED, pack, report
 from world.lore.score import scored
 from world.state import State
@@ -19,11 +19,11 @@ def entry(id: int, words: int, **fields: object) -> LoreEntry:
 def test_one_that_does_not_fit_is_left_out_and_a_smaller_one_still_comes() -> None:
     book = Lorebook.of([entry(1, 20), entry(2, 200), entry(3, 20)])
     found = scored(book, State("A"), (), {1: 0.9, 2: 0.8, 3: 0.7}, 1)
-    budget = sum(estimate(line(book.entries[id], None)) for id in (1, 3))
+    budget = sum(estimate(book.entries[id].text) for id in (1, 3))
     packed = pack(found, budget)
-    assert [one.entry.id for one, _ in packed.taken] == [1, 3]
+    assert [one.entry.id for one in packed.taken] == [1, 3]
     assert [(one.entry.id, reason) for one, reason in packed.left] == [(2, "budget")]
-    assert sum(size for _, size in packed.taken) == budget
+    assert sum(one.tokens for one in packed.taken) == budget
 
 
 def test_without_a_budget_nothing_comes() -> None:
@@ -47,9 +47,9 @@ def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
             "layer": "A2",
             "score": 2.4123,
             "parts": {"vector": 0.9123, "layer": 1.5},
-            "why": ["vector", "always"],
+            "why": ["always", "vector"],
             "silent": 9,
-            "tokens": estimate(line(book.entries[1], None)),
+            "tokens": estimate(book.entries[1].text),
         }
     ]
     assert [(one["id"], one["reason"]) for one in told["out"]] == [(5, "disabled"), (2, "budget"), (3, "decayed")]
