@@ -21,11 +21,12 @@ from store.world.record import Known, NewNode, Node, World
 from text.language import detect
 from world.block import instruction
 from world.budget import Budgets
-from world.context import build
+from world.context import Given, build
 from world.extract import Extractor
 from world.file import WorldFiles
+from world.lore.lorebook import Lorebook
 from world.source import Source
-from world.state import IMPORTANT, RECENT
+from world.state import IMPORTANT, RECENT, State
 from world.story import Stories
 from world.told import Line, Told, told
 
@@ -146,7 +147,7 @@ class Engine:
             return "continues"
         if given and (node is not None or any(question for question, _ in given)):
             return "given"
-        siblings = self.store.worlds.children(world.id, node.id if node else 0) if world and not given else []
+        siblings = self.store.worlds.children(world.id, node.id) if world and node and not given else []
         if any(one.question.split() == request.question.split() for one in siblings):
             return "again"
         return "goes_on" if node is not None else "new"
@@ -154,21 +155,8 @@ class Engine:
     def prompt(self, begun: Begun) -> Prompted:
         """Builds the context of a request; calls no chat model. Waits a moment for the turn before, if that is still
         being worked off; else the older state counts, and the report says so."""
-        world, base = begun.world or unsaved(begun), begun.base
-        late = self._late(base)
-        state = self._stories.state(base, world)
-        worlds = self.store.worlds
-        story = worlds.block(base, "story") if base else None
-        given = self._source.given(
-            worlds,
-            world,
-            base,
-            state,
-            begun.question,
-            self._query(begun),
-            story=story.text if story else "",
-            late=late,
-        )
+        base, late = begun.base, self._late(begun.base)
+        given = self._given(begun.world, begun, late) if begun.world is not None else _nothing(begun)
         context = build(replace(given, turn=begun.number))
         return Prompted(context.prefix, context.changing, context.report, late, base.receipt if base else None)
 
@@ -232,6 +220,21 @@ class Engine:
 
     # --- parts ----------------------------------------------------------------------------------
 
+    def _given(self, world: World, begun: Begun, late: int) -> Given:
+        """Returns what the prompt of a turn in a known world is made from."""
+        worlds, base = self.store.worlds, begun.base
+        told_so_far = worlds.block(base, "story") if base else None
+        return self._source.given(
+            worlds,
+            world,
+            base,
+            self._stories.state(base, world),
+            begun.question,
+            self._query(begun),
+            story=told_so_far.text if told_so_far else "",
+            late=late,
+        )
+
     def _late(self, base: Node | None) -> int:
         """Returns how many turns up to this one are not worked off, after a short wait."""
         if base is None or base.status != "raw":
@@ -261,6 +264,13 @@ def unsaved(begun: Begun) -> World:
     name = " ".join(words[:NAME_WORDS])[:NAME_CHARS]
     language = detect(" ".join((*texts[:4], begun.question)), "en")
     return World("", "", name, "", language, "", 0.0, 0.0)
+
+
+def _nothing(begun: Begun) -> Given:
+    """Returns what the first prompt of a new world is made from."""
+    world = unsaved(begun)
+    state, book = State(world.player), Lorebook.of(())
+    return Given(world, state, begun.number, begun.question, book, instruction=instruction(world.language))
 
 
 def _grown(begun: Begun, raw: str) -> str:

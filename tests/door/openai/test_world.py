@@ -225,18 +225,19 @@ def test_an_answer_that_goes_on(service: Inside, client: Client, joined: str) ->
 def test_characters_of_a_group_answer_in_turn(service: Inside, client: Client) -> None:
     service.upstream.add(told("Hello.", npc_met="[Haru]"), told("Hi.", npc_met="[Mina]"), told("Well.", mood="tense"))
     client.messages = [{"role": "user", "content": "Hello, both of you."}]
-    first = client.answer()
-    client.messages.append({"role": "assistant", "content": f"Haru: {first}"})
-    nudge = {"role": "system", "content": "[Write the next reply only as Mina.]"}
-    second = content(client.send([*client.messages, nudge], stream=True).text)
-    client.messages.append({"role": "assistant", "content": f"Mina: {second}"})
-    client.say("What now?")
-    assert (client.fit, client.turn) == ("given", 2)  # no name stood in front of an answer when the first one came
+    for name in ("Haru", "Mina"):
+        nudge = {"role": "system", "content": f"[Write the next reply only as {name}.]"}
+        answer = content(client.send([*client.messages, nudge], stream=True).text)
+        client.messages.append({"role": "assistant", "content": f"{name}: {answer}"})
+    assert (client.fit, client.turn) == ("continues", 1)
     client.messages.append({"role": "user", "content": "And then?"})
-    third = client.answer()
+    third = client.answer()  # this program asks for nobody, and shows somebody's name
+    assert (client.fit, client.turn) == ("goes_on", 2)
+    assert "Haru" in changing(service)
+    assert "Mina" in changing(service)
     client.messages.append({"role": "assistant", "content": f"Mina: {third}"})
     client.say("So?")
-    assert client.fit == "goes_on"
+    assert (client.fit, client.turn) == ("goes_on", 3)
 
 
 def test_a_greeting_is_made_again(service: Inside, client: Client) -> None:
