@@ -125,9 +125,8 @@ class Story:
 
     def play(self, turn: int) -> Json:
         """Asks the next question; returns the receipt."""
-        self.messages.append(
-            {"role": "user", "content": _text(f"{turn}번째로 {PLACES[turn % 5]}에서 둘러본다.", QUESTION)}
-        )
+        question = _text(f"{turn}번째로 {PLACES[turn % 5]}에서 둘러본다.", QUESTION)
+        self.messages.append({"role": "user", "content": question})
         begun = self.engine.begin([Line(one["role"], one["content"]) for one in self.messages], self.world)
         body = {"model": self.raw.model, "messages": self.messages, "stream": True}
         running = Turn(self.engine, self.raw, begun, body, counted=False)
@@ -153,7 +152,8 @@ def _played(folder: Path, turns: int) -> list[Sent]:
 
 
 def _story(engine: Engine, raw: Any) -> Story:
-    """Returns a story in a world with a lorebook. The client's system text and ours have the specified size together."""
+    """Returns a story in a world with a lorebook. The client's system text and ours together have the specified
+    size."""
     worlds = engine.store.worlds
     world = worlds.create("어둠의 숲", "ko", "아리아")
     worlds.put_lore(world.id, [_entry(at) for at in range(LORE)])

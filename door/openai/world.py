@@ -39,26 +39,22 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request for a story. ``body``: as the client sent it, without our own entry; ``model``, ``world``: as the
-    client named them, None for no world; ``counted``: whether a stream ends with its tokens."""
+    """A request for a story. ``body``: as the client sent it, without our own entry; ``lines``: its messages as the
+    engine reads them; ``model``, ``world``: as the client named them, None for no world; ``counted``: whether a stream
+    ends with its tokens."""
 
     body: Json
+    lines: list[Line]
     model: str
     world: str | None
     stream: bool
     counted: bool
 
     @property
-    def lines(self) -> list[Line]:
-        """Returns the messages as the engine reads them."""
-        return [_line(message) for message in self.body["messages"]]
-
-    @property
     def aside(self) -> bool:
         """Whether a chat program asks for itself: for a title, a summary."""
-        lines = self.lines
-        spoken = any(line.role == "user" for line in lines)
-        return spoken and is_side_call([Message(line.role, line.text) for line in lines])
+        spoken = any(line.role == "user" for line in self.lines)
+        return spoken and is_side_call([Message(line.role, line.text) for line in self.lines])
 
 
 def is_world(fields: Any) -> bool:
@@ -83,7 +79,8 @@ def asked(fields: Mapping[str, Any], request: Request) -> Asked:
             del body["metadata"]
     options = fields.get("stream_options")
     counted = isinstance(options, Mapping) and options.get("include_usage") is True
-    return Asked(body, str(fields["model"]), _header(request) or named, fields.get("stream") is True, counted)
+    lines, world = [_line(message) for message in messages], _header(request) or named
+    return Asked(body, lines, str(fields["model"]), world, fields.get("stream") is True, counted)
 
 
 def names(engine: Engine) -> list[str]:
