@@ -77,10 +77,12 @@ def _run(turn: Turn, stop: threading.Event, emit: Callable[[str], object], model
 
 
 def _told(path: Sequence[Node], budget: int) -> list[Json]:
-    """Returns the last turns of a path as messages, as many as the budget holds, beginning at a step."""
+    """Returns the last turns of a path as messages, as many as the budget holds, at least one, beginning at a step if
+    one is within the budget."""
     sizes = [estimate(node.question) + estimate(node.answer) for node in path]
-    starts = [at for at, node in enumerate(path) if node.turn % STEP == 0 or at == 0]
-    start = next((at for at in starts if sum(sizes[at:]) <= budget), max(0, len(path) - 1))
+    fitting = [at for at in range(len(path)) if sum(sizes[at:]) <= budget or at == len(path) - 1]
+    steps = [at for at in fitting if path[at].turn % STEP == 0 or at == 0]
+    start = next(iter(steps or fitting), 0)
     return [message for node in path[start:] for message in _turn(node)]
 
 

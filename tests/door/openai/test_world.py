@@ -223,7 +223,9 @@ def test_an_answer_that_goes_on(service: Inside, client: Client, joined: str) ->
 
 
 def test_characters_of_a_group_answer_in_turn(service: Inside, client: Client) -> None:
-    service.upstream.add(told("Hello.", npc_met="[Haru]"), told("Hi.", npc_met="[Mina]"), told("Well.", mood="tense"))
+    service.upstream.add(
+        told("Hello.", location="Inn", npc_met="[Haru]"), told("Hi.", npc_met="[Mina]"), told("Well.", mood="tense")
+    )
     client.messages = [{"role": "user", "content": "Hello, both of you."}]
     for name in ("Haru", "Mina"):
         nudge = {"role": "system", "content": f"[Write the next reply only as {name}.]"}
