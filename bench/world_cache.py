@@ -44,12 +44,17 @@ PAUSE = 30.0
 PLACES = ("어둠의 숲", "마을 광장", "은빛 성채", "고블린 동굴", "안개 항구")
 WORDS = "바람이 낮게 불고 멀리서 종소리가 들린다. 에르겐은 말없이 등불을 들어 길을 비춘다. "
 LORE = 40
+EMBEDDED_ANSWER = 60
+"""Longest answer of the embedded model in tokens: it is slow, and how long it answers changes nothing here."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of this bench."""
     parser.add_argument("--turns", type=int, default=50, help="turns of the story")
     parser.add_argument("--model", action="store_true", help="also play the story with the embedded model")
+    parser.add_argument(
+        "--model-turns", type=int, default=12, help="turns of that story: the model reads it on two cores"
+    )
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
@@ -60,7 +65,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     rows += [_row(name, _costs(sent, layout)) for name, layout in LAYOUTS.items()]
     size = sum(estimate(_changing(one.body)) for one in sent) / len(sent)
     if args.model:
-        rows.append(_embedded(args.turns))
+        rows.append(_embedded(args.model_turns))
     return {"specification": {"hit_share": HIT, "saved_share": SAVED}, "changing_tokens": round(size), "rows": rows}
 
 
@@ -116,19 +121,20 @@ class Recording:
 
 @dataclass
 class Story:
-    """A client that plays a story turn by turn with the whole history."""
+    """A client that plays a story turn by turn with the whole history. ``options``: further fields of its requests."""
 
     engine: Engine
     world: World
     raw: Any
     messages: list[Json]
+    options: Json = field(default_factory=dict)
 
     def play(self, turn: int) -> Json:
         """Asks the next question; returns the receipt."""
         question = _text(f"{turn}번째로 {PLACES[turn % 5]}에서 둘러본다.", QUESTION)
         self.messages.append({"role": "user", "content": question})
         begun = self.engine.begin([Line(one["role"], one["content"]) for one in self.messages], self.world)
-        body = {"model": self.raw.model, "messages": self.messages, "stream": True}
+        body = {"model": self.raw.model, "messages": self.messages, "stream": True, **self.options}
         running = Turn(self.engine, self.raw, begun, body, counted=False)
         ended = running.run(threading.Event(), lambda *_: None, lambda _: None)
         self.messages.append({"role": "assistant", "content": running.reply.shown})
@@ -242,6 +248,7 @@ def _embedded(turns: int) -> dict[str, object]:
         engine = Engine.open(load(data_dir=Path(folder)), store, lambda: models)
         try:
             story = _story(engine, models.raw)
+            story.options = {"max_tokens": EMBEDDED_ANSWER}
             receipts = [story.play(turn) for turn in range(1, turns + 1)]
         finally:
             engine.close()
