@@ -20,8 +20,8 @@ PAUSES = (2.0, 15.0)
 AWAY, UNREADABLE, MOST = 1, 2, 3
 """How much a failed call counts, and a reply that cannot be read; at ``MOST`` the turn changes nothing."""
 NOT_READ: dict[Language, str] = {
-    "ko": "상태 블록을 읽을 수 없었고, 따로 물어본 모델의 답도 쓸 수 없었습니다({reason}). 이 턴은 아무것도 바꾸지 않았습니다.",
-    "en": "No state block could be read, and a separate call of the model failed ({reason}). This turn changed nothing.",
+    "ko": "상태 블록도, 따로 물어본 모델의 답도 읽을 수 없었습니다({reason}). 이 턴은 아무것도 바꾸지 않았습니다.",
+    "en": "No state block could be read, and a call of the model failed ({reason}). This turn changed nothing.",
 }
 
 

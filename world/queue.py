@@ -95,10 +95,18 @@ class Queue:
         except Exception as error:
             log.error("work behind a story failed: %s", trace(error))
             self._failures[key] = failures = self._failures.get(key, 0) + 1
-            return 2.0**failures if failures < MOST_FAILURES else None
+            if failures < MOST_FAILURES:
+                return self._again_after(failures)
+            del self._failures[key]
+            return None
         self._failures.pop(key, None)
         self._cut.pop(key, None)
         return again
+
+    @staticmethod
+    def _again_after(failures: int) -> float:
+        """Returns after how many seconds work is tried again that failed so often in a row."""
+        return 2.0**failures
 
     def _next(self) -> str | None:
         """Waits for the next key and returns it; None when the queue is closed."""
