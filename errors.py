@@ -792,6 +792,12 @@ class FileTooLarge(CallerError):
     hint = "Import a smaller one. Nothing was imported."
 
 
+class BadWorldFile(CallerError):
+    code = "bad_world_file"
+    message = "The file {name!r} of the world cannot be used: {reason}."
+    hint = "Correct the file or give it another name; everything else of the world goes on."
+
+
 class DocumentUnknown(CallerError):
     code = "document_unknown"
     message = "There is no document {document!r}."

@@ -216,6 +216,25 @@ class Settings(BaseSettings):
     budget_memory: int = Field(500, ge=1, description="Token budget of the long-term memory.")
     budget_entities: int = Field(200, ge=1, description="Token budget of the entities.")
     budget_retrieval: int = Field(1500, ge=1, description="Token budget of retrieved passages.")
+    world_budget_prefix: int = Field(
+        1500, ge=0, description="Token budget of stable_prefix.md, the file that stands first in a story world."
+    )
+    world_budget_state: int = Field(300, ge=0, description="Token budget of a story's state: place, people, things.")
+    world_budget_files: int = Field(
+        400,
+        ge=0,
+        description="Token budget of every further Markdown file of a world and of its story so far; a file may name"
+        " another one in its front matter.",
+    )
+    world_budget_episodes: int = Field(400, ge=0, description="Token budget of what happened in earlier turns.")
+    world_budget_lore: int = Field(800, ge=0, description="Token budget of the entries of a world's lorebook.")
+    world_budget_history: int = Field(
+        6000, ge=1, description="Token budget of a story's last turns on the page; a client sends its own history."
+    )
+    world_cache_control: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Set cache breakpoints in requests of a story. auto: at the addresses of OpenRouter and Anthropic.",
+    )
     answer_tokens: int = Field(
         1024,
         ge=16,

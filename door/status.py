@@ -171,6 +171,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.BadConversation: BAD,
     errors.BadBook: BAD,
     errors.ConversationTooNew: BAD,
+    errors.BadWorldFile: UNUSABLE,
     errors.FileTooLarge: TOO_LARGE,
     errors.DocumentUnknown: UNKNOWN,
     errors.PassageUnknown: UNKNOWN,

@@ -1,0 +1,63 @@
+"""Which candidates come into the budget, and what the report says."""
+
+from __future__ import annotations
+
+import json
+
+from model.call.token import estimate
+from store.world.record import LoreEntry
+from world.lore.lorebook import Lorebook
+from world.lore.pack import LISTED, pack, report
+from world.lore.score import scored
+from world.state import State
+
+
+def entry(id: int, words: int, **fields: object) -> LoreEntry:
+    return LoreEntry(id, f"entry {id}", "word " * words, layer="A2", **fields)  # type: ignore[arg-type]
+
+
+def test_one_that_does_not_fit_is_left_out_and_a_smaller_one_still_comes() -> None:
+    book = Lorebook.of([entry(1, 20), entry(2, 200), entry(3, 20)])
+    found = scored(book, State("A"), (), {1: 0.9, 2: 0.8, 3: 0.7}, 1)
+    budget = sum(estimate(book.entries[id].text) for id in (1, 3))
+    packed = pack(found, budget)
+    assert [one.entry.id for one in packed.taken] == [1, 3]
+    assert [(one.entry.id, reason) for one, reason in packed.left] == [(2, "budget")]
+    assert sum(one.tokens for one in packed.taken) == budget
+
+
+def test_without_a_budget_nothing_comes() -> None:
+    assert pack(scored(Lorebook.of([entry(1, 1)]), State("A"), (), {}, 1), 0).taken == ()
+
+
+def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
+    secret = LoreEntry(3, "secret", "s", layer="A4")
+    far = LoreEntry(4, "far", "f", layer="A3")
+    off = entry(5, 1, enabled=False)
+    book = Lorebook.of([entry(1, 5), entry(2, 500), secret, far, off])
+    cosines = {1: 0.91234, 2: 0.5, 3: 0.2}
+    mentioned = book.matcher.find("tell me about entry 5")
+    packed = pack(scored(book, State("A"), mentioned, cosines, 9), 100)
+    told = report(packed, book, mentioned)
+    assert json.loads(json.dumps(told)) == told
+    assert told["in"] == [
+        {
+            "id": 1,
+            "keyword": "entry 1",
+            "layer": "A2",
+            "score": 2.4123,
+            "parts": {"vector": 0.9123, "layer": 1.5},
+            "why": ["always", "vector"],
+            "silent": 9,
+            "tokens": estimate(book.entries[1].text),
+        }
+    ]
+    assert [(one["id"], one["reason"]) for one in told["out"]] == [(5, "disabled"), (2, "budget"), (3, "decayed")]
+    assert told["counts"] == {"in": 1, "budget": 1, "decayed": 1, "disabled": 1, "no candidate": 1}
+
+
+def test_a_report_stays_small_however_many_entries_there_are() -> None:
+    book = Lorebook.of([entry(id, 5) for id in range(1, 1001)])
+    told = report(pack(scored(book, State("A"), (), {}, 1), 100), book, ())
+    assert len(told["out"]) == LISTED
+    assert told["counts"]["in"] + told["counts"]["budget"] == 1000

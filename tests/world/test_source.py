@@ -1,0 +1,147 @@
+"""What is gathered for a prompt, and what of it is kept between two requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.embedding import Vectors
+from store.world.record import Changes, Episode, LoreEntry, Node, World
+from tests.world.rows import MemoryRows
+from world.budget import Budgets
+from world.context import build
+from world.file import WorldFiles
+from world.lore.embed import embed
+from world.source import Source
+from world.state import State
+
+WORLD = World("w", "me", "Ersia", "ersia", "en", "Aria", 0, 0)
+LORE = [LoreEntry(id, f"tale {id}", f"about {id}", layer="A3") for id in range(1, 21)]
+
+
+class Letters:
+    """Embeds a text by its letters: the same letters, the same direction."""
+
+    name, batch, unrelated, near, dimension = "letters", 3, 0.0, 0.0, 128
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def passages(self, texts: list[str]) -> Vectors:
+        self.made += texts
+        return np.stack([self.query(text) for text in texts])
+
+    def query(self, text: str) -> Vectors:
+        counts = np.bincount([ord(sign) % 128 for sign in text] or [0], minlength=128).astype(np.float32)
+        return counts / np.linalg.norm(counts)
+
+
+@pytest.fixture
+def rows() -> MemoryRows:
+    found = MemoryRows()
+    found.put_lore(*LORE)
+    return found
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    return Source(WorldFiles(tmp_path), Budgets(), "letters", lambda language: f"block in {language}")
+
+
+def node(id: int, turn: int, parent: int = 0) -> Node:
+    return Node(id, "w", parent, turn, "q", "a", "a", "done")
+
+
+def tell(rows: MemoryRows, id: int, parent: int, text: str) -> None:
+    """Stores a turn with its episode and the vector of it."""
+    rows.parents[id] = parent
+    rows.told[id] = Episode(id, "wood", text, node=id)
+    vector = Letters().query(text).astype(np.float16).tobytes()
+    rows.put_vectors("w", "episode", "letters", [(id, id, vector)])
+
+
+def test_the_first_turn_of_a_world_has_a_context(rows: MemoryRows, source: Source) -> None:
+    given = source.given(rows, WORLD, None, State("Aria"), "hello", Letters().query("hello"))
+    assert (given.turn, given.node, given.episodes.similar, given.cosines) == (1, 0, (), {})
+    assert "block in en" in build(given).prefix
+
+
+def test_the_nearest_entries_and_episodes_are_those_of_the_question(rows: MemoryRows, source: Source) -> None:
+    while embed(rows, "w", Letters()):
+        pass
+    rows.put_lore(LoreEntry(21, "zzz", "qqq zzz", layer="A3"))
+    embed(rows, "w", Letters())
+    for id in range(1, 40):
+        tell(rows, id, id - 1, "xx xx" if id == 9 else f"other {id}")
+    state = State("Aria")
+    for id in range(1, 40):
+        state = state.after(Changes(episode=rows.told[id]), id)
+    given = source.given(rows, WORLD, node(39, 39), state, "zzz qqq", Letters().query("zzz qqq"))
+    assert max(given.cosines, key=given.cosines.__getitem__) == 21
+    given = source.given(rows, WORLD, node(39, 39), state, "xx", Letters().query("xx"), late=2)
+    assert given.episodes.similar[0].turn == 9
+    assert [one.turn for one in given.episodes.recent] == [35, 36, 37, 38, 39]
+    assert (given.turn, given.node, given.late) == (40, 39, 2)
+
+
+def test_an_episode_of_another_branch_is_not_given(rows: MemoryRows, source: Source) -> None:
+    tell(rows, 1, 0, "begin")
+    tell(rows, 2, 1, "left")
+    tell(rows, 3, 1, "right")
+    query = Letters().query("left")
+    for last, seen in ((2, [2, 1]), (3, [3, 1])):
+        given = source.given(rows, WORLD, node(last, 2, 1), State("Aria"), "left", query)
+        assert {one.node for one in given.episodes.similar} == set(seen)
+
+
+def test_without_a_vector_nothing_is_compared(rows: MemoryRows, source: Source) -> None:
+    tell(rows, 1, 0, "begin")
+    given = source.given(rows, WORLD, node(1, 1), State("Aria"), "begin", None)
+    assert (given.cosines, given.episodes.similar) == ({}, ())
+    assert rows.asked["vectors lore"] == rows.asked["vectors episode"] == 0
+
+
+def test_a_lorebook_is_built_again_only_when_it_has_changed(rows: MemoryRows, source: Source) -> None:
+    for _ in range(5):
+        source.given(rows, WORLD, None, State("Aria"), "", None)
+    assert rows.asked["lore"] == 1
+    rows.put_lore(replace(LORE[0], content="new"))
+    given = source.given(rows, WORLD, None, State("Aria"), "", None)
+    assert given.lore.entries[1].text == "- tale 1: new"
+    source.forget("w")
+    source.given(rows, WORLD, None, State("Aria"), "", None)
+    assert rows.asked["lore"] == 3
+
+
+def test_a_vector_that_another_process_wrote_is_seen(rows: MemoryRows, source: Source) -> None:
+    tell(rows, 1, 0, "begin")
+    given = source.given(rows, WORLD, node(1, 1), State("Aria"), "middle", Letters().query("middle"))
+    tell(rows, 2, 1, "middle")
+    given = source.given(rows, WORLD, node(2, 2, 1), State("Aria"), "middle", Letters().query("middle"))
+    assert given.episodes.similar[0].node == 2
+
+
+def test_only_entries_that_are_new_or_changed_are_embedded(rows: MemoryRows) -> None:
+    letters = Letters()
+    assert embed(rows, "w", letters, most=7) == 13
+    assert len(letters.made) == 7
+    assert embed(rows, "w", letters) == 0
+    assert len(letters.made) == 20
+    rows.put_lore(replace(LORE[3], content="new"), LoreEntry(30, "off", "", enabled=False))
+    embed(rows, "w", letters)
+    assert letters.made[20:] == ["- tale 4: new"]
+    rows.put_lore(replace(LORE[5], keys=("saga",)))
+    embed(rows, "w", letters)
+    assert letters.made[21:] == ["- tale 6 (saga): about 6"]
+
+
+def test_a_changed_entry_is_compared_by_its_new_text(rows: MemoryRows, source: Source) -> None:
+    embed(rows, "w", Letters())
+    query = Letters().query("zzzz")
+    assert source.given(rows, WORLD, None, State("Aria"), "", query).cosines[1] < 0.1
+    rows.put_lore(replace(LORE[0], keyword="z", content="zzzz"))
+    embed(rows, "w", Letters())
+    assert source.given(rows, WORLD, None, State("Aria"), "", query).cosines[1] > 0.8

@@ -1,0 +1,194 @@
+"""What a request of a story world is given, without any model call (specification 6.1 of the world; design 4).
+
+What never changes between two turns stands first, so that providers find it in their cache; everything else is one
+block before the last message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import prompt
+from model.call.token import estimate
+from store.world.record import Episode, World
+from text.language import Language
+from world.budget import Budgets, Cut, cut
+from world.episode import Episodes, in_order
+from world.file import STORY, Files
+from world.live import live_state
+from world.lore.lorebook import Lorebook
+from world.lore.pack import Packed, pack
+from world.lore.pack import report as lore_report
+from world.lore.score import scored
+from world.state import State
+
+PREFIX = "[--- SAGA Dynamic Context ---]"
+TRACKING = "[--- SAGA State Tracking ---]"
+LATEST: dict[Language, str] = {"ko": "[최신 변경]", "en": "[Latest changes]"}
+LORE: dict[Language, str] = {"ko": "[관련 로어북]", "en": "[Related lorebook]"}
+PAST: dict[Language, str] = {"ko": "[지난 일]", "en": "[What happened]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """All that a prompt of a world is made from.
+
+    ``turn``: the number of the turn that is asked. ``cosines``: of the question and every lorebook entry that has a
+    vector. ``story``: what the curator wrote of the story so far. ``instruction``: how the answer's state block is to
+    look. ``node``: the id of the turn before the question, 0 for none. ``late``: how many of the turns before the
+    question are not in ``state`` yet.
+    """
+
+    world: World
+    state: State
+    turn: int
+    question: str
+    lore: Lorebook
+    cosines: Mapping[int, float] = field(default_factory=dict)
+    episodes: Episodes = field(default_factory=Episodes)
+    files: Files = field(default_factory=Files)
+    story: str = ""
+    instruction: str = ""
+    node: int = 0
+    budgets: Budgets = field(default_factory=Budgets)
+    late: int = 0
+
+    @property
+    def language(self) -> Language:
+        """Returns the language of the world."""
+        return self.world.language
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """``prefix`` stands first and stays the same byte for byte while the files do. ``changing`` stands before the last
+    message. ``report``: what is in, what is out and why, as plain JSON."""
+
+    prefix: str
+    changing: str
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The parts within their budgets. ``files``: by name, the stable prefix not among them.
+    ``mentioned``: the lorebook entries that the question names."""
+
+    prefix: Cut | None
+    state: Cut
+    files: tuple[tuple[str, Cut], ...]
+    story: Cut
+    episodes: tuple[tuple[Episode, int], ...]
+    lore: Packed
+    mentioned: set[int]
+
+
+def build(given: Given) -> Context:
+    """Builds the context of a request. Calls no model and reads neither database nor disk."""
+    parts = _parts(given)
+    return Context(_prefix(given, parts), _changing(given, parts), _report(given, parts))
+
+
+def _parts(given: Given) -> _Parts:
+    budgets, files = given.budgets, given.files
+    mentioned = given.lore.matcher.find(given.question)
+    candidates = scored(given.lore, given.state, mentioned, given.cosines, given.turn)
+    return _Parts(
+        cut(files.prefix.body, files.prefix.allowed(budgets.prefix)) if files.prefix else None,
+        cut(_state(given), budgets.state),
+        tuple((file.name, cut(file.body, file.allowed(budgets.files))) for file in files.further),
+        cut(given.story.strip(), budgets.files, "end"),
+        _fitting(given.episodes, budgets.episodes),
+        pack(candidates, budgets.lore),
+        mentioned,
+    )
+
+
+def _state(given: Given) -> str:
+    """Returns the state as text: live_state.md when it is of the turn before the question, else the same text from the
+    state."""
+    live = given.files.live
+    if live is not None and live.body and given.node and live.node == given.node and not given.late:
+        return live.body
+    return live_state(given.state, given.language)
+
+
+def _fitting(episodes: Episodes, budget: int) -> tuple[tuple[Episode, int], ...]:
+    """Returns the episodes that the budget holds with their tokens, in the order of their turns."""
+    taken: list[tuple[Episode, int]] = []
+    for one in episodes.by_rank():
+        if (size := estimate(one.line)) <= budget:
+            taken.append((one, size))
+            budget -= size
+    return tuple(sorted(taken, key=lambda pair: pair[0].turn))
+
+
+def _prefix(given: Given, parts: _Parts) -> str:
+    stable = [parts.prefix.text] if parts.prefix and parts.prefix.text else []
+    return "\n".join((PREFIX, *stable, "", TRACKING, given.instruction.strip()))
+
+
+def _changing(given: Given, parts: _Parts) -> str:
+    blocks = (f"{label}\n{text}" for label, text in _blocks(given, parts))
+    return "\n\n".join((prompt.render("world_changing", given.language), *blocks))
+
+
+def _blocks(given: Given, parts: _Parts) -> list[tuple[str, str]]:
+    """Returns the parts of the changing block that have a text, with their labels."""
+    language = given.language
+    blocks = (
+        (LATEST[language], parts.state.text),
+        *((f"[{name}]", file.text) for name, file in parts.files),
+        (f"[{STORY}]", parts.story.text),
+        (PAST[language], "\n".join(one.line for one, _ in parts.episodes)),
+        (LORE[language], parts.lore.text),
+    )
+    return [(label, text) for label, text in blocks if text]
+
+
+@lru_cache(maxsize=512)
+def _label_tokens(labels: tuple[str, ...], language: Language) -> int:
+    return estimate("\n".join((PREFIX, TRACKING, prompt.render("world_changing", language), *labels)))
+
+
+def _report(given: Given, parts: _Parts) -> dict[str, Any]:
+    tokens = _tokens(given, parts)
+    files = [(given.files.prefix.name, parts.prefix)] if given.files.prefix and parts.prefix else []
+    story = [(STORY, parts.story)] if given.story.strip() else []
+    return {
+        "turn": given.turn,
+        "late": given.late,
+        "tokens": {**tokens, "total": sum(tokens.values())},
+        "state_lines_cut": parts.state.lines,
+        "files": [
+            {"name": name, "tokens": file.tokens, "lines_cut": file.lines}
+            for name, file in [*files, *parts.files, *story]
+        ],
+        "problems": [{"file": one.values["name"], "reason": one.values["reason"]} for one in given.files.problems],
+        "episodes": _stages(given.episodes, parts),
+        "lore": lore_report(parts.lore, given.lore, parts.mentioned),
+    }
+
+
+def _tokens(given: Given, parts: _Parts) -> dict[str, int]:
+    return {
+        "prefix": parts.prefix.tokens if parts.prefix else 0,
+        "instruction": estimate(given.instruction),
+        "state": parts.state.tokens,
+        "files": sum(file.tokens for _, file in parts.files),
+        "story": parts.story.tokens,
+        "episodes": sum(size for _, size in parts.episodes),
+        "lore": sum(one.tokens for one in parts.lore.taken),
+        "labels": _label_tokens(tuple(label for label, _ in _blocks(given, parts)), given.language),
+    }
+
+
+def _stages(episodes: Episodes, parts: _Parts) -> dict[str, Any]:
+    """Returns the turns that every stage brought into the prompt, and how many found no room."""
+    turns = {one.turn for one, _ in parts.episodes}
+    stages = {"recent": episodes.recent, "important": episodes.important, "similar": episodes.similar}
+    told = {stage: [one.turn for one in in_order(found) if one.turn in turns] for stage, found in stages.items()}
+    return {**told, "over_budget": sum(map(len, stages.values())) - len(turns)}

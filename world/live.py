@@ -1,0 +1,113 @@
+"""The state of a story as text, for live_state.md and for prompts (specification 6.1 of the world)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from store.world.record import DEAD, HELD, LOST, Character, Location, Relation
+from text.language import Language
+from world.state import FULL_HP, State
+
+MOST = 12
+"""How many names a line has at most, so that a large world leaves room for the other lines."""
+_LABELS: dict[str, dict[Language, str]] = {
+    "location": {"ko": "위치", "en": "Location"},
+    "inventory": {"ko": "인벤토리", "en": "Inventory"},
+    "place": {"ko": "이곳의 상태", "en": "This place"},
+    "ways": {"ko": "이어진 곳", "en": "Leads to"},
+    "here": {"ko": "함께 있는 인물", "en": "People here"},
+    "dead": {"ko": "죽은 인물", "en": "Dead"},
+    "lost": {"ko": "잃은 물건", "en": "No longer held"},
+    "relations": {"ko": "관계", "en": "Relations"},
+    "mood": {"ko": "분위기", "en": "Mood"},
+    "places": {"ko": "아는 곳", "en": "Known places"},
+    "nothing": {"ko": "없음", "en": "none"},
+    "unknown": {"ko": "알 수 없음", "en": "unknown"},
+    "is_dead": {"ko": "죽음", "en": "dead"},
+}
+
+
+def live_state(state: State, language: Language) -> str:
+    """Returns what is so now, one line for each kind, the most important first: place, hit points and inventory, this
+    place, the people in it, mood, the dead, what was lost, relations, known places. Lines without content are left
+    out."""
+    lines = (
+        ("place", _place(state.locations.get(state.me.location))),
+        ("ways", _names(_adjacent(state))),
+        ("here", _names(_person(one, language) for one in _here(state))),
+        ("mood", state.mood),
+        ("dead", _names(one.name for one in _newest(state) if one.dead)),
+        ("lost", _names(one.name for one in [*state.items.values()][::-1] if one.status == LOST)),
+        ("relations", _names(_relation(one) for one in _relations(state))),
+        ("places", _names(_places(state))),
+    )
+    told = (f"{_LABELS[label][language]}: {text}" for label, text in lines if text)
+    return "\n".join((_first(state, language), *told))
+
+
+def _first(state: State, language: Language) -> str:
+    """Returns the line of specification 6.1: «위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약»."""
+    me = state.me
+    held = _names(one.name for one in state.items.values() if one.status == HELD)
+    parts = (
+        f"{_LABELS['location'][language]}: {me.location or _LABELS['unknown'][language]}",
+        f"HP: {me.hp}/{max(FULL_HP, me.hp)}" if me.hp is not None else "",
+        f"{_LABELS['inventory'][language]}: {held or _LABELS['nothing'][language]}",
+    )
+    return " | ".join(filter(None, parts))
+
+
+def _place(location: Location | None) -> str:
+    return location.status if location else ""
+
+
+def _adjacent(state: State) -> Sequence[str]:
+    location = state.locations.get(state.me.location)
+    return location.adjacent if location else ()
+
+
+def _newest(state: State) -> list[Character]:
+    """Returns everybody but the player, the last one who came into the story first."""
+    return [one for one in [*state.characters.values()][::-1] if one.name != state.player]
+
+
+def _here(state: State) -> list[Character]:
+    here = state.me.location
+    return [one for one in _newest(state) if here and one.location == here]
+
+
+def _person(one: Character, language: Language) -> str:
+    status = _LABELS["is_dead"][language] if one.status == DEAD else "" if one.status == "alive" else one.status
+    told = ", ".join(filter(None, (f"HP {one.hp}" if one.hp is not None else "", status)))
+    return f"{one.name} ({told})" if told else one.name
+
+
+def _relations(state: State) -> list[Relation]:
+    """Returns the relations of the player and among the people here, those of the people here first, then the
+    strongest."""
+    here = {one.name for one in _here(state)}
+    known = [one for one in state.relations.values() if state.player in _pair(one) or _pair(one) <= here]
+    return sorted(known, key=lambda one: (not _pair(one) & here, -abs(one.strength)))
+
+
+def _pair(one: Relation) -> set[str]:
+    return {one.from_char, one.to_char}
+
+
+def _relation(one: Relation) -> str:
+    return f"{one.from_char} → {one.to_char} {one.rel_type} ({one.strength:+d})"
+
+
+def _places(state: State) -> list[str]:
+    here = state.me.location
+    return [
+        f"{one.name} ({one.status})" if one.status else one.name
+        for one in [*state.locations.values()][::-1]
+        if one.name != here
+    ]
+
+
+def _names(names: Iterable[str]) -> str:
+    known = list(names)
+    more = f" … (+{len(known) - MOST})" if len(known) > MOST else ""
+    return ", ".join(known[:MOST]) + more

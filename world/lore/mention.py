@@ -1,0 +1,72 @@
+"""Where a text names an entry of the lorebook: by exact words, Korean ones also inside a longer word."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from operator import concat
+
+_GLUED = re.compile(r"(?:[^\W_\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7a3]|_)+")
+"""Letters and digits of a script that puts spaces between its words. Korean particles follow a name without a space, so
+a Korean word has no such border."""
+
+
+def plain(text: str) -> str:
+    """Returns the text in the form in which words are compared: composed, without case, with single spaces."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+name = lru_cache(maxsize=8192)(plain)
+"""``plain`` for the names of people, places and entries, which come back every turn."""
+
+
+class Matcher:
+    """Words with the entries that they name, ready for many texts: a text of 2,000 characters takes less than 1 ms
+    whatever the number of words, because a word is looked up only where the text begins as it does."""
+
+    def __init__(self, words: Mapping[str, Iterable[int]]) -> None:
+        """``words``: each word as its author wrote it, with the ids that it names."""
+        self._runs: dict[str, _Words] = defaultdict(_words)
+        self._pairs: dict[str, _Words] = defaultdict(_words)
+        self._signs: dict[str, _Words] = defaultdict(_words)
+        for word, ids in words.items():
+            if key := name(word):
+                run = _GLUED.match(key)
+                starts = self._runs if run else self._pairs if len(key) > 1 else self._signs
+                starts[run[0] if run else key[:2]][len(key)].setdefault(key, set()).update(ids)
+
+    def find(self, text: str) -> set[int]:
+        """Returns the ids of the entries that the text names."""
+        flat = plain(text)
+        found: set[int] = set()
+        for at, words in self._tried(flat):
+            for length, known in words.items():
+                ids = known.get(flat[at : at + length])
+                if ids is not None and not ids <= found and _ends(flat, at + length):
+                    found |= ids
+        return found
+
+    def _tried(self, flat: str) -> Iterator[tuple[int, _Words]]:
+        """Yields the places of the text with the words that begin as it does there: with the same run of Latin letters,
+        or with the same two signs."""
+        runs, pairs = self._runs.get, map(self._pairs.get, map(concat, flat, flat[1:]))
+        yield from ((run.start(), words) for run in _GLUED.finditer(flat) if (words := runs(run[0])))
+        yield from ((at, words) for at, words in enumerate(pairs) if words)
+        if self._signs:
+            yield from ((at, words) for at, words in enumerate(map(self._signs.get, flat)) if words)
+
+
+_Words = dict[int, dict[str, set[int]]]
+"""Words with their ids, by length: one look-up for each length serves a thousand words."""
+
+
+def _words() -> _Words:
+    return defaultdict(dict)
+
+
+def _ends(flat: str, end: int) -> bool:
+    """Returns whether a word that ends here is not the beginning of a longer one."""
+    return end >= len(flat) or not (_GLUED.match(flat[end]) and _GLUED.match(flat[end - 1]))

@@ -1,0 +1,151 @@
+"""Which entries may come into a prompt, and their scores (specification 7.3 of the world)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from store.world.record import Layer, LoreEntry, LoreMark
+from world.lore.lorebook import Lorebook, ReadyEntry
+from world.lore.mention import name
+from world.state import State
+
+NEAREST = 10
+"""How many entries the search by vectors brings (specification 7.3)."""
+PLACE, NPC, RELATION = 3.0, 2.0, 1.0
+"""What an entry gets that belongs to the player's place, is somebody there, or somebody the player has a relation
+with."""
+WEIGHTS: Mapping[Layer, float] = {"A1": 2.0, "A2": 1.5, "A3": 0.5, "A4": 0.0}
+PATIENCE: Mapping[Layer, int] = {"A3": 7, "A4": 3}
+"""For how many turns an entry stays that nobody mentions; entries of other layers stay for ever."""
+Why = Literal["vector", "place", "npc", "relation", "mentioned", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Whom and what the player has around: plain names. ``near``: everybody else at the player's place, dead or alive;
+    ``people``: everybody the story knows; ``bonds``: everybody with whom the player has a relation."""
+
+    here: str
+    near: frozenset[str]
+    people: frozenset[str]
+    bonds: frozenset[str]
+
+    @classmethod
+    def of(cls, state: State) -> Scene:
+        """Returns the scene of a state."""
+        me, here = name(state.player), name(state.me.location)
+        others = [one for one in state.characters.values() if name(one.name) != me]
+        pairs = [{name(one), name(other)} for one, other in state.relations]
+        return cls(
+            here,
+            frozenset(name(one.name) for one in others if here and name(one.location) == here),
+            frozenset(name(one.name) for one in others),
+            frozenset().union(*(pair - {me} for pair in pairs if me in pair)),
+        )
+
+
+class Scored(NamedTuple):
+    """A candidate. ``score``: the sum of the next four and the weight of its layer. ``why``: what made it a candidate.
+    ``silent``: for how many turns nobody has mentioned it, the turn that is asked included. ``text``, ``tokens``: its
+    line in a prompt. A tuple, because hundreds are made for every request."""
+
+    entry: LoreEntry
+    score: float
+    vector: float
+    place: float
+    npc: float
+    relation: float
+    why: tuple[Why, ...]
+    silent: int
+    text: str
+    tokens: int
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Returns what the score is the sum of."""
+        gates = {"vector": self.vector, "place": self.place, "npc": self.npc, "relation": self.relation}
+        return {**gates, "layer": WEIGHTS[self.entry.layer]}
+
+    @property
+    def decayed(self) -> bool:
+        """Whether the entry has been silent for too long (specification 7.2)."""
+        return self.silent > PATIENCE.get(self.entry.layer, self.silent)
+
+
+def scored(
+    book: Lorebook, state: State, mentioned: Iterable[int], cosines: Mapping[int, float], turn: int
+) -> list[Scored]:
+    """Returns all candidates, the highest score first; entries that are not enabled are none.
+
+    ``mentioned``: the entries that the question names. ``cosines``: of the question and every entry that has a vector.
+    ``turn``: the number of the turn that is asked.
+    """
+    scene = Scene.of(state)
+    found = [
+        _scored(book.entries[id], state.lore.get(id), why, scene, cosines.get(id, 0.0), turn)
+        for id, why in _candidates(book, state, scene, mentioned, cosines).items()
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.entry.layer, one.entry.id))
+
+
+def _candidates(
+    book: Lorebook, state: State, scene: Scene, mentioned: Iterable[int], cosines: Mapping[int, float]
+) -> dict[int, tuple[Why, ...]]:
+    """Returns the ids of the enabled candidates with what made them candidates."""
+    ways: tuple[tuple[Why, Iterable[int]], ...] = (
+        ("vector", _nearest(book, cosines)),
+        ("place", {*_named(book, (scene.here,)), *_placed(book, state, scene.here)}),
+        ("npc", _named(book, scene.near)),
+        ("relation", _named(book, scene.bonds)),
+        ("mentioned", mentioned),
+    )
+    always: tuple[Why, ...] = ("always",)
+    found = dict.fromkeys(book.always, always)
+    for why, ids in ways:
+        for id in ids:
+            if book.entries[id].entry.enabled:
+                found[id] = (*found.get(id, ()), why)
+    return found
+
+
+def _nearest(book: Lorebook, cosines: Mapping[int, float]) -> Iterable[int]:
+    best = sorted(cosines, key=cosines.__getitem__, reverse=True)
+    known = (id for id in best if id in book.entries and book.entries[id].entry.enabled)
+    return islice(known, NEAREST)
+
+
+def _named(book: Lorebook, names: Iterable[str]) -> set[int]:
+    return {id for one in names for id in book.names.get(one, ())}
+
+
+def _placed(book: Lorebook, state: State, here: str) -> Iterator[int]:
+    """Yields the entries that the author or the story put at this place."""
+    if not here:
+        return
+    for id in book.places.get(here, ()):
+        if book.entries[id].place(state.lore.get(id)) == here:
+            yield id
+    for id, mark in state.lore.items():
+        if mark.location is not None and id in book.entries and name(mark.location) == here:
+            yield id
+
+
+def _scored(
+    ready: ReadyEntry, mark: LoreMark | None, why: tuple[Why, ...], scene: Scene, cosine: float, turn: int
+) -> Scored:
+    place = PLACE if "place" in why and _is_here(ready, mark, scene) else 0.0
+    npc = NPC if "npc" in why else 0.0
+    relation = RELATION if "relation" in why else 0.0
+    last = turn if "mentioned" in why else mark.last_mentioned if mark else 0
+    score = cosine + place + npc + relation + WEIGHTS[ready.entry.layer]
+    text, tokens = ready.told(mark)
+    return Scored(ready.entry, score, cosine, place, npc, relation, why, max(0, turn - last), text, tokens)
+
+
+def _is_here(ready: ReadyEntry, mark: LoreMark | None, scene: Scene) -> bool:
+    """Returns whether the entry names the player's place or belongs to it. Somebody the story knows is near or not: his
+    whereabouts do not count a second time (the table in specification 7.4 gives the goblin king no place)."""
+    return scene.here in ready.names or (ready.place(mark) == scene.here and not ready.names & scene.people)

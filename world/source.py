@@ -1,0 +1,129 @@
+"""Gathers what the prompt of a world is made from: rows of the database, vectors in memory, files on the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from model.embedding import Vectors
+from store.world.record import Episode, LoreEntry, Node, World
+from text.language import Language
+from world.budget import Budgets
+from world.context import Given
+from world.episode import Episodes, find
+from world.file import WorldFiles
+from world.lore.lorebook import Lorebook
+from world.state import State
+from world.vector import VectorIndexes
+
+LOREBOOKS = 64
+"""How many worlds' lorebooks stay ready."""
+
+
+class Rows(Protocol):
+    """What of ``store.worlds`` a prompt needs."""
+
+    def lore(self, world_id: str) -> list[LoreEntry]: ...
+    def revision(self, world_id: str) -> int: ...
+    def vectors(self, world_id: str, kind: str, made_by: str, after: int = 0) -> list[tuple[int, int, bytes]]: ...
+    def episodes(self, world_id: str, node_ids: Sequence[int]) -> dict[int, Episode]: ...
+    def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]: ...
+
+
+class Source:
+    """Gathers for all worlds of an installation; keeps lorebooks and vectors of those in use. Many threads may use it.
+
+    ``made_by``: the name of the embedder whose vectors are compared. ``instruction``: how an answer's state block is to
+    look, by language.
+    """
+
+    def __init__(
+        self, files: WorldFiles, budgets: Budgets, made_by: str, instruction: Callable[[Language], str]
+    ) -> None:
+        self.files = files
+        self._budgets = budgets
+        self._made_by = made_by
+        self._instruction = instruction
+        self._vectors = VectorIndexes()
+        self._books: OrderedDict[str, tuple[int, Lorebook]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def given(
+        self,
+        rows: Rows,
+        world: World,
+        node: Node | None,
+        state: State,
+        question: str,
+        query: Vectors | None,
+        *,
+        story: str = "",
+        late: int = 0,
+    ) -> Given:
+        """Returns what the prompt of the turn after ``node`` is made from.
+
+        ``query``: the question's vector; without it, entries and episodes are not compared with the question. ``late``:
+        how many turns up to ``node`` are not in ``state`` yet.
+        """
+        revision = rows.revision(world.id)
+        return Given(
+            world,
+            state,
+            node.turn + 1 if node else 1,
+            question,
+            self.lorebook(rows, world.id, revision),
+            self._cosines(rows, world.id, revision, query),
+            self._episodes(rows, world.id, node, state, query),
+            self.files.all(world.id),
+            story,
+            self._instruction(world.language),
+            node.id if node else 0,
+            self._budgets,
+            late,
+        )
+
+    def lorebook(self, rows: Rows, world: str, revision: int) -> Lorebook:
+        """Returns the lorebook of a world, built once for each revision."""
+        with self._lock:
+            known = self._books.get(world)
+            if known is not None and known[0] == revision:
+                self._books.move_to_end(world)
+                return known[1]
+        book = Lorebook.of(rows.lore(world))
+        with self._lock:
+            self._books[world] = (revision, book)
+            self._books.move_to_end(world)
+            if len(self._books) > LOREBOOKS:
+                self._books.popitem(last=False)
+        return book
+
+    def forget(self, world: str) -> None:
+        """Drops what is kept of a world that was deleted."""
+        self._vectors.forget(world)
+        with self._lock:
+            self._books.pop(world, None)
+
+    def _cosines(self, rows: Rows, world: str, revision: int, query: Vectors | None) -> Mapping[int, float]:
+        if query is None:
+            return {}
+        read = _reader(rows, world, "lore", self._made_by)
+        return dict(self._vectors.of(world, "lore", self._made_by, read, revision).search(query))
+
+    def _episodes(self, rows: Rows, world: str, node: Node | None, state: State, query: Vectors | None) -> Episodes:
+        if node is None:
+            return Episodes()
+        near = None
+        if query is not None:
+            read = _reader(rows, world, "episode", self._made_by)
+            index = self._vectors.of(world, "episode", self._made_by, read)
+
+            def near(count: int) -> Sequence[tuple[int, float]]:
+                return index.search(query, count)
+
+        return find(state, near, lambda ids: rows.on_path(node, ids), lambda ids: rows.episodes(world, ids))
+
+
+def _reader(rows: Rows, world: str, kind: str, made_by: str) -> Callable[[int], Sequence[tuple[int, int, bytes]]]:
+    return lambda after: rows.vectors(world, kind, made_by, after)

@@ -1,0 +1,117 @@
+"""Nearest entries and episodes by vector: FAISS indexes in memory, built from the rows of the database.
+
+An index belongs to one world and one kind of vector. It is exact, so its search grows with the number of vectors: about
+0.4 ms at 10,000.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import faiss as _faiss
+import numpy as np
+
+from model.embedding import Vectors
+
+faiss: Any = _faiss  # its type stubs are incomplete
+MOST_BYTES = 256_000_000
+"""How much memory all indexes together take before the one that was used longest ago goes."""
+ID_BYTES = 100
+"""About what an id takes beside its vector."""
+OVERLAP = 64
+"""How many ids before the last known one are read again. Turns of different lines are worked off at the same time, so a
+turn may get its vector after a later one."""
+Row = tuple[int, int, bytes]
+"""The id of an entry or turn, the number of the turn, the vector as 16-bit floats."""
+Read = Callable[[int], Sequence[Row]]
+"""Returns the rows with ids above this one."""
+
+
+class VectorIndex:
+    """The vectors of one world and kind. Many threads may search and grow it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._index: Any = None
+        self._ids: set[int] = set()
+        self._last = 0
+
+    @property
+    def bytes(self) -> int:
+        """Returns about how much memory the vectors take."""
+        return len(self._ids) * (self._index.d * 2 + ID_BYTES) if self._index is not None else 0
+
+    def grow(self, read: Read) -> None:
+        """Takes in the rows that came since the last call, also those that other processes wrote."""
+        with self._lock:
+            rows = [row for row in read(max(0, self._last - OVERLAP)) if row[0] not in self._ids]
+            width = self._index.d * 2 if self._index is not None else len(rows[0][2]) if rows else 0
+            rows = [row for row in rows if len(row[2]) == width and width % 2 == 0 and width]
+            if not rows:
+                return
+            vectors = np.frombuffer(b"".join(row[2] for row in rows), np.float16).reshape(len(rows), -1)
+            ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+            self._add(ids, vectors.astype(np.float32))
+
+    def _add(self, ids: Any, vectors: Vectors) -> None:
+        if self._index is None:
+            half = faiss.ScalarQuantizer.QT_fp16
+            index = faiss.IndexScalarQuantizer(vectors.shape[1], half, faiss.METRIC_INNER_PRODUCT)
+            self._index = faiss.IndexIDMap(index)
+            self._index.train(vectors)
+        self._index.add_with_ids(vectors, ids)
+        self._ids.update(ids.tolist())
+        self._last = max(self._last, int(ids.max()))
+
+    def search(self, vector: Vectors, count: int | None = None) -> list[tuple[int, float]]:
+        """Returns at most ``count`` ids with their cosines, best first; all of them without ``count``. Returns nothing
+        for a vector of another width."""
+        with self._lock:
+            if self._index is None or vector.shape != (self._index.d,):
+                return []
+            most = self._index.ntotal if count is None else min(count, self._index.ntotal)
+            cosines, ids = self._index.search(np.ascontiguousarray(vector[None, :], np.float32), most)
+        return list(zip(ids[0].tolist(), cosines[0].tolist(), strict=True))
+
+
+class VectorIndexes:
+    """The indexes of all worlds in use, those that were used last."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, str, str], tuple[int, VectorIndex]] = OrderedDict()
+
+    def of(self, world: str, kind: str, made_by: str, read: Read, revision: int = 0) -> VectorIndex:
+        """Returns an index, up to date. Vectors of another ``revision`` are read again from the beginning."""
+        key = (world, kind, made_by)
+        with self._lock:
+            known = self._known.get(key)
+            if known is None or known[0] != revision:
+                known = self._known[key] = (revision, VectorIndex())
+            self._known.move_to_end(key)
+        known[1].grow(read)
+        self._shrink()
+        return known[1]
+
+    def forget(self, world: str) -> None:
+        """Drops the indexes of a world."""
+        with self._lock:
+            for key in [key for key in self._known if key[0] == world]:
+                del self._known[key]
+
+    @property
+    def bytes(self) -> int:
+        """Returns about how much memory all indexes take."""
+        with self._lock:
+            return sum(index.bytes for _, index in self._known.values())
+
+    def _shrink(self) -> None:
+        with self._lock:
+            size = sum(index.bytes for _, index in self._known.values())
+            while size > self._most and len(self._known) > 1:
+                _, (_, oldest) = self._known.popitem(last=False)
+                size -= oldest.bytes
