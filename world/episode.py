@@ -49,15 +49,17 @@ def find(
     on the path. ``load``: the episodes of these nodes.
     """
     recent = state.recent
-    taken = {one.turn for one in recent}
-    important = tuple(one for one in state.important if one.turn not in taken)
-    taken |= {one.turn for one in important}
+    turns = {one.turn for one in recent}
+    important = tuple(one for one in state.important if one.turn not in turns)
     if near is None:
         return Episodes(recent, important)
-    ids = _on_path(near, on_path, SIMILAR + len(taken))
+    taken = (*recent, *important)
+    nodes = {one.node for one in taken}
+    ids = _on_path(near, lambda asked: on_path([id for id in asked if id not in nodes]), SIMILAR)
+    turns |= {one.turn for one in important}
     known = load(ids)
-    fresh = (known[id] for id in ids if id in known and known[id].turn not in taken)
-    return Episodes(recent, important, tuple(fresh)[:SIMILAR])
+    similar = (known[id] for id in ids if id in known and known[id].turn not in turns)
+    return Episodes(recent, important, tuple(similar))
 
 
 def _on_path(near: Near, on_path: Callable[[Sequence[int]], set[int]], wanted: int) -> list[int]:

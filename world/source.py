@@ -109,7 +109,7 @@ class Source:
         if query is None:
             return {}
         read = _reader(rows, world, "lore", self._made_by)
-        return dict(self._vectors.of(world, "lore", self._made_by, read, revision).search(query))
+        return dict(self._vectors.fixed(world, "lore", self._made_by, read, revision).search(query))
 
     def _episodes(self, rows: Rows, world: str, node: Node | None, state: State, query: Vectors | None) -> Episodes:
         if node is None:
@@ -117,7 +117,7 @@ class Source:
         near = None
         if query is not None:
             read = _reader(rows, world, "episode", self._made_by)
-            index = self._vectors.of(world, "episode", self._made_by, read)
+            index = self._vectors.growing(world, "episode", self._made_by, read)
 
             def near(count: int) -> Sequence[tuple[int, float]]:
                 return index.search(query, count)

@@ -21,9 +21,10 @@ MOST_BYTES = 256_000_000
 """How much memory all indexes together take before the one that was used longest ago goes."""
 ID_BYTES = 100
 """About what an id takes beside its vector."""
-OVERLAP = 64
-"""How many ids before the last known one are read again. Turns of different lines are worked off at the same time, so a
-turn may get its vector after a later one."""
+OVERLAP, WIDE = 16, 256
+"""How many ids before the last known one are read again, usually and every ``RARELY``-th time. Turns of different lines
+are worked off at the same time, so a turn may get its vector after a later one."""
+RARELY = 32
 Row = tuple[int, int, bytes]
 """The id of an entry or turn, the number of the turn, the vector as 16-bit floats."""
 Read = Callable[[int], Sequence[Row]]
@@ -38,6 +39,7 @@ class VectorIndex:
         self._index: Any = None
         self._ids: set[int] = set()
         self._last = 0
+        self._grown = 0
 
     @property
     def bytes(self) -> int:
@@ -47,7 +49,9 @@ class VectorIndex:
     def grow(self, read: Read) -> None:
         """Takes in the rows that came since the last call, also those that other processes wrote."""
         with self._lock:
-            rows = [row for row in read(max(0, self._last - OVERLAP)) if row[0] not in self._ids]
+            self._grown += 1
+            again = OVERLAP if self._grown % RARELY else WIDE
+            rows = [row for row in read(max(0, self._last - again)) if row[0] not in self._ids]
             width = self._index.d * 2 if self._index is not None else len(rows[0][2]) if rows else 0
             rows = [row for row in rows if len(row[2]) == width and width % 2 == 0 and width]
             if not rows:
@@ -85,17 +89,29 @@ class VectorIndexes:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, str, str], tuple[int, VectorIndex]] = OrderedDict()
 
-    def of(self, world: str, kind: str, made_by: str, read: Read, revision: int = 0) -> VectorIndex:
-        """Returns an index, up to date. Vectors of another ``revision`` are read again from the beginning."""
-        key = (world, kind, made_by)
+    def growing(self, world: str, kind: str, made_by: str, read: Read) -> VectorIndex:
+        """Returns an index to which rows are only added, up to date."""
+        index, _ = self._of((world, kind, made_by), 0)
+        index.grow(read)
+        self._shrink()
+        return index
+
+    def fixed(self, world: str, kind: str, made_by: str, read: Read, revision: int) -> VectorIndex:
+        """Returns an index of rows that stay the same until their revision changes; then all are read again."""
+        index, new = self._of((world, kind, made_by), revision)
+        if new or not index.bytes:
+            index.grow(read)
+            self._shrink()
+        return index
+
+    def _of(self, key: tuple[str, str, str], revision: int) -> tuple[VectorIndex, bool]:
         with self._lock:
             known = self._known.get(key)
-            if known is None or known[0] != revision:
+            new = known is None or known[0] != revision
+            if known is None or new:
                 known = self._known[key] = (revision, VectorIndex())
             self._known.move_to_end(key)
-        known[1].grow(read)
-        self._shrink()
-        return known[1]
+            return known[1], new
 
     def forget(self, world: str) -> None:
         """Drops the indexes of a world."""

@@ -10,7 +10,7 @@ import numpy as np
 from store.world.record import Changes, Episode
 from world.episode import FIRST, SIMILAR, Episodes, find, in_order
 from world.state import IMPORTANT, RECENT, State
-from world.vector import ID_BYTES, OVERLAP, Row, VectorIndex, VectorIndexes
+from world.vector import ID_BYTES, OVERLAP, RARELY, Row, VectorIndex, VectorIndexes
 
 WIDTH = 16
 
@@ -137,6 +137,16 @@ def test_a_turn_that_gets_its_vector_after_a_later_one_is_found() -> None:
     assert sorted(id for id, _ in index.search(vector(2))) == [1, 2, 3]
 
 
+def test_a_turn_that_gets_its_vector_very_late_is_found_at_last() -> None:
+    table = Table([row(id) for id in range(1, 201) if id != 20])
+    index = VectorIndex()
+    index.grow(table.read)
+    table.rows.append(row(20))
+    for _ in range(RARELY):
+        index.grow(table.read)
+    assert index.search(vector(20), 1)[0][0] == 20
+
+
 def test_a_damaged_row_does_not_stop_the_others() -> None:
     index = VectorIndex()
     index.grow(Table([row(1), (2, 2, b"short"), row(3), (4, 4, b"")]).read)
@@ -152,7 +162,7 @@ def test_many_threads_grow_and_search_one_index() -> None:
     def work(seed: int) -> None:
         start.wait(30)
         for id in range(1 + seed, 400, 8):
-            index = indexes.of("w", "episode", "m", table.read)
+            index = indexes.growing("w", "episode", "m", table.read)
             if index.search(vector(id), 1)[0][0] != id:
                 wrong.append(id)
 
@@ -162,25 +172,25 @@ def test_many_threads_grow_and_search_one_index() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(indexes.of("w", "episode", "m", table.read).search(vector(1))) == 400
+    assert len(indexes.growing("w", "episode", "m", table.read).search(vector(1))) == 400
 
 
 def test_another_revision_is_read_from_the_beginning() -> None:
     table = Table([row(1, seed=5)])
     indexes = VectorIndexes()
-    assert indexes.of("w", "lore", "m", table.read, 1).search(vector(5), 1)[0][1] > 0.99
+    assert indexes.fixed("w", "lore", "m", table.read, 1).search(vector(5), 1)[0][1] > 0.99
     table.rows = [row(1, seed=6)]
-    assert indexes.of("w", "lore", "m", table.read, 1).search(vector(6), 1)[0][1] < 0.99
-    assert indexes.of("w", "lore", "m", table.read, 2).search(vector(6), 1)[0][1] > 0.99
+    assert indexes.fixed("w", "lore", "m", table.read, 1).search(vector(6), 1)[0][1] < 0.99
+    assert indexes.fixed("w", "lore", "m", table.read, 2).search(vector(6), 1)[0][1] > 0.99
 
 
 def test_the_index_that_was_used_longest_ago_goes_when_memory_is_full() -> None:
     tables = {world: Table([row(id) for id in range(1, 101)]) for world in "abc"}
     indexes = VectorIndexes(most_bytes=2 * 100 * (WIDTH * 2 + ID_BYTES))
     for world in ("a", "b", "a", "c", "a", "b"):
-        indexes.of(world, "episode", "m", tables[world].read)
+        indexes.growing(world, "episode", "m", tables[world].read)
     assert {world: table.asked.count(0) for world, table in tables.items()} == {"a": 1, "b": 2, "c": 1}
     assert indexes.bytes <= 2 * 100 * (WIDTH * 2 + ID_BYTES)
     indexes.forget("a")
-    indexes.of("a", "episode", "m", tables["a"].read)
+    indexes.growing("a", "episode", "m", tables["a"].read)
     assert tables["a"].asked.count(0) == 2

@@ -186,10 +186,12 @@ def test_a_reader_sees_one_whole_file(files: WorldFiles) -> None:
                 broken.append(body[:20])
 
     reader = threading.Thread(target=read)
-    writers = [
-        threading.Thread(target=lambda text=text: [files.write("w1", "npc.md", text) for _ in range(60)])
-        for text in texts
-    ]
+
+    def write(text: str) -> None:
+        for _ in range(60):
+            files.write("w1", "npc.md", text)
+
+    writers = [threading.Thread(target=write, args=(text,)) for text in texts]
     reader.start()
     for writer in writers:
         writer.start()

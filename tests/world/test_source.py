@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Letters:
     def __init__(self) -> None:
         self.made: list[str] = []
 
-    def passages(self, texts: list[str]) -> Vectors:
+    def passages(self, texts: Sequence[str]) -> Vectors:
         self.made += texts
         return np.stack([self.query(text) for text in texts])
 

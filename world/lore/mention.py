@@ -7,7 +7,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from operator import concat
 
 _GLUED = re.compile(r"(?:[^\W_\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7a3]|_)+")
 """Letters and digits of a script that puts spaces between its words. Korean particles follow a name without a space, so
@@ -52,11 +51,11 @@ class Matcher:
     def _tried(self, flat: str) -> Iterator[tuple[int, _Words]]:
         """Yields the places of the text with the words that begin as it does there: with the same run of Latin letters,
         or with the same two signs."""
-        runs, pairs = self._runs.get, map(self._pairs.get, map(concat, flat, flat[1:]))
+        runs, pairs, signs = self._runs.get, self._pairs.get, self._signs.get
         yield from ((run.start(), words) for run in _GLUED.finditer(flat) if (words := runs(run[0])))
-        yield from ((at, words) for at, words in enumerate(pairs) if words)
+        yield from ((at, words) for at, pair in enumerate(map(str.__add__, flat, flat[1:])) if (words := pairs(pair)))
         if self._signs:
-            yield from ((at, words) for at, words in enumerate(map(self._signs.get, flat)) if words)
+            yield from ((at, words) for at, sign in enumerate(flat) if (words := signs(sign)))
 
 
 _Words = dict[int, dict[str, set[int]]]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from store.world.record import Changes, Character, LoreEntry, LoreMark, Relation
+from store.world.record import Changes, Character, Layer, LoreEntry, LoreMark, Relation
 from tests.table import table
 from world.lore.lorebook import Lorebook
 from world.lore.pack import pack
@@ -67,7 +67,7 @@ def test_the_table_of_the_specification_holds() -> None:
         ("A1", 5000, False),
     ],
 )
-def test_an_entry_decays_when_nobody_mentions_it(layer: str, silent: int, decayed: bool) -> None:
+def test_an_entry_decays_when_nobody_mentions_it(layer: Layer, silent: int, decayed: bool) -> None:
     entry = replace(SECRET, layer=layer)
     state = State("아리아").after(Changes(lore=(LoreMark(5, last_mentioned=2),)), 9)
     assert one(rank(state, (entry,), turn=2 + silent), 5).decayed is decayed
@@ -128,8 +128,8 @@ def test_a_key_leads_to_the_entry_of_somebody_near() -> None:
     ("layer", "why"),
     [("A1", ("always",)), ("A2", ("always",)), ("A3", ()), ("A4", ())],
 )
-def test_only_the_first_two_layers_are_always_candidates(layer: str, why: tuple[Why, ...]) -> None:
-    entry = LoreEntry(9, "먼 나라", "바다 건너", layer=layer)  # type: ignore[arg-type]
+def test_only_the_first_two_layers_are_always_candidates(layer: Layer, why: tuple[Why, ...]) -> None:
+    entry = LoreEntry(9, "먼 나라", "바다 건너", layer=layer)
     assert tuple(reason for found in rank(entries=(entry,)) for reason in found.why) == why
 
 
