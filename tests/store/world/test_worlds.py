@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -287,15 +288,23 @@ def test_a_state_is_the_same_by_snapshots_and_from_the_beginning(opened: Store, 
     assert len(state.items) == 7
 
 
+@contextmanager
+def listening(store: Store, statements: list[str]) -> Iterator[None]:
+    def listener(*args: Any) -> None:
+        statements.append(args[2])
+
+    event.listen(store.engine, "before_cursor_execute", listener)
+    yield
+    event.remove(store.engine, "before_cursor_execute", listener)
+
+
 def test_reading_a_state_costs_the_same_at_turn_30_and_at_turn_300(opened: Store, world: World) -> None:
     nodes = story(opened, world, 300)
     costs = []
     for node in (nodes[29], nodes[299]):
         fetched = list[str]()
-        listener = lambda *args: fetched.append(args[2])  # noqa: E731
-        event.listen(opened.engine, "before_cursor_execute", listener)
-        _, _, changes = opened.worlds.stored_state(node)
-        event.remove(opened.engine, "before_cursor_execute", listener)
+        with listening(opened, fetched):
+            _, _, changes = opened.worlds.stored_state(node)
         costs.append((len(fetched), len(changes) <= SNAPSHOT_TURNS))
     assert costs[0] == costs[1]
     assert costs[0][1]
