@@ -694,6 +694,20 @@ class SessionUnknown(CallerError):
     hint = "Choose one from the list or start a new one."
 
 
+class WorldUnknown(CallerError):
+    code = "world_unknown"
+    message = "There is no such world."
+    hint = "It may have been deleted. Open another one."
+
+
+class WorldTurnTaken(CallerError):
+    """A correction by hand of a turn that other turns build on."""
+
+    code = "world_turn_taken"
+    message = "Turn {turn} cannot be corrected any more: the story has gone on after it."
+    hint = "Correct the last turn, or go back to this one first."
+
+
 class FolderUnknown(CallerError):
     code = "folder_unknown"
     message = "There is no such folder any more."

@@ -157,6 +157,8 @@ TABLE: dict[type[GieokError], Status] = {
     errors.SessionBusy: BUSY,
     errors.LoggedOut: Status(401, "authentication_error", "", SERVER_ERROR, "TASK_STATE_AUTH_REQUIRED"),
     errors.SessionUnknown: UNKNOWN,
+    errors.WorldUnknown: UNKNOWN,
+    errors.WorldTurnTaken: CONFLICT,
     errors.FolderUnknown: UNKNOWN,
     errors.SessionDeleted: CONFLICT,
     errors.PrivateEnded: UNKNOWN,
