@@ -18,6 +18,7 @@ from model.modelset import ModelSet
 from settings import Settings
 from store import Store
 from store.world.record import Known, NewNode, Node, World
+from store.world.worlds import DEFAULT_PLAYER
 from text.language import detect
 from world.block import instruction
 from world.budget import Budgets
@@ -40,6 +41,7 @@ WAIT_SECONDS = 0.3
 COMPARED = 10
 """Lorebook entries up to which none is compared with the question: all are candidates then."""
 NAME_WORDS, NAME_CHARS = 6, 60
+UNNAMED: dict[Language, str] = {"ko": "이야기", "en": "Story"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Engine:
         embedder = embedder or embedding.embedder(settings)
         files = WorldFiles(settings.data_dir / "world")
         source = Source(files, Budgets.of(settings), embedder.name, instruction)
-        stories = Stories(store.everyone)
+        stories = Stories(store.everyone.worlds)
         extractor = Extractor(store.everyone, stories, source, files, models, embedder, settings)
         return cls(settings, store, models, embedder, stories, source, extractor)
 
@@ -261,9 +263,9 @@ def unsaved(begun: Begun) -> World:
     texts = [text for turn in begun.told.turns for text in turn if text.strip()]
     first = next((question for question, _ in begun.told.turns if question.strip()), begun.question)
     words = (first if first.strip() else next(iter(texts), "")).split()
-    name = " ".join(words[:NAME_WORDS])[:NAME_CHARS]
     language = detect(" ".join((*texts[:4], begun.question)), "en")
-    return World("", "", name, "", language, "", 0.0, 0.0)
+    name = " ".join(words[:NAME_WORDS])[:NAME_CHARS] or UNNAMED[language]
+    return World("", "", name, "", language, DEFAULT_PLAYER[language], 0.0, 0.0)
 
 
 def _nothing(begun: Begun) -> Given:
