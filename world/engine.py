@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from store.world.worlds import DEFAULT_PLAYER
+
 from errors import EmbeddingFailed
 from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
 from store import Store
 from store.world.record import Known, NewNode, Node, World
-from store.world.worlds import DEFAULT_PLAYER
 from text.language import detect
 from world.block import instruction
 from world.budget import Budgets
@@ -171,8 +172,22 @@ class Engine:
         report: Mapping[str, Any] | None,
         stopped: bool = False,
     ) -> Node:
-        """Stores an answer as it came, after the turns that only the client knew, and works it off: what code can read
-        at once, the rest behind. ``stopped``: the reader ended the answer; what was shown is kept."""
+        """Stores an answer as it came and works it off (``keep``, ``work_off``)."""
+        node = self.keep(begun, raw, shown, receipt, report, stopped)
+        self.work_off(node)
+        return node
+
+    def keep(
+        self,
+        begun: Begun,
+        raw: str,
+        shown: str,
+        receipt: Mapping[str, Any] | None,
+        report: Mapping[str, Any] | None,
+        stopped: bool = False,
+    ) -> Node:
+        """Stores an answer as it came, after the turns that only the client knew. ``stopped``: the reader ended the
+        answer; what was shown is kept."""
         worlds = self.store.worlds
         world = begun.world or self.create(begun)
         parent = begun.parent
@@ -188,10 +203,12 @@ class Engine:
             dict(receipt) if receipt is not None else None,
             dict(report) if report is not None else None,
         )
-        node = worlds.add(world.id, parent, new)
+        return worlds.add(world.id, parent, new)
+
+    def work_off(self, node: Node) -> None:
+        """Works off an answer: what code can read at once, the rest behind."""
         if not self._extractor.work(node):
             self._extractor.submit(node)
-        return node
 
     def create(self, begun: Begun) -> World:
         """Creates the world of a story that nobody knew."""
@@ -239,7 +256,7 @@ class Engine:
 
     def _late(self, base: Node | None) -> int:
         """Returns how many turns up to this one are not worked off, after a short wait."""
-        if base is None or base.status != "raw":
+        if base is None or base.status != "raw" or self._extractor.work(base):
             return 0
         return self._extractor.wait(base, WAIT_SECONDS)
 

@@ -474,9 +474,8 @@ def test_a_hundred_stories_at_once(tmp_path: Path) -> None:
     with upstream, inside(tmp_path, upstream, api_concurrency=100) as service:
         asyncio.run(_stories(service, 100, 3))
         assert len(worlds(service)) == 100
-        found = nodes(service)
-        assert len(found) == 300
-        assert {node.status for node in found} == {"done"}
+        assert len(nodes(service)) == 300
+        until(lambda: {node.status for node in nodes(service)} == {"done"})
 
 
 async def _stories(service: Inside, count: int, turns: int) -> None:
