@@ -12,15 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from store.world.worlds import DEFAULT_PLAYER
-
 from errors import EmbeddingFailed
 from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
 from store import Store
 from store.world.record import Known, NewNode, Node, World
-from text.language import detect
+from store.world.worlds import DEFAULT_PLAYER
+from text.language import Language, detect
 from world.block import instruction
 from world.budget import Budgets
 from world.context import Given, build
