@@ -86,6 +86,10 @@ class Settings(BaseSettings):
         description="Name of the model for summaries and other side work. Empty: gpt-5-nano at OpenAI, else the same as"
         " CHAT_MODEL.",
     )
+    curator_model: str | None = Field(
+        None,
+        description="Name of the model that looks over a story world every ten turns. Empty: the same as CHAT_MODEL.",
+    )
     database_url: str | None = Field(
         None,
         validation_alias=_standard("DATABASE_URL"),

@@ -14,7 +14,8 @@ class Found:
 
     ``url``: up to and including ``/v1``. ``key``: sent as the bearer token; never shown. ``chat``, ``utility``: the
     profile of each role and the reason for it. ``context_size``: tokens of one prompt plus its answer. ``label``: a
-    short name for people, such as ``qwen2.5-coder-1.5b-instruct-q4_k_m (embedded)``.
+    short name for people, such as ``qwen2.5-coder-1.5b-instruct-q4_k_m (embedded)``. ``curator_model``: looks over
+    stories, with the profile ``curator``; empty: the chat model does.
     """
 
     kind: Kind
@@ -26,3 +27,5 @@ class Found:
     utility: ProfileChoice
     context_size: int
     label: str
+    curator_model: str = ""
+    curator: ProfileChoice | None = None

@@ -31,6 +31,7 @@ class ModelSet:
     ``side_name``: the model of side calls; ``utility_why``: why side calls use that model. ``context_size``: tokens of
     one prompt plus its answer. ``kind``: where the model runs; the profiles say what the model is trusted with.
     ``read`` has the chat model read a prompt ahead until the event is set; None where reading ahead saves nothing.
+    ``curator``, ``curator_profile``: the model that looks over story worlds; None: the chat model does.
     ``raw`` sends a client's own request to the chat model's server; None for a model that has no server.
     """
 
@@ -49,6 +50,8 @@ class ModelSet:
     utility_name: str = ""
     utility_why: SideModel = "same"
     read: Read | None = None
+    curator: BaseChatModel | None = None
+    curator_profile: Profile | None = None
     raw: Raw | None = None
 
     @property

@@ -79,6 +79,8 @@ def models(
         utility_why=_utility_why(found, settings),
         read=partial(_read, chat) if prompt_beginnings is not None and found.chat.profile.prompt == "bare" else None,
         raw=_raw(found, settings, prompt_beginnings),
+        curator=_role(found, "curator", settings, prompt_beginnings) if found.curator_model else None,
+        curator_profile=found.curator.profile if found.curator else None,
     )
 
 
@@ -236,7 +238,9 @@ def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered,
     if size is None and url != OPENAI:
         size = context_size(url, key, name, LOCAL_SECONDS)
     utility = settings.utility_model or (OPENAI_UTILITY if url == OPENAI else name)
-    choices = {model_name: _profile(kind, url, key, model_name, offered, settings) for model_name in (name, utility)}
+    curator = settings.curator_model or name
+    names = dict.fromkeys((name, utility, curator))
+    choices = {model_name: _profile(kind, url, key, model_name, offered, settings) for model_name in names}
     return Found(
         kind=kind,
         url=url,
@@ -247,6 +251,8 @@ def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered,
         utility=_side(choices[utility], settings),
         context_size=size or CONTEXT,
         label=f"{name} ({urlsplit(shown(url)).netloc})",
+        curator_model="" if curator == name else curator,
+        curator=choices[curator],
     )
 
 
@@ -312,7 +318,7 @@ def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -
     model = client.chat(
         found.url,
         found.key,
-        found.utility_model if role == "utility" else found.chat_model,
+        {"utility": found.utility_model, "curator": found.curator_model}.get(role, found.chat_model),
         settings=settings,
         extra_body={**(slot.CALL if begun is not None else {}), **(sampling.body() if sampling else {})} or None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,

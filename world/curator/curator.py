@@ -1,0 +1,70 @@
+"""Who curates a line of a story: an agent, else one plain call, else code (specification 6.3)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal
+
+from errors import GieokError
+from model.modelset import ModelSet
+from store.world.record import Node, World
+from world.curator import agent, plain
+from world.curator.desk import EVERY, Desk, Noted, desk
+from world.curator.notebook import Unfit
+from world.curator.row import Rows
+from world.state import State
+
+log = logging.getLogger("gieok.world")
+
+Way = Literal["agent", "plain", "code"]
+Look = Callable[[Node], list[Noted]]
+"""Returns the contradictions that code sees in a turn."""
+
+
+def curate(
+    rows: Rows, world: World, node: Node, state: State, models: ModelSet, look: Look, stop: threading.Event | None
+) -> Way:
+    """Curates the line that ends with the turn ``node`` and writes the result; returns who did it.
+
+    The profile of the curator's model says whether it calls tools itself and whether it is trusted with the memory of a
+    story at all. Raises ``Stopped``; then nothing was written.
+    """
+    table = desk(rows, world, node, state, models.context_size)
+    profile = models.curator_profile or models.profile
+    ways: list[tuple[Way, Callable[[Desk], object]]] = [("code", lambda one: _look(one, look))]
+    if profile.folds == "model":
+        ways.insert(0, ("plain", lambda one: plain.curate(one, models.curator or models.chat, stop)))
+        if profile.tools == "native":
+            ways.insert(0, ("agent", lambda one: agent.curate(one, models.curator or models.chat, stop)))
+    way, worked = _first(table, ways)
+    worked.put_down()
+    log.info("curator of turn %d: %s, %d findings", node.turn, way, len(worked.notes))
+    return way
+
+
+def _first(table: Desk, ways: list[tuple[Way, Callable[[Desk], object]]]) -> tuple[Way, Desk]:
+    """Returns the first way that works, and its desk; what a failed one did on its desk is dropped."""
+    for way, work in ways[:-1]:
+        own = replace(table, notes=[])
+        try:
+            work(own)
+        except (GieokError, agent.CuratorFailed) as error:
+            reason = error.code if isinstance(error, GieokError) else str(error)
+            log.warning("curator of turn %d: %s failed: %s", table.node.turn, way, reason)
+        else:
+            return way, own
+    way, work = ways[-1]
+    work(table)
+    return way, table
+
+
+def _look(table: Desk, look: Look) -> None:
+    """Reports what code sees in the last turns."""
+    for node in table.turns(table.node.turn - EVERY + 1, table.node.turn):
+        for one in look(node):
+            with suppress(Unfit):
+                table.note(one.kind, one.subject, one.text)

@@ -1,0 +1,131 @@
+"""What the curator works on: one line of a story at one turn. Nothing is written before it has finished."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from store.world.record import Finding, FindingKind, LoreEntry, Node, World
+from text.language import Language
+from world.curator.notebook import Unfit
+from world.curator.row import Rows
+from world.curator.story import SHORT, Story, story
+from world.state import State
+
+EVERY = 10
+"""The curator looks at a line of a story every so many turns."""
+LEAST_CHARS, MOST_CHARS = 200, 2000
+FINDINGS = 200
+"""How many earlier findings it is told, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A finding that is to be reported."""
+
+    kind: FindingKind
+    subject: str
+    text: str
+
+
+@dataclass
+class Desk:
+    """A line of a story and the curator's edits of it.
+
+    ``since``: the last turn that it looked at before. ``earlier``: the findings on this line. ``memory``: the present
+    text of its notebook. ``chars``: the most characters of one text that a model is shown. ``notes``: what it reports.
+    ``shortened``: the shortened story, None to leave it.
+    """
+
+    rows: Rows
+    world: World
+    node: Node
+    state: State
+    since: int
+    story: Story
+    earlier: Sequence[Finding]
+    memory: str
+    chars: int
+    notes: list[Noted] = field(default_factory=list)
+    shortened: str | None = None
+
+    @property
+    def language(self) -> Language:
+        """Returns the language of the world."""
+        return self.world.language
+
+    @property
+    def dismissed(self) -> list[Finding]:
+        """Returns what the user called intended."""
+        return [one for one in self.earlier if one.status == "dismissed"]
+
+    def turns(self, first: int, last: int) -> list[Node]:
+        """Returns the turns of the line with these numbers, oldest first."""
+        depth = max(0, self.node.turn - first) + 1
+        return [one for one in self.rows.path(self.node, depth) if first <= one.turn <= last]
+
+    def lore(self, name: str) -> list[LoreEntry]:
+        """Returns the enabled entries of the lorebook that have this name."""
+        plain = name.strip().casefold()
+        entries = (one for one in self.rows.lore(self.world.id) if one.enabled)
+        return [one for one in entries if plain in {word.strip().casefold() for word in (one.keyword, *one.keys)}]
+
+    def note(self, kind: FindingKind, subject: str, text: str) -> None:
+        """Reports a contradiction. Raises ``Unfit`` for one that the user called intended or that is known."""
+        about = (kind, plain(subject))
+        statuses = {one.status for one in self.earlier if (one.kind, plain(one.subject)) == about}
+        if "dismissed" in statuses:
+            raise Unfit("The user has dismissed this: it is intended. Do not report it; note in the memory that it is.")
+        if "open" in statuses or any((one.kind, plain(one.subject)) == about for one in self.notes):
+            raise Unfit("This is reported already.")
+        self.notes.append(Noted(kind, " ".join(subject.split()), text.strip()))
+
+    def shorten(self, text: str) -> None:
+        """Takes the shortened story. Raises ``Unfit`` when it is not due, empty or too long."""
+        if not self.story.due:
+            raise Unfit(f"The story has only {self.story.turns} turns since it was shortened; leave it.")
+        if not text.strip() or len(text.strip()) > SHORT:
+            raise Unfit(f"The text has {len(text.strip())} characters; 1 to {SHORT} are allowed.")
+        self.shortened = text.strip()
+
+    def put_down(self) -> None:
+        """Writes what was decided. The notebook gets a version each time, so that the next look begins after this
+        turn."""
+        for one in self.notes:
+            self.rows.add_finding(self.node, one.kind, one.subject, one.text)
+        if self.shortened is not None:
+            self.rows.put_block(self.node, "story", self.shortened)
+        self.rows.put_block(self.node, "narrative_memory", self.memory)
+
+
+def desk(rows: Rows, world: World, node: Node, state: State, context_size: int) -> Desk:
+    """Returns the desk for the turn ``node``, whose state is ``state``. ``context_size``: of the model in tokens; the
+    texts of ten turns take about half of it."""
+    block = rows.block(node, "narrative_memory")
+    return Desk(
+        rows,
+        world,
+        node,
+        state,
+        rows.node(block.node).turn if block is not None else 0,
+        story(rows, node),
+        rows.findings(node, limit=FINDINGS),
+        block.text if block is not None else "",
+        max(LEAST_CHARS, min(MOST_CHARS, context_size // 4 // EVERY)),
+    )
+
+
+def is_due(rows: Rows, node: Node) -> bool:
+    """Returns whether the curator should look at the line that ends with this turn."""
+    if node.turn < EVERY:
+        return False
+    block = rows.block(node, "narrative_memory")
+    return block is None or node.turn - rows.node(block.node).turn >= EVERY
+
+
+def plain(subject: str) -> str:
+    """Returns a subject in the form in which two are compared."""
+    return " ".join(subject.split()).casefold()
+
+
+__all__ = ["EVERY", "Desk", "Noted", "desk", "is_due", "plain"]

@@ -1,0 +1,81 @@
+"""The curator as one plain call: for a model without tools, and where the agent failed. It remembers as the agent does,
+but cannot look anything up."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from model.call.json_reply import complete_shaped, objects, shape
+from store.world.record import FindingKind
+from world.curator.agent import CuratorFailed
+from world.curator.desk import Desk
+from world.curator.material import plain
+from world.curator.notebook import Unfit, shortened
+
+KINDS = ("dead_talks", "no_hp_fights", "two_places", "lost_item", "other")
+MOST = 10
+"""The most findings of a reply."""
+SUBJECT, TEXT = 100, 500
+_FINDING: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "kind": {"type": "string", "enum": list(KINDS)},
+        "subject": {"type": "string"},
+        "text": {"type": "string"},
+    },
+    "required": ["kind", "subject", "text"],
+    "additionalProperties": False,
+}
+SHAPE = shape(
+    "curation",
+    {
+        "type": "object",
+        "properties": {
+            "findings": {"type": "array", "items": _FINDING, "maxItems": MOST},
+            "memory": {"type": "string"},
+        },
+        "required": ["findings", "memory"],
+        "additionalProperties": False,
+    },
+)
+
+
+class _Noted(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    kind: FindingKind
+    subject: str
+    text: str
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    findings: tuple[_Noted, ...]
+    memory: str
+
+
+def curate(desk: Desk, model: BaseChatModel, stop: threading.Event | None) -> None:
+    """Puts the model's findings and its memory on the desk. An empty memory never replaces a text. Raises
+    ``CuratorFailed`` for an unreadable reply, ``Stopped`` and the model's own errors."""
+    answer = complete_shaped(model, plain(desk), SHAPE, stop=stop)
+    reply = next(filter(None, map(_read, objects(answer.text))), None)
+    if reply is None:
+        raise CuratorFailed("the reply is no JSON of findings and memory")
+    for one in reply.findings[:MOST]:
+        if one.subject.strip() and one.text.strip():
+            with suppress(Unfit):
+                desk.note(one.kind, one.subject[:SUBJECT], one.text[:TEXT])
+    desk.memory = shortened(reply.memory) or desk.memory
+
+
+def _read(value: dict[str, Any]) -> _Reply | None:
+    try:
+        return _Reply.model_validate(value)
+    except ValidationError:
+        return None

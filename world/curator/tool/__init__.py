@@ -1,0 +1,33 @@
+"""The tools of the curator. A new tool is one file and one line in ``TOOLS``; each is made for one desk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from langchain_core.tools import BaseTool
+
+from world.curator.desk import Desk
+from world.curator.tool.edit_memory import edit_memory
+from world.curator.tool.plan_event import plan_event
+from world.curator.tool.read_lore import read_lore
+from world.curator.tool.read_state import read_state
+from world.curator.tool.read_turns import read_turns
+from world.curator.tool.report_finding import report_finding
+from world.curator.tool.rewrite_memory import rewrite_memory
+from world.curator.tool.shorten_story import shorten_story
+
+TOOLS: tuple[Callable[[Desk], BaseTool], ...] = (
+    read_state,
+    read_turns,
+    read_lore,
+    report_finding,
+    edit_memory,
+    rewrite_memory,
+    plan_event,
+    shorten_story,
+)
+
+
+def tools(desk: Desk) -> list[BaseTool]:
+    """Returns the tools for one desk; ``shorten_story`` only while the story is long enough for it."""
+    return [make(desk) for make in TOOLS if make is not shorten_story or desk.story.due]

@@ -1,0 +1,41 @@
+"""The tool that shows entries of the lorebook."""
+
+from __future__ import annotations
+
+from langchain_core.tools import BaseTool, ToolException, tool
+from pydantic import BaseModel, Field
+
+from store.world.record import LoreEntry
+from world.curator.desk import Desk
+from world.curator.material import frame
+
+CHARS = 2000
+"""The most characters of an entry."""
+
+
+class LoreArguments(BaseModel, extra="forbid"):
+    """Arguments of ``read_lore``."""
+
+    name: str = Field(min_length=1, max_length=200, description="Name of a person, place or thing")
+
+
+def read_lore(desk: Desk) -> BaseTool:
+    """Returns the tool ``read_lore`` for one desk."""
+
+    @tool("read_lore", args_schema=LoreArguments)
+    def called(name: str) -> str:
+        """Read what the lorebook says under a name: as the author wrote it, and as the story changed it."""
+        entries = desk.lore(name)
+        if not entries:
+            raise ToolException(f"The lorebook has no entry with the name {name!r}.")
+        return frame({"lore": "\n".join(_told(desk, one) for one in entries)})
+
+    called.handle_tool_error = True
+    return called
+
+
+def _told(desk: Desk, entry: LoreEntry) -> str:
+    mark = desk.state.lore.get(entry.id)
+    now = mark.content if mark is not None and mark.content is not None else ""
+    author = f"{entry.keyword} ({entry.layer}): {entry.content[:CHARS]}"
+    return f"{author}\n[Now] {now[:CHARS]}" if now and now != entry.content else author
