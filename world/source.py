@@ -10,7 +10,7 @@ from typing import Protocol
 from model.embedding import Vectors
 from store.world.record import Episode, LoreEntry, Node, World
 from text.language import Language
-from world.budget import Budgets
+from world.budget import Budgets, cut
 from world.context import Given
 from world.episode import Episodes, find
 from world.file import WorldFiles
@@ -20,6 +20,14 @@ from world.vector import VectorIndexes
 
 LOREBOOKS = 64
 """How many worlds' lorebooks stay ready."""
+ASKED = 48
+"""How many tokens of a message are compared by vector: about 60 Korean or 150 English characters. The built-in model
+takes more than a millisecond for each, and the user waits for it; names are looked for in the whole message."""
+
+
+def asked(question: str) -> str:
+    """Returns the end of a message, where it says what happens next, as far as it is compared by vector."""
+    return cut(" ".join(question.split()), ASKED, "end").text
 
 
 class Rows(Protocol):
