@@ -76,13 +76,14 @@ class Source:
         how many turns up to ``node`` are not in ``state`` yet.
         """
         revision = rows.revision(world.id)
+        book = self.lorebook(rows, world.id, revision)
         return Given(
             world,
             state,
             node.turn + 1 if node else 1,
             question,
-            self.lorebook(rows, world.id, revision),
-            self._cosines(rows, world.id, revision, query),
+            book,
+            self._cosines(rows, world.id, revision, book.enabled, query),
             self._episodes(rows, world.id, node, state, query),
             self.files.all(world.id),
             story,
@@ -113,11 +114,13 @@ class Source:
         with self._lock:
             self._books.pop(world, None)
 
-    def _cosines(self, rows: Rows, world: str, revision: int, query: Vectors | None) -> Mapping[int, float]:
+    def _cosines(
+        self, rows: Rows, world: str, revision: int, ids: frozenset[int], query: Vectors | None
+    ) -> Mapping[int, float]:
         if query is None:
             return {}
         read = _reader(rows, world, "lore", self._made_by)
-        return dict(self._vectors.fixed(world, "lore", self._made_by, read, revision).search(query))
+        return dict(self._vectors.complete(world, "lore", self._made_by, read, revision, ids).search(query))
 
     def _episodes(self, rows: Rows, world: str, node: Node | None, state: State, query: Vectors | None) -> Episodes:
         if node is None:
