@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from world.story import Stories
+from store.world.turns import needs_snapshot
+from world.story import Stories, snapshot_of
 
 from bench.world_text import PLAYER, Generated
 from model.embedding import Vectors, built_in
@@ -91,7 +92,7 @@ class Story:
         self.store = Store(f"sqlite:///{folder / 'world.db'}")
         self.rows = self.store.worlds
         self.world: World = self.rows.create("Bench", "ko", PLAYER)
-        self.stories = Stories(self.store)
+        self.stories = Stories(self.store.everyone.worlds)
         self.embedder = built_in()
         self.node: Node | None = None
         self.tokens: dict[str, int] = {}
@@ -159,12 +160,12 @@ class Story:
         changes = self.words.changes(turn, self.ids)
         before = self.stories.state(self.node, self.world)
         after = before.after(changes, turn)
-        snapshot = after.changes() if turn % 16 == 0 else None
-        self.rows.settle(node.id, changes, origin="block", block=None, refusals=(), snapshot=snapshot)
-        self.stories.settled(node, after)
+        snapshot = snapshot_of(after) if needs_snapshot(node) else None
+        self.rows.settle(node.id, changes, origin="block", snapshot=snapshot)
         self._put("episode", [(node.id, turn)])
-        self.node = node
-        return node
+        self.node = self.rows.node(node.id)
+        self.stories.keep(self.node, after, self.rows.revision(self.world.id))
+        return self.node
 
     def _put(self, kind: str, refs: Sequence[tuple[int, int]]) -> None:
         near = self._real[self._chance.integers(len(self._real), size=len(refs))]
