@@ -694,6 +694,20 @@ class SessionUnknown(CallerError):
     hint = "Choose one from the list or start a new one."
 
 
+class WorldUnknown(CallerError):
+    code = "world_unknown"
+    message = "There is no such world."
+    hint = "It may have been deleted. Open another one."
+
+
+class WorldTurnTaken(CallerError):
+    """A correction by hand of a turn that other turns build on."""
+
+    code = "world_turn_taken"
+    message = "Turn {turn} cannot be corrected any more: the story has gone on after it."
+    hint = "Correct the last turn, or go back to this one first."
+
+
 class FolderUnknown(CallerError):
     code = "folder_unknown"
     message = "There is no such folder any more."
@@ -770,6 +784,14 @@ class BadConversation(CallerError):
     code = "bad_conversation"
     message = "The file cannot be imported: {reason} (at {place})."
     hint = "Choose a file that Gieok exported, or ChatGPT's export (.zip or conversations.json). Nothing was imported."
+
+
+class BadBook(CallerError):
+    """A file of another program that holds no lorebook or card that can be read."""
+
+    code = "bad_book"
+    message = "{name!r} cannot be read: {reason}."
+    hint = "Choose a World Info file, a character card (JSON, PNG, CHARX) or RisuAI's lorebook. Nothing was changed."
 
 
 class ConversationTooNew(CallerError):

@@ -228,6 +228,13 @@ class Settings(BaseSettings):
     )
     world_budget_episodes: int = Field(400, ge=0, description="Token budget of what happened in earlier turns.")
     world_budget_lore: int = Field(800, ge=0, description="Token budget of the entries of a world's lorebook.")
+    world_budget_history: int = Field(
+        6000, ge=1, description="Token budget of a story's last turns on the page; a client sends its own history."
+    )
+    world_cache_control: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Set cache breakpoints in requests of a story. auto: at the addresses of OpenRouter and Anthropic.",
+    )
     answer_tokens: int = Field(
         1024,
         ge=16,

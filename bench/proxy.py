@@ -9,7 +9,8 @@ and documents are on. Load, model server, proxy and what the proxy starts share 
 ``first_p50_ms``, ``first_p95_ms``: the same of the time to the first piece. ``p95_ms`` is ``added_p95_ms`` at the most
 streams, and ``ratio_litellm`` that figure by litellm's. ``memory_ratio``: resident memory after all short requests by
 that after the first tenth of them. ``threads_more``, ``files_more``: at the end, idle, against the start, after the
-warm-up. Without ``--litellm`` its rows say «not measured».
+warm-up. Without ``--litellm`` its rows say «not measured». With ``--world`` the service answers as ``world/…``: turns
+of stories, with the model's state block at the end of each answer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from bench.load import Answer, Person, share, together
 from bench.server import Server, litellm, service, upstream
-from bench.upstream import pace
+from bench.upstream import MODEL, pace
 
 PIECES, SECONDS = 50, 2.0
 IDLE_SECONDS = 3.0
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--litellm", type=Path, help="Python of an environment with litellm[proxy]")
     parser.add_argument("--workers", type=int, default=1, help="processes of the service")
     parser.add_argument("--without", action="store_true", help="without long-term memory and documents")
+    parser.add_argument("--world", action="store_true", help="turns of a story: the model world/… of the service")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
@@ -50,11 +52,11 @@ def run(args: argparse.Namespace) -> dict[str, object]:
         gieok = servers["gieok"]
         cold = gieok.state()
         for server in servers.values():
-            asyncio.run(_load(server, max(args.streams), SECONDS, "warm"))
+            asyncio.run(_load(server, max(args.streams), SECONDS, "warm", _model(server is gieok, args)))
         time.sleep(IDLE_SECONDS)
         start = gieok.state()
         rows = [row for streams in args.streams for row in _level(servers, streams, args)]
-        kept = _memory(gieok, args.requests)
+        kept = _memory(gieok, args.requests, _model(True, args))
         time.sleep(IDLE_SECONDS)
         end = gieok.state()
     return {
@@ -79,15 +81,24 @@ def _servers(args: argparse.Namespace, folder: Path) -> Iterator[dict[str, Serve
         yield servers
 
 
-async def _load(server: Server, streams: int, seconds: float, name: str) -> tuple[list[Answer], float]:
+def _model(ours: bool, args: argparse.Namespace) -> str:
+    """Returns the model that the clients of a server ask for."""
+    return f"world/{MODEL}" if ours and args.world else MODEL
+
+
+async def _load(server: Server, streams: int, seconds: float, name: str, model: str) -> tuple[list[Answer], float]:
     """Returns all answers of as many people as streams, and the seconds that they took."""
-    people = [Person(f"{name}{at}", [server.url], _question) for at in range(streams)]
+    people = [Person(f"{name}{at}", [server.url], _question, model=model) for at in range(streams)]
     took = await together(people, seconds, SECONDS)
     return [answer for person in people for answer in person.answers], took
 
 
 def _question(mark: str, turn: int) -> str:
     return f"{mark} {pace(PIECES, SECONDS)} Please go on with part {turn} of the story, and tell it at some length."
+
+
+def _short(mark: str, _: int) -> str:
+    return f"{mark} Tell me."
 
 
 def _level(servers: Mapping[str, Server], streams: int, args: argparse.Namespace) -> list[dict[str, object]]:
@@ -98,7 +109,8 @@ def _level(servers: Mapping[str, Server], streams: int, args: argparse.Namespace
     for turn in range(args.rounds):
         for name, server in servers.items():
             before = server.state()["cpu_seconds"]
-            got, took = asyncio.run(_load(server, streams, args.seconds / args.rounds, f"{streams}x{turn}x"))
+            mark, model = f"{streams}x{turn}x", _model(name == "gieok", args)
+            got, took = asyncio.run(_load(server, streams, args.seconds / args.rounds, mark, model))
             answers[name] += got
             spent[name] += took
             cpu[name] += server.state()["cpu_seconds"] - before
@@ -128,12 +140,12 @@ def _row(
     }
 
 
-def _memory(server: Server, requests: int) -> dict[str, object]:
+def _memory(server: Server, requests: int, model: str) -> dict[str, object]:
     """Sends short requests; returns memory after all of them by memory after the first tenth, and how many failed."""
     begun, failed = time.perf_counter(), 0
     memory = []
     for name, count in (("tenth", requests // 10), ("rest", requests - requests // 10)):
-        people = [Person(f"{name}{at}", [server.url], lambda mark, turn: f"{mark} Tell me.") for at in range(16)]
+        people = [Person(f"{name}{at}", [server.url], _short, model=model) for at in range(16)]
         asyncio.run(together(people, 0, 0, count))
         failed += sum(not answer.fine for person in people for answer in person.answers)
         time.sleep(IDLE_SECONDS)

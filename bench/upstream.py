@@ -23,6 +23,9 @@ _SIDE = ("You summarise a dialogue", "You keep the long-term memory", "You give 
 """How the system prompts of side calls begin (prompt/en/summary.md, memory_fold.md, title.md)."""
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _WORD = " and then some more of it"
+_BLOCK = "\n\n```state\nlocation: Forest\nhp_change: -1\nnpc_met: [Ergen]\nmood: tense\n```"
+"""The end of an answer to a prompt of a story world."""
+_TRACKING = "SAGA State Tracking"
 
 
 def pace(pieces: int, seconds: float) -> str:
@@ -43,7 +46,8 @@ def answer(messages: Sequence[Mapping[str, Any]]) -> tuple[list[str], float]:
         return [_side(opening, messages)], 0.0
     paces = _PACE.findall(question)
     count, seconds = (int(paces[-1][0]), float(paces[-1][1])) if paces else (1, 0.0)
-    return [f"Answer to {mark(question)}:", *[_WORD] * (count - 1)], seconds
+    block = [_BLOCK] if _TRACKING in opening else []
+    return [f"Answer to {mark(question)}:", *[_WORD] * (count - 1 - len(block)), *block], seconds
 
 
 def _side(opening: str, messages: Sequence[Mapping[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from model.profile import STRONG, Profile, Why
+from model.raw import Raw
 
 Kind = Literal["hosted", "local", "embedded", "scripted"]
 
@@ -30,6 +31,7 @@ class ModelSet:
     ``side_name``: the model of side calls; ``utility_why``: why side calls use that model. ``context_size``: tokens of
     one prompt plus its answer. ``kind``: where the model runs; the profiles say what the model is trusted with.
     ``read`` has the chat model read a prompt ahead until the event is set; None where reading ahead saves nothing.
+    ``raw`` sends a client's own request to the chat model's server; None for a model that has no server.
     """
 
     chat: BaseChatModel
@@ -47,6 +49,7 @@ class ModelSet:
     utility_name: str = ""
     utility_why: SideModel = "same"
     read: Read | None = None
+    raw: Raw | None = None
 
     @property
     def side_name(self) -> str:

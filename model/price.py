@@ -9,18 +9,25 @@ from genai_prices import Usage, calc_price
 from model.call.connection import is_loopback
 
 
-def usd(model: str, prompt: int, cached: int, answer: int, *, url: str = "") -> float | None:
+def usd(model: str, prompt: int, cached: int, answer: int, *, written: int = 0, url: str = "") -> float | None:
     """Returns the US dollars of one call, or None when the price of the model is not known.
 
-    ``prompt``, ``cached`` (the part of the prompt that came from the provider's cache), ``answer``: tokens. ``url``:
-    the address of the provider, because providers charge differently for one model; without an address the price of the
-    model's own maker counts. A model on this machine has no price: None.
+    ``prompt``, ``cached`` (the part of the prompt that came from the provider's cache), ``written`` (the part that was
+    put into it), ``answer``: tokens. ``url``: the address of the provider, because providers charge differently for one
+    model; without an address the price of the model's own maker counts. A model on this machine has no price: None; nor
+    has a call that wrote to a cache whose price of writing is not known.
     """
     if is_loopback(urlsplit(url).hostname or ""):
         return None
-    usage = Usage(input_tokens=prompt, cache_read_tokens=min(cached, prompt), output_tokens=answer)
+    cached = min(cached, prompt)
+    written = min(written, prompt - cached)
+    usage = Usage(
+        input_tokens=prompt, cache_read_tokens=cached, cache_write_tokens=written or None, output_tokens=answer
+    )
     try:
         price = calc_price(usage, model_ref=model, provider_api_url=url or None)
     except LookupError:
+        return None
+    if written and price.model_price.cache_write_mtok is None:
         return None
     return float(price.total_price)

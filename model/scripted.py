@@ -6,13 +6,14 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.chat_models import generate_from_stream
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_messages
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
@@ -22,8 +23,10 @@ from pydantic import PrivateAttr
 
 from errors import ScriptExhausted
 from model.call.abort import Cut, current
+from model.call.stream import stream
 from model.modelset import ModelSet
 from model.profile import STRONG, Profile
+from model.raw import RawAnswer
 
 Answer = str | AIMessage | BaseException
 Step = Answer | Callable[[list[BaseMessage]], Answer]
@@ -116,6 +119,48 @@ class ScriptedModel(BaseChatModel):
                 raise Cut
 
 
+class ScriptedRaw:
+    """A scripted model behind the interface of a server that takes a client's own JSON (``model.raw``)."""
+
+    url, model, only = "", "scripted", False
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self._model = model
+
+    @contextmanager
+    def ask(self, body: Mapping[str, Any], stop: threading.Event) -> Iterator[RawAnswer]:
+        """Gives the scripted answer to the messages."""
+        yield _ScriptedAnswer(self._model, convert_to_messages(body["messages"]), stop)
+
+
+class _ScriptedAnswer:
+    """An answer in the form of Chat Completions, as a stream or whole."""
+
+    status = 200
+    headers: Mapping[str, str] = {}
+
+    def __init__(self, model: ScriptedModel, messages: list[BaseMessage], stop: threading.Event) -> None:
+        self._model, self._messages, self._stop = model, messages, stop
+
+    def events(self) -> Iterator[str]:
+        for chunk in stream(self._model, self._messages, stop=self._stop):
+            if chunk.text:
+                yield _event({"content": chunk.text}, None)
+        if not self._stop.is_set():
+            yield _event({}, "stop")
+            yield "data: [DONE]\n\n"
+
+    def whole(self) -> bytes:
+        text = "".join(chunk.text for chunk in stream(self._model, self._messages, stop=self._stop))
+        message = {"role": "assistant", "content": text}
+        return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+
+
+def _event(delta: dict[str, Any], reason: str | None) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return f"data: {json.dumps({'choices': [choice]}, ensure_ascii=False)}\n\n"
+
+
 def count(text: str) -> int:
     """Returns a quarter of the number of characters that are not white space, rounded up: a deterministic count for
     tests, not the figure of a tokenizer."""
@@ -135,8 +180,9 @@ def models(
 
     ``profile``: the chat model's; ``side``: the utility model's, by default the same.
     """
+    model = _model(chat)
     return ModelSet(
-        chat=_model(chat),
+        chat=model,
         utility=_model(utility),
         profile=profile,
         side=side or profile,
@@ -148,6 +194,7 @@ def models(
         kind="scripted",
         url="",
         context_size=context_size,
+        raw=ScriptedRaw(model),
     )
 
 

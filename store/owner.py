@@ -71,3 +71,13 @@ def in_mine(connection: Connection, session_id: Any) -> ColumnElement[bool]:
         select(schema.session.c.id).where(mine(connection, schema.session.c.owner))
     )
     return condition
+
+
+def in_worlds(connection: Connection, world_id: Any) -> ColumnElement[bool]:
+    """Returns the condition that a column with a world's id names a world of the connection's user."""
+    from store.database.world_table import world
+
+    if user_of(connection) is EVERYONE:
+        return true()
+    condition: ColumnElement[bool] = world_id.in_(select(world.c.id).where(mine(connection, world.c.owner)))
+    return condition

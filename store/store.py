@@ -36,6 +36,7 @@ from store.title import TITLE_CHARS, first_line
 from store.tree import Tree
 from store.turn_index import TurnIndex, outdated
 from store.wording import Wordings
+from store.world.worlds import Worlds
 from text.clean import clean
 from text.language import Language
 
@@ -82,7 +83,7 @@ class Store:
     ``folders``: named groups of sessions; ``outbox``: messages that are not turns yet; ``partials``: the text of
     running answers; ``stops``: requests to stop one; ``attachments``: files of conversations; ``options``: options of a
     conversation's answers; ``presets``: named options; ``turn_index``: what a search in past turns reads;
-    ``histories``: conversations that hold what a client tells.
+    ``histories``: conversations that hold what a client tells; ``worlds``: story worlds.
 
     A store is a user's: it knows no session, folder or preset of another user (``store.owner``). The methods mean the
     turns of the session's path. Thread-safe; several processes may share one database.
@@ -130,6 +131,7 @@ class Store:
         self.turn_index = TurnIndex(self.transaction)
         self.histories = Histories(self.transaction)
         self.api_keys = ApiKeys(self.transaction)
+        self.worlds = Worlds(self.transaction)
 
     @property
     def engine(self) -> Engine:

@@ -22,13 +22,14 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
 from door.host import Host
-from door.openai import refusal, work
+from door.openai import refusal, work, world
 from door.openai.access import Access
 from door.openai.answer import Answer, ChatAnswer, ResponseAnswer
 from door.openai.body import MODEL, Body, chat_body, parsed, response_body
 from door.openai.embedding import embedded, embedding_body
 from door.openai.health import Health
 from door.openai.metric import Metrics
+from door.openai.passing import Passing
 from door.openai.refusal import Refusal
 from door.openai.reply import SESSION, Reply
 from door.openai.running import Requests, Work
@@ -40,6 +41,7 @@ from graph.turn.agent import Agent, open_agent
 from model.modelset import ModelSet
 from settings import Settings, current
 from store.api_key import ApiKey
+from world.engine import Engine
 
 LOG = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -105,6 +107,7 @@ class Service:
         self._access = Access(agent, settings)
         self._known: ModelSet | None = None
         self._health = Health(agent)
+        self._worlds = Engine.open(settings, agent.store, agent.models)
         self.metrics = Metrics()
         self.tracing = _tracing(settings)
         self._requests = Requests(settings.api_concurrency, self.metrics.running.set)
@@ -123,29 +126,40 @@ class Service:
         if self.tracing is not None:
             self.tracing.close()
         self.metrics.close()
+        self._worlds.close()
         self._agent.close()
 
     # --- the routes -----------------------------------------------------------------------------
 
     async def models(self, request: Request) -> Response:
-        """Lists the one model under its names."""
-        await self._key(request)
-        return JSONResponse({"object": "list", "data": [_model(name) for name in await self._names()]})
+        """Lists the one model under its names, alone and with each of the user's worlds."""
+        key = await self._key(request)
+        names = [*await self._names(), *await self._story_names(key)]
+        return JSONResponse({"object": "list", "data": [_model(name) for name in names]})
 
     async def model(self, name: str, request: Request) -> Response:
         """Describes the model under one of its names."""
-        await self._key(request)
-        await self._check(name)
+        key = await self._key(request)
+        if name not in await self._story_names(key):
+            await self._check(name)
         return JSONResponse(_model(name))
 
     async def chat(self, request: Request) -> Response:
-        """Answers a chat completion, or a call that a chat program makes for itself."""
+        """Answers a chat completion, or a call that a chat program makes for itself, or a turn of a story."""
         key = await self._key(request)
-        body = chat_body(await self._json(request))
+        given = await self._json(request)
+        if world.is_world(given):
+            return await self._story(request, key, world.asked(given, request))
+        body = chat_body(given)
         agent = self._access.agent(key)
         aside = is_side_call(body.messages)
         task = work.side(agent, body) if aside else work.turn(agent, body, _name(request, body))
         return await self._answer(request, key, body, task, ChatAnswer(body))
+
+    async def _story(self, request: Request, key: ApiKey | None, given: world.Asked) -> Response:
+        leave = self._access.begin(key)
+        running = self._requests.start(world.turn(self._engine(key), given))
+        return await Passing(request, running, self.metrics, leave, stream=given.stream).response()
 
     async def respond(self, request: Request) -> Response:
         """Answers a request of the responses API."""
@@ -215,6 +229,13 @@ class Service:
         if self._known is None:
             self._known = await self._requests.call(self._agent.models)
         return list(dict.fromkeys([MODEL, self._known.name]))
+
+    def _engine(self, key: ApiKey | None) -> Engine:
+        return self._worlds if key is None else self._worlds.of(key.user)
+
+    async def _story_names(self, key: ApiKey | None) -> list[str]:
+        """Returns the names under which the model answers with a world."""
+        return await self._requests.call(partial(world.names, self._engine(key)))
 
     async def _check(self, name: str) -> None:
         """Raises ``Refusal`` (404) for a name that no model has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 import errors
 from door.status import retry_after, status_of
@@ -38,7 +38,7 @@ class Refusal(Exception):
         self.headers: dict[str, str] = {}
         self.error = {"message": message, "type": kind, "param": param, "code": code}
 
-    def response(self) -> JSONResponse:
+    def response(self) -> Response:
         """Returns the answer to the client."""
         wait = {"Retry-After": str(self.wait)} if self.wait else {}
         again = {"x-should-retry": "true" if self.again else "false"}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from json import JSONDecodeError
+from json import JSONDecodeError, loads
 from typing import Any
 
 import httpx2
@@ -69,11 +69,27 @@ def translate(error: Exception, *, url: str, model: str, seconds: float) -> Gieo
     cause = error.__cause__
     while isinstance(cause, openai.APIError) and cause.__cause__ is not None:
         cause = cause.__cause__
-    if isinstance(error, openai.APITimeoutError) or isinstance(cause or error, httpx2.TimeoutException):
+    lost = (
+        cause if isinstance(cause, httpx2.HTTPError) else error
+    )  # of httpx; the cause of its own errors is httpcore's
+    if isinstance(error, openai.APITimeoutError) or isinstance(lost, httpx2.TimeoutException):
         return ModelTimeout(url=url, seconds=seconds)
-    if isinstance(cause or error, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
+    if isinstance(lost, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
         return ModelUnreachable(url=url)
     return ModelBroken(url=url, **_broken(error))
+
+
+def refused(status: int, headers: Mapping[str, str], content: bytes, *, url: str, model: str) -> GieokError:
+    """Returns Gieok's error for the answer of a server that did not take a request. ``headers``: names in lower
+    case."""
+    text = content.decode("utf-8", "replace")
+    try:
+        value = loads(text)
+    except ValueError:
+        value = None
+    error = value.get("error") if isinstance(value, Mapping) else None
+    body = error if isinstance(error, Mapping) else {}
+    return _status(status, body, text, url=url, model=model, wait=_wait(headers.get("retry-after", "")))
 
 
 def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str, wait: int) -> GieokError:

@@ -26,6 +26,7 @@ from model.embedded.prefix import Prefix, Prefixes
 from model.endpoint import Found
 from model.modelset import Kind, ModelSet, SideModel
 from model.profile import SMALL, ProfileChoice, choose, written_by_model
+from model.raw import RawClient, Upstream
 from settings import Settings, variable
 
 OPENAI_MODEL = "gpt-5-mini"
@@ -77,6 +78,7 @@ def models(
         utility_name=found.utility_model,
         utility_why=_utility_why(found, settings),
         read=partial(_read, chat) if prompt_beginnings is not None and found.chat.profile.prompt == "bare" else None,
+        raw=_raw(found, settings, prompt_beginnings),
     )
 
 
@@ -322,6 +324,15 @@ def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -
     return model
 
 
+def _raw(found: Found, settings: Settings, begun: Prefixes | None) -> RawClient:
+    """Returns the way for clients' own requests to the chat model: on its slot, where it has one."""
+    fields = slot.CALL if begun is not None else {}
+    alive = _alive(found, settings, begun) if begun is not None else None
+    keep, only = found.kind == "hosted", found.kind == "embedded"
+    seconds = settings.model_timeout
+    return RawClient(Upstream(found.url, found.key, found.chat_model, seconds, fields, keep, only, alive))
+
+
 def _read(model: BaseChatModel, messages: Sequence[BaseMessage], stop: threading.Event) -> None:
     """Has the slot read the prompt; drops the answer at its first token."""
     for _ in stream(model, list(messages), stop=stop, max_tokens=1):
@@ -348,7 +359,14 @@ def _settled(found: Found, settings: Settings) -> Settings:
 
 
 def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:
-    """Adds a hook that runs before each request: it restores the beginning of the prompt in the slot, and starts the
+    """Adds ``_alive`` to a model's requests."""
+    http_client = getattr(model, "http_client", None)
+    if isinstance(http_client, httpx2.Client):
+        http_client.event_hooks = {"request": [_alive(found, settings, begun)]}
+
+
+def _alive(found: Found, settings: Settings, begun: Prefixes) -> Callable[[httpx2.Request], None]:
+    """Returns a hook that runs before each request: it restores the beginning of the prompt in the slot, and starts the
     embedded server again if it died. The server comes back at the same address. Where that is taken, it comes back at
     another address with another key."""
     settings = _settled(found, settings)
@@ -363,9 +381,7 @@ def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefi
             request.url = httpx2.URL(str(request.url).replace(found.url, server.url, 1))
             request.headers.update({"host": request.url.netloc.decode(), "authorization": f"Bearer {server.key}"})
 
-    http_client = getattr(model, "http_client", None)
-    if isinstance(http_client, httpx2.Client):
-        http_client.event_hooks = {"request": [alive]}
+    return alive
 
 
 def _temperature(found: Found, role: str) -> float | None:

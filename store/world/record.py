@@ -169,6 +169,7 @@ class Node:
     ``raw``: the answer as the model gave it, with its state block; ``answer``: what the reader saw. ``block``: the
     fields that were read from the block, or None; ``refusals``: why fields of it were not taken, one sentence each.
     ``receipt``: tokens and money of the request. ``report``: what the request was given and what was left out.
+    ``since``: how many turns ago the state was last stored whole.
     """
 
     id: int
@@ -184,6 +185,7 @@ class Node:
     refusals: tuple[str, ...] = ()
     receipt: dict[str, Any] | None = None
     report: dict[str, Any] | None = None
+    since: int = 0
     created: float = 0.0
 
 

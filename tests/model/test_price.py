@@ -35,3 +35,18 @@ def test_a_model_on_this_machine_has_no_price() -> None:
 
 def test_no_more_than_the_prompt_can_come_from_the_cache() -> None:
     assert usd("gpt-5-mini", 1000, 2000, 0) == usd("gpt-5-mini", 1000, 1000, 0)
+
+
+def test_writing_to_a_cache_costs_more_than_reading_the_prompt() -> None:
+    plain, written = usd("claude-haiku-4-5", 1_000_000, 0, 0), usd("claude-haiku-4-5", 1_000_000, 0, 0, written=400_000)
+    assert plain == pytest.approx(1.0)
+    assert written == pytest.approx(0.6 + 0.4 * 1.25)
+
+
+def test_cached_and_written_tokens_are_parts_of_one_prompt() -> None:
+    price = usd("claude-haiku-4-5", 1_000_000, 500_000, 0, written=900_000)
+    assert price == pytest.approx(0.5 * 0.1 + 0.5 * 1.25)
+
+
+def test_an_unknown_price_of_writing_is_not_guessed() -> None:
+    assert usd("gpt-5-mini", 1000, 0, 100, written=500) is None

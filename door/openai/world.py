@@ -1,0 +1,218 @@
+"""Role-play through the endpoint: models ``world/<upstream>`` and ``world/<upstream>/<world>``.
+
+The client's request goes to the model's server with the world's texts in it, and the answer comes back without its
+state block; everything else passes as it is.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from starlette.requests import Request
+
+from door.openai.passing import PassedOn, PassingBegun, passed
+from door.openai.refusal import Refusal, bad
+from door.openai.reply import FIT, TURN
+from door.openai.running import Emit, Work
+from door.openai.side_call import is_side_call
+from door.openai.told import Message
+from errors import WorldUnknown
+from graph.turn.event import Done, Event, Token, Usage, reason
+from model.raw import Raw, RawAnswer, RawStopped
+from store.world.record import World
+from world.engine import Begun, Engine
+from world.placement import texts
+from world.told import Line
+from world.turn import Ended, Refused, Turn
+
+PREFIX = "world/"
+WORLD, LATE = "X-Gieok-World", "X-Gieok-Late"
+ENTRY = "gieok_world"
+"""The entry of ``metadata`` that names a world."""
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for a story. ``body``: as the client sent it, without our own entry; ``lines``: its messages as the
+    engine reads them; ``model``, ``world``: as the client named them, None for no world; ``counted``: whether a stream
+    ends with its tokens."""
+
+    body: Json
+    lines: list[Line]
+    model: str
+    world: str | None
+    stream: bool
+    counted: bool
+
+    @property
+    def aside(self) -> bool:
+        """Whether a chat program asks for itself: for a title, a summary."""
+        spoken = any(line.role == "user" for line in self.lines)
+        return spoken and is_side_call([Message(line.role, line.text) for line in self.lines])
+
+
+def is_world(fields: Any) -> bool:
+    """Returns whether a request is one for a story."""
+    model = fields.get("model") if isinstance(fields, Mapping) else None
+    return isinstance(model, str) and model.startswith(PREFIX)
+
+
+def asked(fields: Mapping[str, Any], request: Request) -> Asked:
+    """Reads a request. Raises ``Refusal`` for what cannot be one."""
+    messages = fields.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise bad("messages", "messages must be a list with at least one message.")
+    if fields.get("n") not in (None, 1):
+        raise bad("n", "n must be 1: an answer is a turn of a story.")
+    body, metadata = dict(fields), fields.get("metadata")
+    named = None
+    if isinstance(metadata, Mapping) and ENTRY in metadata:
+        named = str(metadata[ENTRY])
+        body["metadata"] = {name: value for name, value in metadata.items() if name != ENTRY}
+        if not body["metadata"]:
+            del body["metadata"]
+    options = fields.get("stream_options")
+    counted = isinstance(options, Mapping) and options.get("include_usage") is True
+    lines, world = [_line(message) for message in messages], _header(request) or named
+    return Asked(body, lines, str(fields["model"]), world, fields.get("stream") is True, counted)
+
+
+def names(engine: Engine) -> list[str]:
+    """Returns the names under which stories answer: the model's own, and one for each world of the user."""
+    name = f"{PREFIX}{engine.models().name}"
+    return [name, *(f"{name}/{world.slug}" for world in engine.store.worlds.all())]
+
+
+def turn(engine: Engine, given: Asked) -> Work:
+    """Returns the work that answers a request."""
+
+    def run(stop: threading.Event, emit: Emit) -> Event:
+        raw = engine.models().raw
+        if raw is None:
+            raise _unknown(given.model)
+        upstream, world = _place(engine, given, raw)
+        body = {**given.body, "model": upstream}
+        return _Passage(given, emit, time.monotonic()).run(engine, raw, body, world, stop)
+
+    return run
+
+
+class _Passage:
+    """A request on its way. ``began``: the moment at which it came."""
+
+    def __init__(self, given: Asked, emit: Emit, began: float) -> None:
+        self._given, self._emit, self._began = given, emit, began
+        self._first: float | None = None
+        self._turn: Turn | None = None
+
+    def run(self, engine: Engine, raw: Raw, body: Json, world: World | None, stop: threading.Event) -> Event:
+        try:
+            if self._given.aside:
+                return self._aside(raw, body, stop)
+            begun = engine.begin(self._given.lines, world)
+            self._turn = Turn(engine, raw, begun, body, counted=self._given.counted)
+            ended = self._turn.run(stop, self._begin, self._piece)
+            return self._done(ended, begun.number)
+        except Refused as error:
+            raise PassedOn(error.status, error.headers, error.content) from error
+        except RawStopped as error:  # the client has left, or the server ends
+            raise Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5) from error
+
+    def _aside(self, raw: Raw, body: Json, stop: threading.Event) -> Event:
+        """Passes a program's own question on as it is."""
+        with raw.ask(body, stop) as answer:
+            if answer.status >= 300:
+                raise Refused(answer.status, answer.headers, answer.whole())
+            self._emit(PassingBegun(headers=passed(answer.headers)))
+            if self._given.stream:
+                for event in answer.events():
+                    self._piece(event)
+            else:
+                self._piece(answer.whole().decode("utf-8", "replace"))
+        return Done(0, "", seconds=time.monotonic() - self._began, first_token_seconds=self._first)
+
+    def _begin(self, begun: Begun, answer: RawAnswer) -> None:
+        assert begun.world is not None
+        headers = {WORLD: quote(begun.world.slug), TURN: str(begun.number), FIT: begun.fit}
+        if self._turn is not None and self._turn.late:
+            headers[LATE] = str(self._turn.late)
+        self._emit(PassingBegun(begun.world.id, begun.number, begun.fit, headers={**passed(answer.headers), **headers}))
+
+    def _piece(self, text: str) -> None:
+        if self._first is None:
+            self._first = time.monotonic() - self._began
+        self._emit(Token(text))
+
+    def _done(self, ended: Ended, number: int) -> Done:
+        tokens = ended.tokens
+        usage = Usage(tokens.prompt, tokens.cached, tokens.answer, 1, tokens.exact, ended.receipt.get("usd"), cut_at=0)
+        seconds = time.monotonic() - self._began
+        answer = ended.node.answer if ended.node is not None else ""
+        return Done(number, answer, False, usage, seconds, self._first, reason(0, False))
+
+
+# --- parts of a request -----------------------------------------------------------------------------
+
+
+def _place(engine: Engine, given: Asked, raw: Raw) -> tuple[str, World | None]:
+    """Returns the model's name upstream, and the world that the client named. Raises ``Refusal`` (404)."""
+    name, worlds = given.model.removeprefix(PREFIX), engine.store.worlds
+    if name in (raw.model, ""):
+        upstream, slug = raw.model, None
+    elif name.startswith(f"{raw.model}/"):
+        upstream, slug = raw.model, name.removeprefix(f"{raw.model}/")
+    else:
+        upstream, _, slug = name.rpartition("/")
+        if not upstream or worlds.by_slug(slug) is None:
+            upstream, slug = name, None
+        if raw.only:
+            raise _unknown(given.model)
+    if slug is not None:
+        world = worlds.by_slug(slug)
+        if world is None:
+            raise _unknown(given.model)
+        return upstream, world
+    return upstream, _named(engine, given.world) if given.world else None
+
+
+def _named(engine: Engine, name: str) -> World:
+    """Returns the user's world with this short name or id. Raises ``Refusal`` (404)."""
+    worlds = engine.store.worlds
+    try:
+        return worlds.by_slug(name) or worlds.world(name)
+    except WorldUnknown as error:
+        raise Refusal(
+            404, f"There is no world {name!r}.", code="world_unknown", kind="not_found_error", param="world"
+        ) from error
+
+
+def _unknown(model: str) -> Refusal:
+    return Refusal(404, f"There is no model {model!r}.", code="model_not_found", kind="not_found_error", param="model")
+
+
+def _line(message: Any) -> Line:
+    """Returns a message as the engine reads it; one in an unknown form is left to the model's server."""
+    if not isinstance(message, Mapping):
+        return Line("", "")
+    role, calls = message.get("role"), message.get("tool_calls") or message.get("function_call")
+    return Line(role if isinstance(role, str) else "", "\n".join(texts(message)), bool(calls))
+
+
+def _header(request: Request) -> str | None:
+    """Returns the world that a header names. A header's bytes are read as Latin-1, and clients write UTF-8 or quote."""
+    given = request.headers.get(WORLD)
+    if not given:
+        return None
+    try:
+        return unquote(given.encode("latin-1").decode("utf-8"))
+    except UnicodeError:
+        return unquote(given)
+
+
+__all__ = ["ENTRY", "LATE", "PREFIX", "WORLD", "Asked", "asked", "is_world", "names", "turn"]

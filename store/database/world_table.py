@@ -1,0 +1,209 @@
+"""Tables of story worlds: worlds, the tree of turns, and what each turn changed (specification 5 of the world).
+
+The rows of ``characters``, ``relationships``, ``locations``, ``items``, ``events`` and ``lore_mark`` belong to the turn
+(``node``) that wrote them: the state after a turn is what the turns before it wrote, the newest row of a name last.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    UniqueConstraint,
+    text,
+)
+
+from store.database.schema import ME, OWNER_CHARS, ExactName, ExactText, PlainData, metadata
+
+NAME_CHARS = 200
+_ID = BigInteger().with_variant(Integer, "sqlite")
+RAW = text("status = 'raw'")
+"""Condition for the turns that are not worked off. Queries contain exactly these words, so that the partial index is
+used."""
+
+world = Table(
+    "world",
+    metadata,
+    Column("id", ExactName(64), primary_key=True),
+    Column("owner", ExactName(OWNER_CHARS), nullable=False, server_default=ME),
+    Column("name", ExactText, nullable=False),
+    Column("slug", ExactName(NAME_CHARS), nullable=False),
+    Column("language", String(8), nullable=False),
+    Column("player", ExactText, nullable=False),
+    Column("begin", PlainData),
+    Column("revision", Integer, nullable=False, default=0),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    UniqueConstraint("owner", "slug"),
+)
+"""``begin``: the changes that lead to the state before the first turn. ``revision`` rises when the lorebook or the
+beginning changes."""
+
+line = Table(
+    "world_line",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("world_id", ExactName(64), nullable=False, index=True),
+    Column("path", PlainData, nullable=False),
+)
+"""Lines of turns without a fork. ``path``: the lines before it, each with its first turn (``store.path``)."""
+
+node = Table(
+    "world_node",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("world_id", ExactName(64), nullable=False),
+    Column("parent", _ID, nullable=False),
+    Column("line", _ID, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("question", ExactText, nullable=False),
+    Column("answer", ExactText, nullable=False),
+    Column("raw", ExactText, nullable=False),
+    Column("status", String(8), nullable=False),
+    Column("origin", String(8), nullable=False),
+    Column("block", PlainData),
+    Column("refusals", PlainData),
+    Column("mood", ExactText),
+    Column("receipt", PlainData),
+    Column("report", PlainData),
+    Column("since", Integer, nullable=False),
+    Column("snapshot", PlainData),
+    Column("created", Float, nullable=False),
+    UniqueConstraint("line", "turn"),
+    Index("world_node_parent", "world_id", "parent"),
+    Index("world_node_raw", "id", sqlite_where=RAW, postgresql_where=RAW),
+)
+"""``since``: how many turns ago the last snapshot was."""
+
+key = Table(
+    "world_key",
+    metadata,
+    Column("world_id", ExactName(64), primary_key=True),
+    Column("parent", _ID, primary_key=True),
+    Column("mark", String(32), primary_key=True),
+    Column("node", _ID, nullable=False),
+    Index("world_key_mark", "mark", "world_id"),
+)
+"""Under which marks a turn is recognised: one for each form in which a client may send its answer back. A mark is the
+owner's (``store.history.owned``)."""
+
+characters = Table(
+    "characters",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("name", ExactName(NAME_CHARS), primary_key=True),
+    Column("location", ExactText, nullable=False),
+    Column("hp", Integer),
+    Column("status", ExactText, nullable=False),
+)
+
+relationships = Table(
+    "relationships",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("from_char", ExactName(NAME_CHARS), primary_key=True),
+    Column("to_char", ExactName(NAME_CHARS), primary_key=True),
+    Column("rel_type", ExactText, nullable=False),
+    Column("strength", Integer, nullable=False),
+)
+
+locations = Table(
+    "locations",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("name", ExactName(NAME_CHARS), primary_key=True),
+    Column("description", ExactText, nullable=False),
+    Column("adjacent", PlainData, nullable=False),
+    Column("status", ExactText, nullable=False),
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("name", ExactName(NAME_CHARS), primary_key=True),
+    Column("status", ExactText, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("turn", Integer, nullable=False),
+    Column("location", ExactText, nullable=False),
+    Column("description", ExactText, nullable=False),
+    Column("participants", PlainData, nullable=False),
+    Column("importance", Float, nullable=False),
+)
+
+lore_mark = Table(
+    "lore_mark",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("lore", _ID, primary_key=True),
+    Column("content", ExactText),
+    Column("location", ExactText),
+    Column("last_mentioned", Integer, nullable=False),
+)
+
+lore = Table(
+    "lore",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("world_id", ExactName(64), nullable=False, index=True),
+    Column("keyword", ExactText, nullable=False),
+    Column("content", ExactText, nullable=False),
+    Column("category", ExactText, nullable=False),
+    Column("layer", String(2), nullable=False),
+    Column("keys", PlainData, nullable=False),
+    Column("location", ExactText, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("extra", PlainData, nullable=False),
+)
+
+vector = Table(
+    "world_vector",
+    metadata,
+    Column("world_id", ExactName(64), primary_key=True),
+    Column("kind", String(8), primary_key=True),
+    Column("made_by", ExactName(NAME_CHARS), primary_key=True),
+    Column("ref", _ID, primary_key=True),
+    Column("turn", Integer, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+)
+
+block = Table(
+    "world_block",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("name", String(24), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("text", ExactText, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+finding = Table(
+    "world_finding",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("world_id", ExactName(64), nullable=False),
+    Column("node", _ID, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("subject", ExactText, nullable=False),
+    Column("text", ExactText, nullable=False),
+    Column("status", String(12), nullable=False),
+    Column("created", Float, nullable=False),
+    Index("world_finding_node", "world_id", "node"),
+)
+
+BY_NODE = (characters, relationships, locations, items, events, lore_mark, block)
+"""Tables whose rows belong to a turn and name it alone."""
+BY_WORLD = (line, node, key, lore, vector, finding)
+"""Tables whose rows name their world."""

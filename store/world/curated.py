@@ -1,0 +1,82 @@
+"""What the curator keeps for the lines of a story: versions of its texts, and the contradictions that were noticed."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from errors import WorldUnknown
+from store.database import world_table as table
+from store.owner import mine
+from store.path import on_path
+from store.world import tree
+from store.world.record import Block, BlockName, Finding, FindingKind, FindingStatus, Node
+from store.world.rows import Rows
+
+_BLOCK, _FINDING, _NODE, _WORLD = table.block.c, table.finding.c, table.node.c, table.world.c
+
+
+class Curated(Rows):
+    """The curator's texts and findings in a user's worlds."""
+
+    def block(self, node: Node, name: BlockName) -> Block | None:
+        """Returns the newest version of a text on the path of a turn. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            query = _on_path(connection, node, select(table.block).join(table.node, _NODE.id == _BLOCK.node))
+            newest = query.where(_BLOCK.name == name).order_by(_NODE.turn.desc(), _BLOCK.version.desc()).limit(1)
+            row = connection.execute(newest).first()
+        return Block(name, row.node, row.version, row.text, row.created) if row is not None else None
+
+    def put_block(self, node: Node, name: BlockName, text: str) -> Block:
+        """Stores a further version of a text, which counts from this turn on. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            tree.find(connection, node.id)
+            last = select(func.max(_BLOCK.version)).where(_BLOCK.node == node.id, _BLOCK.name == name)
+            version = (connection.execute(last).scalar() or 0) + 1
+            row = {"node": node.id, "name": name, "version": version, "text": text, "created": time.time()}
+            connection.execute(insert(table.block), row)
+        return Block(name, node.id, version, text, float(row["created"]))
+
+    def findings(self, node: Node, status: FindingStatus | None = None, limit: int = 50) -> list[Finding]:
+        """Returns the findings on the path of a turn, the newest first. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            whole = select(table.finding, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
+            query = _on_path(connection, node, whole).where(_FINDING.world_id == node.world)
+            query = query.where(_FINDING.status == status) if status is not None else query
+            rows = connection.execute(query.order_by(_FINDING.id.desc()).limit(limit))
+            return [_finding(row) for row in rows]
+
+    def add_finding(self, node: Node, kind: FindingKind, subject: str, text: str) -> Finding | None:
+        """Stores what was noticed at a turn; None when the user has called the same intended before, or it is open
+        already. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            whole = select(_FINDING.status).join(table.node, _NODE.id == _FINDING.node)
+            same = (_FINDING.world_id == node.world, _FINDING.kind == kind, _FINDING.subject == subject)
+            query = _on_path(connection, node, whole).where(*same)
+            if set(connection.execute(query).scalars()) & {"open", "dismissed"}:
+                return None
+            row = {"world_id": node.world, "node": node.id, "kind": kind, "subject": subject, "text": text}
+            row |= {"status": "open", "created": time.time()}
+            new = connection.execute(insert(table.finding).returning(_FINDING.id), row).scalar_one()
+        return Finding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]))  # type: ignore[arg-type]
+
+    def set_finding(self, finding_id: int, status: FindingStatus) -> None:
+        """Sets what the user thinks of a finding. Raises ``WorldUnknown`` for another user's."""
+        with self._transaction() as connection:
+            owned = select(_WORLD.id).where(mine(connection, _WORLD.owner))
+            own = (_FINDING.id == finding_id, _FINDING.world_id.in_(owned))
+            if not connection.execute(update(table.finding).where(*own).values(status=status)).rowcount:
+                raise WorldUnknown(world="")
+
+
+def _on_path(connection: Connection, node: Node, query: Any) -> Any:
+    """Returns the query with the condition that its turn lies on the path of ``node``. Raises ``WorldUnknown``."""
+    tree.find(connection, node.id)
+    path, turn = tree.place(connection, node.id)
+    return query.where(_NODE.world_id == node.world, on_path(_NODE.line, _NODE.turn, path), _NODE.turn <= turn)
+
+
+def _finding(row: Any) -> Finding:
+    return Finding(row.id, row.node, row.turn, row.kind, row.subject, row.text, row.status, row.created)

@@ -1,0 +1,102 @@
+"""The tree of turns: where a turn lies, and which turns lie before it, from two numbers of each turn.
+
+A turn that is the first to follow another goes on its line; a further one begins a line of its own. A line knows the
+lines that lead to it (``store.path``), so whether one turn lies before another is seen from their lines and numbers,
+however long the story is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from errors import WorldUnknown
+from store.database import world_table as table
+from store.owner import may
+from store.path import Path, branch_at, fork, on_path, plain
+from store.world.record import Node
+
+_NODE, _LINE = table.node.c, table.line.c
+_COLUMNS = [column for column in table.node.c if column.name not in ("line", "mood", "snapshot")]
+
+
+def as_node(row: Any) -> Node:
+    """Returns a row of the table as a turn."""
+    return Node(
+        id=row.id,
+        world=row.world_id,
+        parent=row.parent,
+        turn=row.turn,
+        question=row.question,
+        answer=row.answer,
+        raw=row.raw,
+        status=row.status,
+        origin=row.origin,
+        block=row.block,
+        refusals=tuple(row.refusals or ()),
+        receipt=row.receipt,
+        report=row.report,
+        since=row.since,
+        created=row.created,
+    )
+
+
+def find(connection: Connection, node_id: int) -> Node:
+    """Returns a turn of the connection's user. Raises ``WorldUnknown``."""
+    query = select(*_COLUMNS, table.world.c.owner).join(table.world, table.world.c.id == _NODE.world_id)
+    row = connection.execute(query.where(_NODE.id == node_id)).one_or_none()
+    if row is None or not may(connection, row.owner):
+        raise WorldUnknown(world="")
+    return as_node(row)
+
+
+def place(connection: Connection, node_id: int) -> tuple[Path, int]:
+    """Returns the path that leads to a turn, and the turn's number."""
+    query = select(_NODE.turn, _LINE.path).join(table.line, _LINE.id == _NODE.line).where(_NODE.id == node_id)
+    row = connection.execute(query).one()
+    return plain(row.path), row.turn
+
+
+def before(connection: Connection, node: Node, last: int) -> list[Any]:
+    """Returns the rows of the last turns up to this one, newest first; without the large columns that only a state
+    needs."""
+    path, turn = place(connection, node.id)
+    query = select(*_COLUMNS).where(
+        _NODE.world_id == node.world, on_path(_NODE.line, _NODE.turn, path), _NODE.turn <= turn
+    )
+    query = query.where(_NODE.turn > turn - last).order_by(_NODE.turn.desc())
+    return list(connection.execute(query))
+
+
+def ancestors(connection: Connection, node: Node, node_ids: Iterable[int]) -> set[int]:
+    """Returns which of these turns are this one or lie before it."""
+    wanted = list(node_ids)
+    if not wanted:
+        return set()
+    path, turn = place(connection, node.id)
+    query = select(_NODE.id, _NODE.line, _NODE.turn).where(_NODE.id.in_(wanted), _NODE.world_id == node.world)
+    rows = connection.execute(query)
+    first = path[0][1]
+    return {row.id for row in rows if first <= row.turn <= turn and branch_at(path, row.turn) == row.line}
+
+
+def next_place(connection: Connection, world_id: str, parent: Node | None, turn: int) -> int:
+    """Returns the line on which the turn after ``parent`` goes: the parent's line while nothing follows there."""
+    if parent is None:
+        return _new_line(connection, world_id, [], turn)
+    path, _ = place(connection, parent.id)
+    own = branch_at(path, parent.turn)
+    taken = select(_NODE.id).where(_NODE.line == own, _NODE.turn == turn)
+    if connection.execute(taken).first() is None:
+        return own
+    return _new_line(connection, world_id, path, turn)
+
+
+def _new_line(connection: Connection, world_id: str, path: Path, turn: int) -> int:
+    row = {"world_id": world_id, "path": path}
+    line_id = int(connection.execute(insert(table.line).returning(_LINE.id), row).scalar_one())
+    whole = fork(path, turn, line_id)
+    connection.execute(table.line.update().where(_LINE.id == line_id).values(path=whole))
+    return line_id

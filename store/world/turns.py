@@ -1,0 +1,208 @@
+"""The turns of stories: stored as they came, recognised by their texts, worked off once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from errors import WorldTurnTaken
+from store.database import world_table as table
+from store.owner import in_worlds
+from store.path import on_path
+from store.world import change, line, tree
+from store.world.change import Snapshot
+from store.world.record import Changes, Known, NewNode, Node, Origin
+from store.world.rows import Rows, check_world
+
+SNAPSHOT_TURNS = 16
+"""After so many turns a state is stored whole again, so that reading one never looks further back."""
+LOOK_BACK = 64
+"""Turns that are looked at in one go for the last snapshot."""
+_NODE, _KEY, _WORLD = table.node.c, table.key.c, table.world.c
+
+
+class Turns(Rows):
+    """The turns of a user's worlds."""
+
+    def known(self, world_id: str | None, turns: Sequence[tuple[str, str]]) -> Known:
+        """Returns what of a client's history is known (``store.world.line.known``)."""
+        with self._transaction() as connection:
+            return line.known(connection, world_id, turns)
+
+    def add(self, world_id: str, parent: Node | None, new: NewNode) -> Node:
+        """Stores a turn after ``parent``, None for the beginning; returns the one that is there already, if it is the
+        same. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            owner = check_world(connection, world_id)
+            # locks the world's row, so that two processes store one turn after the other
+            connection.execute(update(table.world).where(_WORLD.id == world_id).values(updated=time.time()))
+            return self._added(connection, owner, world_id, parent, new)
+
+    def _added(self, connection: Connection, owner: str, world_id: str, parent: Node | None, new: NewNode) -> Node:
+        before = parent.id if parent else 0
+        if parent is not None and tree.find(connection, parent.id).world != world_id:
+            raise ValueError(f"turn {parent.id} belongs to another world")
+        marks = [line.form(owner, new.question, answer) for answer in new.answers]
+        here = (_KEY.world_id == world_id, _KEY.parent == before)
+        same = connection.execute(select(_KEY.node).where(*here, _KEY.mark == marks[0])).scalar()
+        if same is not None:
+            return tree.find(connection, same)
+        turn = parent.turn + 1 if parent else int(bool(new.question.strip()))
+        row = {"world_id": world_id, "parent": before, "turn": turn, "question": new.question, "raw": new.raw}
+        row |= {"line": tree.next_place(connection, world_id, parent, turn), "answer": new.answers[0]}
+        row |= {
+            "status": new.status,
+            "origin": "none",
+            "receipt": new.receipt,
+            "report": new.report,
+            "created": time.time(),
+        }
+        since = connection.execute(select(_NODE.since).where(_NODE.id == before)).scalar() or 0
+        node_id = connection.execute(insert(table.node).returning(_NODE.id), {**row, "since": since + 1}).scalar_one()
+        taken = set(connection.execute(select(_KEY.mark).where(*here, _KEY.mark.in_(marks))).scalars())
+        rows = line.rows(world_id, before, node_id, [mark for mark in marks if mark not in taken])
+        connection.execute(insert(table.key), rows)
+        return tree.find(connection, node_id)
+
+    def node(self, node_id: int) -> Node:
+        """Returns a turn. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            return tree.find(connection, node_id)
+
+    def path(self, node: Node, last: int = 50) -> list[Node]:
+        """Returns the last turns that lead to this one, it included, oldest first. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            tree.find(connection, node.id)
+            return [tree.as_node(row) for row in reversed(tree.before(connection, node, last))]
+
+    def children(self, world_id: str, parent_id: int) -> list[Node]:
+        """Returns the turns that follow a turn, oldest first; 0 for the beginnings of stories. Raises
+        ``WorldUnknown``."""
+        with self._transaction() as connection:
+            check_world(connection, world_id)
+            query = select(table.node).where(_NODE.world_id == world_id, _NODE.parent == parent_id).order_by(_NODE.id)
+            return [tree.as_node(row) for row in connection.execute(query)]
+
+    def leaves(self, world_id: str, limit: int = 50) -> list[Node]:
+        """Returns the turns that no other follows, the newest first. Raises ``WorldUnknown``."""
+        after = table.node.alias()
+        with self._transaction() as connection:
+            check_world(connection, world_id)
+            followed = select(after.c.id).where(after.c.world_id == world_id, after.c.parent == _NODE.id).exists()
+            query = select(table.node).where(_NODE.world_id == world_id, ~followed)
+            return [tree.as_node(row) for row in connection.execute(query.order_by(_NODE.id.desc()).limit(limit))]
+
+    def raw(self, limit: int = 100) -> list[Node]:
+        """Returns turns that are not worked off, oldest first."""
+        with self._transaction() as connection:
+            query = select(table.node).where(table.RAW, in_worlds(connection, _NODE.world_id))
+            return [tree.as_node(row) for row in connection.execute(query.order_by(_NODE.id).limit(limit))]
+
+    def set_receipt(self, node_id: int, receipt: dict[str, Any]) -> None:
+        """Stores the receipt of a turn's request. Raises ``WorldUnknown``."""
+        self._note(node_id, receipt=receipt)
+
+    def set_report(self, node_id: int, report: dict[str, Any]) -> None:
+        """Stores what a turn's request was given. Raises ``WorldUnknown``."""
+        self._note(node_id, report=report)
+
+    def _note(self, node_id: int, **values: Any) -> None:
+        with self._transaction() as connection:
+            tree.find(connection, node_id)
+            connection.execute(update(table.node).where(_NODE.id == node_id).values(**values))
+
+    def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]:
+        """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            tree.find(connection, node.id)
+            return tree.ancestors(connection, node, node_ids)
+
+    # --- states ---------------------------------------------------------------------------------
+
+    def settle(
+        self,
+        node_id: int,
+        changes: Changes,
+        *,
+        origin: Origin,
+        block: dict[str, Any] | None = None,
+        refusals: Sequence[str] = (),
+        snapshot: Snapshot | None = None,
+    ) -> bool:
+        """Writes what a turn changed, once: returns False when somebody else was first, or while the turn before is not
+        worked off. ``snapshot``: the whole state after the turn, wanted when ``needs_snapshot``. Raises
+        ``WorldUnknown``."""
+        with self._transaction() as connection:
+            tree.find(connection, node_id)
+            before = table.node.alias()
+            waits = select(before.c.id).where(before.c.id == _NODE.parent, before.c.status == "raw").exists()
+            values: dict[str, Any] = {"status": "done", "origin": origin, "block": block, "refusals": list(refusals)}
+            values |= {"mood": changes.mood}
+            if snapshot is not None:
+                values |= {"snapshot": change.plain_snapshot(snapshot), "since": 0}
+            claimed = update(table.node).where(_NODE.id == node_id, _NODE.status == "raw", ~waits).values(**values)
+            if not connection.execute(claimed).rowcount:
+                return False
+            change.write(connection, node_id, changes)
+        return True
+
+    def changed(self, node: Node, changes: Changes) -> Node:
+        """Adds the user's correction to what the last turn of a story changed. Raises ``WorldTurnTaken`` when other
+        turns follow, ``WorldUnknown``."""
+        with self._transaction() as connection:
+            tree.find(connection, node.id)
+            follows = select(func.count()).where(_NODE.world_id == node.world, _NODE.parent == node.id)
+            row = connection.execute(
+                select(_NODE.snapshot, _NODE.mood, follows.scalar_subquery().label("follow")).where(_NODE.id == node.id)
+            ).one()
+            if row.follow:
+                raise WorldTurnTaken(turn=node.turn)
+            values: dict[str, Any] = {"origin": "user", "status": "done"}
+            values |= {"mood": row.mood if changes.mood is None else changes.mood}
+            if row.snapshot:
+                old = change.snapshot_of(row.snapshot)
+                whole = Snapshot(change.merged(old.changes, changes), old.recent, old.important)
+                values["snapshot"] = change.plain_snapshot(whole)
+            connection.execute(update(table.node).where(_NODE.id == node.id).values(**values))
+            change.write(connection, node.id, changes)
+            return tree.find(connection, node.id)
+
+    def stored_state(self, node: Node) -> tuple[Snapshot | None, int, list[tuple[int, Changes]]]:
+        """Returns what the state after a turn is made from: the last snapshot on its path, the number of its turn, and
+        the changes of the turns after it, each with its number, oldest first. Without a snapshot the changes of all
+        turns. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            tree.find(connection, node.id)
+            snapshot, rows = _since_snapshot(connection, node)
+            parts = change.read(connection, {row.id: row.mood for row in rows})
+        begun = snapshot[1] if snapshot else 0
+        return snapshot[0] if snapshot else None, begun, [(row.turn, parts[row.id]) for row in reversed(rows)]
+
+
+def needs_snapshot(node: Node) -> bool:
+    """Returns whether the state after a turn is to be stored whole."""
+    return node.since >= SNAPSHOT_TURNS
+
+
+def _since_snapshot(connection: Connection, node: Node) -> tuple[tuple[Snapshot, int] | None, list[Any]]:
+    """Returns the last snapshot up to a turn with its number, and the rows of the turns after it, newest first."""
+    path, turn = tree.place(connection, node.id)
+    columns = select(_NODE.id, _NODE.turn, _NODE.mood, _NODE.snapshot)
+    here = columns.where(_NODE.world_id == node.world, on_path(_NODE.line, _NODE.turn, path))
+    rows: list[Any] = []
+    while True:
+        wanted = here.where(_NODE.turn <= turn, _NODE.turn > turn - LOOK_BACK).order_by(_NODE.turn.desc())
+        some = connection.execute(wanted).all()
+        for row in some:
+            if row.snapshot:
+                return (change.snapshot_of(row.snapshot), row.turn), rows
+            rows.append(row)
+        if not some:
+            return None, rows
+        turn -= LOOK_BACK
+
+
+__all__ = ["SNAPSHOT_TURNS", "Turns", "needs_snapshot"]

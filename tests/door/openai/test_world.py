@@ -1,0 +1,484 @@
+"""Role-play through the endpoint: the real service in this process, a stub upstream on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.door.openai.inside import Inside, content, inside
+from tests.door.openai.story import MODEL, Client, changing, events, given, nodes, theirs, told, until, worlds
+from tests.stub import reply
+from tests.stub.reply import Reply
+from tests.stub.upstream import Upstream
+
+Json = dict[str, Any]
+RECORDED = Path(__file__).parent / "recorded"
+FOREST = {"location": "어둠의 숲", "location_moved": "true", "hp_change": "-15", "npc_met": "[크룩]"}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Inside]:
+    numbers = itertools.count(1)
+    upstream = Upstream(always=lambda _: told(f"Reply {next(numbers)}.", mood="calm"))
+    with upstream, inside(tmp_path, upstream, model_timeout=30.0) as running:
+        yield running
+
+
+@pytest.fixture
+def client(service: Inside) -> Client:
+    return Client(service)
+
+
+# --- what passes ------------------------------------------------------------------------------------
+
+
+def test_the_clients_request_goes_on_as_it_is(service: Inside, client: Client) -> None:
+    messages = [
+        {"role": "system", "content": "카드: 아리아는 여행자다."},
+        {"role": "user", "name": "민수", "content": [{"type": "text", "text": "봐"}, IMAGE], "x_own": {"a": None}},
+    ]
+    fields: Json = {
+        "tools": [{"type": "function", "function": {"name": "roll", "parameters": {"type": "object"}}}],
+        "tool_choice": "auto",
+        "logprobs": True,
+        "response_format": {"type": "text"},
+        "min_p": 0.05,
+        "provider": {"order": ["a"]},
+        "stop": ["\nUser:"],
+        "stream": True,
+        "stream_options": {"x": 1},
+        "metadata": {"gieok_world": "", "own": "kept"},
+    }
+    assert client.send(messages, **fields).status_code == 200
+    sent = given(service)
+    assert theirs(service) == messages
+    assert {name: value for name, value in sent.items() if name not in ("messages", "model")} == {
+        **fields,
+        "stream_options": {"x": 1, "include_usage": True},
+        "metadata": {"own": "kept"},
+    }
+    assert sent["model"] == "stub-model"
+
+
+def test_our_texts_stand_first_and_before_the_last_message(service: Inside, client: Client) -> None:
+    client.messages = [{"role": "system", "content": "Card"}]
+    client.say("Hello")
+    client.say("Go on")
+    roles = [message["role"] for message in given(service)["messages"]]
+    assert roles == ["system", "system", "user", "assistant", "system", "user"]
+    texts = [message["content"] for message in given(service)["messages"]]
+    assert texts[0].startswith("[--- SAGA Dynamic Context ---]")
+    assert "[--- SAGA State Tracking ---]" in texts[0]
+    assert texts[0] == given(service, 0)["messages"][0]["content"]
+    assert "[Latest changes]" in texts[4]
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "tool_calls", "refusal", "x_unknown"])
+def test_what_the_model_sends_beside_its_text_passes(service: Inside, client: Client, field: str) -> None:
+    delta = {field: [{"index": 0, "id": "call_1"}] if field == "tool_calls" else "é"}
+    choice = {"index": 0, "finish_reason": None, "logprobs": None, "delta": delta, "x": [1]}
+    frame = {**reply.delta({}), "choices": [choice], "y": {"z": 1}}
+    whole = told("Hello.", mood="calm")
+    service.upstream.add(whole.but(chunks=(whole.chunks[0], frame, ": a comment\n\n", *whole.chunks[1:])))
+    response = client.send([{"role": "user", "content": "Hi"}], stream=True)
+    assert frame in events(response.text)
+    assert ": a comment\n\n" in response.text
+    assert response.text.endswith("data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 1000])
+@pytest.mark.parametrize("text", ["숲이 어둡다. 크룩이 웃는다.", 'He said: "```no block```"\n\nand left.'])
+def test_the_block_is_never_seen_however_the_stream_is_cut(
+    service: Inside, client: Client, size: int, text: str
+) -> None:
+    service.upstream.add(told(text, size, **FOREST))
+    client.messages = [{"role": "user", "content": "숲으로 간다"}]
+    response = client.send(client.messages, stream=True)
+    assert content(response.text).strip() == text
+    assert "location" not in response.text
+    assert "어둠의 숲" not in response.text
+
+
+def test_a_whole_answer_has_no_block_either(service: Inside, client: Client) -> None:
+    service.upstream.add(told("숲이 어둡다.", **FOREST))
+    response = client.send([{"role": "user", "content": "간다"}])
+    assert response.json()["choices"][0]["message"]["content"] == "숲이 어둡다."
+    assert response.json()["usage"]["gieok"]["cached_tokens"] == 600
+    assert response.headers["x-gieok-turn"] == "1"
+
+
+def test_words_that_are_not_shown_have_no_probabilities_either(service: Inside, client: Client) -> None:
+    whole = told("Hi.", 1000, **FOREST)
+    chunks = list(whole.chunks)
+    chunk: Any = json.loads(json.dumps(chunks[1]))
+    chunk["choices"][0]["logprobs"] = {"content": [{"token": "location", "logprob": -0.1}]}
+    service.upstream.add(whole.but(chunks=(chunks[0], chunk, *chunks[2:])))
+    response = client.send([{"role": "user", "content": "Hi"}], stream=True, logprobs=True)
+    assert "location" not in response.text
+
+
+# --- the world goes on ------------------------------------------------------------------------------
+
+
+def test_what_the_block_told_is_in_the_next_request(service: Inside, client: Client) -> None:
+    service.upstream.add(told("숲이 어둡다.", **FOREST))
+    client.say("숲으로 간다")
+    assert (client.fit, client.turn) == ("new", 1)
+    client.say("둘러본다")
+    assert (client.fit, client.turn) == ("goes_on", 2)
+    assert "위치: 어둠의 숲 | HP: 85/100" in changing(service)
+    assert "크룩" in changing(service)
+    assert len(worlds(service)) == 1
+
+
+def test_a_new_world_is_named_by_the_first_words(service: Inside, client: Client) -> None:
+    client.say("Once upon a time there was a small village by the sea.")
+    (world,) = worlds(service)
+    assert (world.name, world.language) == ("Once upon a time there was", "en")
+    other = Client(service)
+    other.say("나는 숲으로 간다. 바람이 차다.")
+    assert {world.language for world in worlds(service)} == {"en", "ko"}
+
+
+def test_another_answer_begins_from_the_state_before(service: Inside, client: Client) -> None:
+    service.upstream.add(
+        told("마을.", location="마을"), told("숲.", location="숲", hp_change="-50"), told("강.", location="강")
+    )
+    client.say("시작한다")
+    client.say("숲으로 간다")
+    client.swipe()
+    assert (client.fit, client.turn) == ("again", 2)
+    assert "위치: 마을 | HP: 100/100" in changing(service)
+    client.say("둘러본다")
+    assert "위치: 강 | HP: 100/100" in changing(service)
+    assert [node.turn for node in nodes(service)] == [1, 2, 2, 3]
+
+
+def test_an_edited_message_a_deleted_turn_and_a_branch(service: Inside, client: Client) -> None:
+    service.upstream.add(*(told(f"{name}.", location=name) for name in ("하나", "둘", "셋")))
+    for text in ("가", "나", "다"):
+        client.say(text)
+    first, second = client.messages[:2], client.messages[:4]
+    client.messages = [*first, {"role": "user", "content": "다른 길"}]
+    client.answer()
+    assert "위치: 하나" in changing(service)
+    client.messages = [*second, {"role": "user", "content": "또 다른 길"}]
+    client.answer()
+    assert "위치: 둘" in changing(service)
+    client.messages = [{"role": "user", "content": "처음부터"}]
+    client.model = f"{MODEL}/{worlds(service)[0].slug}"
+    client.answer()
+    assert "둘" not in changing(service)
+    assert len(worlds(service)) == 1
+
+
+def test_an_edited_answer_is_a_turn_that_the_client_told(service: Inside, client: Client) -> None:
+    service.upstream.add(told("하나.", location="하나"), told("둘.", location="둘"))
+    client.say("가")
+    client.say("나")
+    client.messages[-1] = {"role": "assistant", "content": "아니, 셋."}
+    client.say("다")
+    assert (client.fit, client.turn) == ("given", 3)
+    assert "위치: 하나" in changing(service)
+    assert [node.status for node in nodes(service)].count("given") == 1
+
+
+def test_a_client_that_drops_its_oldest_turns_stays_in_its_story(service: Inside, client: Client) -> None:
+    service.upstream.add(*(told(f"{at}.", location=f"곳{at}") for at in range(1, 7)))
+    for at in range(1, 7):
+        client.say(f"말 {at}")
+    client.messages = client.messages[4:]
+    client.say("그다음")
+    assert (client.fit, client.turn) == ("goes_on", 7)
+    assert "위치: 곳6" in changing(service)
+    assert len(worlds(service)) == 1
+
+
+@pytest.mark.parametrize("joined", ["{}\n\n{}", "{}{}"])
+def test_an_answer_that_goes_on(service: Inside, client: Client, joined: str) -> None:
+    service.upstream.add(
+        told("마을.", location="마을"),
+        told("숲에 들어가", location="숲", hp_change="-10"),
+        told("고 길을 잃는다.", hp_change="-20"),
+    )
+    client.say("시작")
+    client.say("숲으로")
+    more = client.answer()
+    assert (client.fit, client.turn) == ("continues", 2)
+    assert theirs(service)[-1] == {"role": "assistant", "content": "숲에 들어가"}
+    assert "위치: 숲 | HP: 90/100" in changing(service)
+    client.messages[-1]["content"] = joined.format(client.messages[-1]["content"], more)
+    client.say("계속")
+    assert (client.fit, client.turn) == ("goes_on", 3)
+    assert "위치: 숲 | HP: 70/100" in changing(service)
+    assert [node.turn for node in nodes(service)] == [1, 2, 2, 3]
+
+
+def test_characters_of_a_group_answer_in_turn(service: Inside, client: Client) -> None:
+    service.upstream.add(
+        told("Hello.", location="Inn", npc_met="[Haru]"), told("Hi.", npc_met="[Mina]"), told("Well.", mood="tense")
+    )
+    client.messages = [{"role": "user", "content": "Hello, both of you."}]
+    for name in ("Haru", "Mina"):
+        nudge = {"role": "system", "content": f"[Write the next reply only as {name}.]"}
+        answer = content(client.send([*client.messages, nudge], stream=True).text)
+        client.messages.append({"role": "assistant", "content": f"{name}: {answer}"})
+    assert (client.fit, client.turn) == ("continues", 1)
+    client.messages.append({"role": "user", "content": "And then?"})
+    third = client.answer()  # this program asks for nobody, and shows somebody's name
+    assert (client.fit, client.turn) == ("goes_on", 2)
+    assert "Haru" in changing(service)
+    assert "Mina" in changing(service)
+    client.messages.append({"role": "assistant", "content": f"Mina: {third}"})
+    client.say("So?")
+    assert (client.fit, client.turn) == ("goes_on", 3)
+
+
+def test_a_greeting_is_made_again(service: Inside, client: Client) -> None:
+    card = [{"role": "system", "content": "Card"}, {"role": "system", "content": "Write the greeting."}]
+    first, second = (content(client.send(card, stream=True).text) for _ in range(2))
+    assert client.turn == 0
+    client.messages = [card[0], {"role": "assistant", "content": first}]
+    client.say("Hello")
+    assert (client.fit, client.turn) == ("goes_on", 1)
+    client.messages = [card[0], {"role": "assistant", "content": second}]
+    client.say("Hello")
+    assert (client.fit, client.turn) == ("goes_on", 1)
+
+
+def test_a_greeting_that_only_the_client_knows(service: Inside, client: Client) -> None:
+    client.messages = [{"role": "assistant", "content": "The door opens."}]
+    client.say("Hello")
+    assert (client.fit, client.turn) == ("new", 1)
+    client.say("More")
+    assert (client.fit, client.turn) == ("goes_on", 2)
+    assert (nodes(service)[0].turn, nodes(service)[0].status) == (0, "given")
+
+
+def test_rounds_of_tools_belong_to_their_turn(service: Inside, client: Client) -> None:
+    client.say("Begin")
+    call = {"id": "call_1", "type": "function", "function": {"name": "roll", "arguments": "{}"}}
+    service.upstream.add(reply.called("roll", {}), told("A six.", hp_change="-5"))
+    client.messages.append({"role": "user", "content": "I roll"})
+    response = client.send(client.messages, stream=True)
+    assert any("tool_calls" in choice["delta"] for event in events(response.text) for choice in event["choices"])
+    assert len(nodes(service)) == 1
+    client.messages += [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "6"},
+    ]
+    client.messages.append({"role": "assistant", "content": client.answer()})
+    assert client.turn == 2
+    client.say("On")
+    assert (client.fit, client.turn) == ("goes_on", 3)
+    assert "HP: 95/100" in changing(service)
+
+
+# --- failures ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(429, {"retry_after": "7", "x_ratelimit_remaining_requests": "0"}), (400, {}), (401, {}), (500, {}), (529, {})],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_errors_arrive_as_they_are_and_write_nothing(
+    service: Inside, client: Client, status: int, headers: dict[str, str], stream: bool
+) -> None:
+    failure = reply.failed(status, "a_code", message="Words of the server.", **headers)
+    service.upstream.add(failure)
+    response = client.send([{"role": "user", "content": "Hi"}], stream=stream)
+    assert (response.status_code, response.json()) == (status, failure.body)
+    assert response.headers.get("retry-after") == headers.get("retry_after")
+    assert response.headers.get("x-ratelimit-remaining-requests") == headers.get("x_ratelimit_remaining_requests")
+    assert len(service.upstream.requests) == 1
+    assert worlds(service) == []
+
+
+def test_a_model_that_says_nothing_in_time(tmp_path: Path) -> None:
+    with Upstream(reply.silent()) as upstream, inside(tmp_path, upstream, model_timeout=0.3) as service:
+        response = Client(service).send([{"role": "user", "content": "Hi"}], stream=True)
+        assert (response.status_code, response.json()["error"]["type"]) == (504, "api_error")
+        assert worlds(service) == []
+
+
+@pytest.mark.parametrize("failure", [reply.broken("It begins and"), reply.troubled("It begins and")])
+def test_an_answer_that_fails_on_its_way_writes_nothing(service: Inside, client: Client, failure: Reply) -> None:
+    service.upstream.add(failure)
+    response = client.send([{"role": "user", "content": "Hi"}], stream=True)
+    assert [event["error"]["type"] for event in events(response.text) if event.get("error")]
+    assert worlds(service) == []
+    client.say("Hi")
+    assert (client.fit, client.turn) == ("new", 1)
+
+
+def test_a_client_that_leaves_keeps_what_was_shown(service: Inside, client: Client) -> None:
+    client.say("Begin")
+    words = " ".join(f"word{at}" for at in range(500))
+    service.upstream.add(told(words, hp_change="-50").but(pause=0.02))
+    client.messages.append({"role": "user", "content": "Tell"})
+    body = {"model": MODEL, "messages": client.messages, "stream": True}
+    with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, timeout=60) as response:
+        for _, line in zip(range(30), response.iter_lines(), strict=False):
+            assert "error" not in line
+    assert service.upstream.requests[-1].gone.wait(30)
+    node = until(lambda: [one for one in nodes(service) if one.turn == 2])[0]
+    assert words.startswith(node.answer)
+    assert 0 < len(node.answer) < len(words)
+    client.messages.append({"role": "assistant", "content": node.answer})
+    client.say("Go on")
+    assert (client.fit, client.turn) == ("goes_on", 3)
+    assert "HP: 100/100" in changing(service)
+
+
+def test_what_is_no_request_is_refused(service: Inside, client: Client) -> None:
+    hello = [{"role": "user", "content": "Hi"}]
+    assert client.send(hello, n=2).json()["error"]["param"] == "n"
+    assert client.send([]).json()["error"]["param"] == "messages"
+    client.model = f"{MODEL}/nowhere"
+    response = client.send(hello)
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "model_not_found")
+    client.model, client.headers = MODEL, {"X-Gieok-World": "nowhere"}
+    assert client.send(hello).status_code == 404
+    assert service.upstream.requests == []
+    assert worlds(service) == []
+
+
+# --- names, users, receipts -------------------------------------------------------------------------
+
+
+def test_a_world_is_named_by_the_model_a_header_or_metadata(service: Inside, client: Client) -> None:
+    store = service.agent.store.worlds
+    world = store.create("어둠의 숲", "ko", "아리아")
+    for slug, headers, fields in (
+        (f"/{world.slug}", {}, {}),
+        ("", {"X-Gieok-World": world.id}, {}),
+        ("", {}, {"metadata": {"gieok_world": world.slug}}),
+    ):
+        client.model, client.headers, client.messages = MODEL + slug, headers, []
+        client.say(f"Hello {slug}{headers}{fields}", **fields)
+    assert len(worlds(service)) == 1
+    assert len(store.children(world.id, 0)) == 3
+    listed = httpx2.get(f"{service.root}/v1/models").json()
+    names = [model["id"] for model in listed["data"]]
+    assert names[-2:] == [MODEL, f"{MODEL}/{world.slug}"]
+    assert httpx2.get(f"{service.root}/v1/models/{MODEL}").json()["id"] == MODEL
+
+
+def test_another_users_world_does_not_exist(service: Inside) -> None:
+    keys = service.agent.store.api_keys
+    ann, bob = (Client(service, headers={"Authorization": f"Bearer {keys.add(name, name)}"}) for name in ("ann", "bob"))
+    service.upstream.add(told("Hidden.", location="Secret cave"))
+    ann.say("Into the cave")
+    world = worlds(service, "ann")[0]
+    bob.messages = [*ann.messages, {"role": "user", "content": "Where am I?"}]
+    bob.answer()
+    assert bob.fit == "given"
+    assert "Secret cave" not in changing(service)
+    assert [one.owner for one in worlds(service, "bob")] == ["bob"]
+    theirs_then = list(worlds(service, "ann"))
+    hello = [{"role": "user", "content": "Hi"}]
+    for named in (world.id, world.slug):
+        if named in {one.slug for one in worlds(service, "bob")}:
+            continue
+        bob.headers["X-Gieok-World"] = named
+        assert bob.send(hello).status_code == 404
+        assert bob.send(hello, metadata={"gieok_world": named}).status_code == 404
+    del bob.headers["X-Gieok-World"]
+    listed = httpx2.get(f"{service.root}/v1/models", headers=bob.headers).json()["data"]
+    slugs = {one.slug for one in worlds(service, "bob")}
+    assert {model["id"] for model in listed} == {"gieok", "stub-model", MODEL, *(f"{MODEL}/{slug}" for slug in slugs)}
+    assert worlds(service, "ann") == theirs_then
+    assert httpx2.get(f"{service.root}/v1/models").status_code == 401
+
+
+def test_a_receipt_for_the_client_that_asks(service: Inside, client: Client) -> None:
+    client.say("One")
+    assert client.sent is not None
+    assert not any(event.get("usage") for event in events(client.sent.text))
+    client.say("Two", stream_options={"include_usage": True})
+    (usage,) = [event["usage"] for event in events(client.sent.text) if event.get("usage")]
+    assert usage["gieok"]["broke"] == "state and lore"
+    assert (usage["gieok"]["prompt_tokens"], usage["gieok"]["cached_tokens"]) == (1000, 600)
+    assert "parts" not in usage["gieok"]
+    stored = [node.receipt for node in nodes(service)]
+    assert [receipt["broke"] for receipt in stored if receipt] == ["", "state and lore"]
+
+
+def test_a_chat_programs_own_question_leaves_no_trace(service: Inside, client: Client) -> None:
+    service.upstream.add(reply.said("A title"))
+    call = json.loads((RECORDED / "open_webui.json").read_text("utf-8"))["calls"]
+    task = next(one["body"]["messages"][-1]["content"] for one in call if "title" in one["what"])
+    response = client.send([{"role": "user", "content": task}], stream=True)
+    assert content(response.text) == "A title"
+    assert given(service)["messages"] == [{"role": "user", "content": task}]
+    assert worlds(service) == []
+
+
+def test_recorded_calls_of_sillytavern_stay_one_story(service: Inside, client: Client) -> None:
+    calls = json.loads((RECORDED / "sillytavern.json").read_text("utf-8"))["calls"]
+    seen = []
+    for call in calls:
+        if "fit" not in call:
+            continue
+        service.upstream.add(told(call["answer"], hp_change="-1"))
+        body = {**call["body"], "model": MODEL}
+        response = service.post("/v1/chat/completions", body)
+        assert content(response.text) == call["answer"]
+        seen.append((response.headers["x-gieok-fit"], int(response.headers["x-gieok-turn"])))
+    assert len(worlds(service)) == 1
+    assert seen[:6] == [("new", 1), ("goes_on", 2), ("again", 2), ("goes_on", 3), ("goes_on", 2), ("goes_on", 3)]
+
+
+def test_breakpoints_where_the_provider_takes_them(tmp_path: Path) -> None:
+    with (
+        Upstream(always=told("Yes.", mood="calm")) as upstream,
+        inside(tmp_path, upstream, world_cache_control="on") as service,
+    ):
+        client = Client(service, messages=[{"role": "system", "content": "A long card. " * 1500}])
+        for at in range(3):
+            client.say(f"Say {at}")
+    messages = given(service)["messages"]
+    marked = [at for at, message in enumerate(messages) if isinstance(message["content"], list)]
+    assert marked == [1, 5]
+    assert messages[-2]["role"] == "user"
+    assert messages[5]["content"][0]["text"] == "Yes."
+
+
+def test_a_hundred_stories_at_once(tmp_path: Path) -> None:
+    def answer(body: Json) -> Reply:
+        return told(f"To {body['messages'][-1]['content']}", location=str(len(body["messages"])))
+
+    upstream = Upstream(always=answer)
+    with upstream, inside(tmp_path, upstream, api_concurrency=100) as service:
+        asyncio.run(_stories(service, 100, 3))
+        assert len(worlds(service)) == 100
+        found = nodes(service)
+        assert len(found) == 300
+        assert {node.status for node in found} == {"done"}
+
+
+async def _stories(service: Inside, count: int, turns: int) -> None:
+    limits = httpx2.Limits(max_connections=None)
+    async with httpx2.AsyncClient(timeout=120, limits=limits) as web:
+
+        async def one(at: int) -> None:
+            messages: list[Json] = []
+            for turn in range(turns):
+                messages.append({"role": "user", "content": f"story {at} turn {turn}"})
+                body = {"model": MODEL, "messages": messages, "stream": True}
+                response = await web.post(f"{service.root}/v1/chat/completions", json=body)
+                assert response.status_code == 200, response.text
+                assert int(response.headers["x-gieok-turn"]) == turn + 1
+                messages.append({"role": "assistant", "content": content(response.text)})
+                assert content(response.text) == f"To story {at} turn {turn}"
+
+        await asyncio.gather(*(one(at) for at in range(count)))

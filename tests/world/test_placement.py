@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from world.placement import parts, placed, tokens
+
+Json = dict[str, Any]
+HISTORY: list[Json] = [
+    {"role": "system", "content": "card"},
+    {"role": "assistant", "content": "Hello."},
+    {"role": "user", "name": "Minsu", "content": [{"type": "text", "text": "Hi"}], "x_own": 1},
+    {"role": "assistant", "content": "Yes?"},
+    {"role": "system", "content": "note"},
+    {"role": "user", "content": "Go on."},
+]
+
+
+def test_the_clients_messages_stay_as_they_are() -> None:
+    before = copy.deepcopy(HISTORY)
+    given = placed(HISTORY, "PREFIX", "NOW", "system")
+    assert given.messages[0] == {"role": "system", "content": "PREFIX"}
+    assert given.messages[6] == {"role": "system", "content": "NOW"}
+    assert [message for at, message in enumerate(given.messages) if at not in (0, 6)] == before == HISTORY
+    assert given.end == 6
+
+
+def test_a_provider_that_moves_system_messages_gets_the_block_as_the_users() -> None:
+    assert placed(HISTORY, "", "NOW", "user").messages[5] == {"role": "user", "content": "NOW"}
+
+
+def test_an_answer_that_goes_on_stays_last() -> None:
+    given = placed([*HISTORY, {"role": "assistant", "content": "and"}], "PREFIX", "NOW", "system")
+    assert [message["content"] for message in given.messages[-3:]] == ["NOW", "Go on.", "and"]
+
+
+def test_without_a_word_of_the_user() -> None:
+    given = placed(HISTORY[:1], "PREFIX", "NOW", "system")
+    assert [message["content"] for message in given.messages] == ["PREFIX", "card", "NOW"]
+
+
+def test_nothing_to_say_adds_nothing() -> None:
+    assert placed(HISTORY, "", "", "system").messages == HISTORY
+
+
+def test_the_parts_of_the_prompt() -> None:
+    given = placed(HISTORY, "PREFIX", "NOW", "system")
+    told = parts({"tools": [1]}, given, 5, 2)
+    assert [(one.label, one.turn) for one in told] == [
+        ("tools", 0),
+        ("files", 0),
+        ("system", 0),
+        ("history", 3),
+        ("history", 4),
+        ("history", 4),
+        ("history", 4),
+        ("changing", 0),
+        ("question", 0),
+    ]
+
+
+def test_odd_messages_break_nothing() -> None:
+    odd: list[Any] = [7, None, {}, {"role": 3}, {"role": "user"}, "text"]
+    given = placed(odd, "P", "C", "system")
+    assert given.messages == [
+        {"role": "system", "content": "P"},
+        *odd[:4],
+        {"role": "system", "content": "C"},
+        *odd[4:],
+    ]
+    assert len(parts({}, given, 1, 0)) == 8
+    assert tokens(odd) == 0

@@ -1,0 +1,135 @@
+"""Stories on the page: the engine without a client, on a scripted model and a real database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import errors
+from model import scripted
+from model.call.stream import Stopped
+from settings import load
+from store import Store
+from store.world.record import Node
+from tests.stub import reply
+from tests.stub.upstream import Upstream
+from world.engine import Engine
+from world.play import STEP
+
+BLOCK = "\n\n```state\nlocation: {}\n```"
+
+
+class Played:
+    """A story on the page."""
+
+    def __init__(self, folder: Path, answer: Any, **settings: Any) -> None:
+        self.model = scripted.ScriptedModel(answer)
+        models = scripted.models(self.model, lambda _: "{}")
+        self.settings = load(data_dir=folder, **settings)
+        self.store = Store(self.settings.database)
+        self.engine = Engine.open(self.settings, self.store, lambda: models)
+        self.world = self.store.worlds.create("숲", "ko", "아리아")
+        self.stop = threading.Event()
+        self.pieces: list[str] = []
+
+    def play(self, parent: Node | None, question: str) -> Node:
+        self.pieces.clear()
+        return self.engine.play(self.world.id, parent, question, self.stop, self.pieces.append)
+
+    def sent(self) -> list[tuple[str, str]]:
+        return [(message.type, str(message.content)) for message in self.model.calls[-1]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def story(folder: Path) -> Iterator[Played]:
+    numbers = iter(range(1, 1000))
+    played = Played(folder, lambda _: f"장면 {(n := next(numbers))}." + BLOCK.format(f"곳{n}"))
+    yield played
+    played.engine.close()
+    played.store.close()
+
+
+def test_the_player_sees_the_story_and_not_its_block(story: Played) -> None:
+    first = story.play(None, "시작")
+    assert ("".join(story.pieces), first.answer, first.turn) == ("장면 1.", "장면 1.", 1)
+    assert "```state" in first.raw
+    second = story.play(first, "숲으로")
+    assert (second.turn, second.parent) == (2, first.id)
+    sent = story.sent()
+    assert [kind for kind, _ in sent] == ["system", "system", "human", "ai", "system", "human"]
+    assert [text for _, text in sent[2:4]] == ["시작", "장면 1."]
+    assert "위치: 곳1" in sent[4][1]
+
+
+def test_going_back_leads_to_the_state_that_was(story: Played) -> None:
+    first = story.play(None, "시작")
+    story.play(first, "숲으로")
+    other = story.play(first, "강으로")
+    assert "위치: 곳1" in story.sent()[4][1]
+    again = story.play(first, "숲으로")
+    assert {other.turn, again.turn} == {2}
+    assert len(story.store.worlds.children(story.world.id, first.id)) == 3
+
+
+def test_a_long_story_is_sent_from_a_step_on(folder: Path) -> None:
+    played = Played(folder, lambda _: "긴 장면이 이어진다. " * 20, world_budget_history=3000)
+    node, firsts = None, list[str]()
+    for at in range(1, 31):
+        node = played.play(node, f"말 {at}")
+        firsts.append(next(text for kind, text in played.sent() if kind == "human"))
+    moves = list(dict.fromkeys(firsts))
+    assert moves[0] == "말 1"
+    assert len(moves) <= 1 + 30 // STEP
+    played.engine.close()
+    played.store.close()
+
+
+def test_another_users_world_does_not_exist(story: Played) -> None:
+    other = story.engine.of("bob")
+    with pytest.raises(errors.WorldUnknown):
+        other.play(story.world.id, None, "시작", story.stop, lambda _: None)
+    assert story.model.calls == []
+
+
+def test_a_stop_keeps_what_was_shown(folder: Path) -> None:
+    gate = threading.Event()
+    played = Played(folder, lambda _: "")
+    played.model = scripted.ScriptedModel(lambda _: "하나 둘 셋 넷", gate=gate)
+    models = scripted.models(played.model, lambda _: "{}")
+    played.engine.models = lambda: models
+
+    def hear(_: str) -> None:
+        played.stop.set()
+
+    node = played.engine.play(played.world.id, None, "시작", played.stop, hear)
+    assert node.answer == "하나"
+    played.stop.set()
+    with pytest.raises(Stopped):
+        played.play(node, "더")
+    played.engine.close()
+    played.store.close()
+
+
+def test_an_error_of_the_models_server_is_one_of_ours(folder: Path) -> None:
+    from model.choice.resolve import models
+
+    with Upstream(reply.failed(429, "slow_down", retry_after="3"), reply.failed(401, "invalid_api_key")) as upstream:
+        played = Played(folder, (), openai_base_url=upstream.url, openai_api_key="none", chat_model="stub-model")
+        real = models(played.settings)
+        played.engine.models = lambda: real
+        with pytest.raises(errors.ModelPaused):
+            played.play(None, "시작")
+        with pytest.raises(errors.KeyRejected):
+            played.play(None, "시작")
+        assert played.store.worlds.children(played.world.id, 0) == []
+        played.engine.close()
+        played.store.close()

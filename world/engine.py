@@ -1,0 +1,285 @@
+"""The engine of story worlds, which every way in uses: the endpoint, the page, the benches.
+
+A turn: the line of the story is recognised by the texts of the client's history, the context is built without any model
+call, one call upstream answers (``world.turn``), and the answer is stored as it came and worked off behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from errors import EmbeddingFailed
+from model.embedding import Embedder, Vectors
+from model.modelset import ModelSet
+from settings import Settings
+from store import Store
+from store.world.record import Known, NewNode, Node, World
+from text.language import detect
+from world.block import instruction
+from world.budget import Budgets
+from world.context import Given, build
+from world.extract import Extractor
+from world.file import WorldFiles
+from world.lore.lorebook import Lorebook
+from world.source import Source
+from world.state import IMPORTANT, RECENT, State
+from world.story import Stories
+from world.told import Line, Told, told
+
+log = logging.getLogger("gieok.world")
+
+Fit = Literal["new", "goes_on", "again", "given", "continues"]
+"""How a request fits to what is known: a new story; the next turn; another answer to a known message; after turns that
+only the client knows; an answer that goes on."""
+WAIT_SECONDS = 0.3
+"""How long a request waits until the turn before it is worked off."""
+COMPARED = 10
+"""Lorebook entries up to which none is compared with the question: all are candidates then."""
+NAME_WORDS, NAME_CHARS = 6, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A request that is recognised.
+
+    ``world``: None for a world that does not exist yet. ``parent``: the turn that the new one follows, after ``given``:
+    the turns that only the client knows. ``base``: the turn whose state counts: the parent, or the turn whose answer
+    goes on. ``number``: of the new turn.
+    """
+
+    world: World | None
+    told: Told
+    parent: Node | None
+    base: Node | None
+    given: tuple[tuple[str, str], ...]
+    fit: Fit
+    number: int
+
+    @property
+    def question(self) -> str:
+        return self.told.question
+
+    @property
+    def continues(self) -> bool:
+        """Whether the answer of the turn goes on."""
+        return bool(self.told.before) and not self.told.tools
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """What a request gets beside the client's messages (``world.context.Context``). ``late``: how many turns before it
+    are not in the state yet. ``before``: the receipt of the request before, or None."""
+
+    prefix: str
+    changing: str
+    report: dict[str, Any]
+    late: int = 0
+    before: Mapping[str, Any] | None = None
+
+
+class Engine:
+    """The engine as one user: other users' worlds do not exist for it. ``models``: returns the models in use."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        models: Callable[[], ModelSet],
+        embedder: Embedder,
+        stories: Stories,
+        source: Source,
+        extractor: Extractor,
+    ) -> None:
+        self.settings, self.store, self.models = settings, store, models
+        self._embedder, self._stories, self._source, self._extractor = embedder, stories, source, extractor
+
+    @classmethod
+    def open(
+        cls, settings: Settings, store: Store, models: Callable[[], ModelSet], embedder: Embedder | None = None
+    ) -> Engine:
+        """Opens the engine, and works off the turns that an earlier process left."""
+        from model import embedding
+
+        embedder = embedder or embedding.embedder(settings)
+        files = WorldFiles(settings.data_dir / "world")
+        source = Source(files, Budgets.of(settings), embedder.name, instruction)
+        stories = Stories(store.everyone)
+        extractor = Extractor(store.everyone, stories, source, files, models, embedder, settings)
+        return cls(settings, store, models, embedder, stories, source, extractor)
+
+    def of(self, user: str) -> Engine:
+        """Returns the same engine for another user."""
+        return self.using(self.store.of(user))
+
+    def using(self, store: Store) -> Engine:
+        """Returns the same engine on the store of another user."""
+        return Engine(self.settings, store, self.models, self._embedder, self._stories, self._source, self._extractor)
+
+    def close(self) -> None:
+        """Ends the work behind answers; what is left is worked off at the next start."""
+        self._extractor.close()
+
+    # --- a turn ---------------------------------------------------------------------------------
+
+    def begin(self, lines: Sequence[Line], world: World | None = None) -> Begun:
+        """Recognises the line of a story by a client's messages; writes nothing. ``world``: the one that the client
+        named; None for whichever of the user's worlds knows the history, or a new one."""
+        request = told(lines)
+        pairs = [*request.turns, *([(request.question, request.before)] if request.before else [])]
+        known = self.store.worlds.known(world.id if world else None, pairs) if pairs else Known(None, 0)
+        world = world or (self.store.worlds.world(known.node.world) if known.node else None)
+        node, count = known.node, known.count
+        if request.before and node is not None and count == len(pairs):
+            parent = self.store.worlds.node(node.parent) if node.parent else None
+            return Begun(world, request, parent, node, (), "continues", node.turn)
+        given = request.turns[count:]
+        number = (node.turn if node else 0) + len(given) + (1 if request.question else 0)
+        if node is None and given and not given[0][0]:
+            number -= 1  # a greeting is turn 0
+        return Begun(world, request, node, node, given, self._fit(world, request, node, given), number)
+
+    def _fit(self, world: World | None, request: Told, node: Node | None, given: Sequence[Any]) -> Fit:
+        if request.before and not request.tools:
+            return "continues"
+        if given and (node is not None or any(question for question, _ in given)):
+            return "given"
+        siblings = self.store.worlds.children(world.id, node.id) if world and node and not given else []
+        if any(one.question.split() == request.question.split() for one in siblings):
+            return "again"
+        return "goes_on" if node is not None else "new"
+
+    def prompt(self, begun: Begun) -> Prompted:
+        """Builds the context of a request; calls no chat model. Waits a moment for the turn before, if that is still
+        being worked off; else the older state counts, and the report says so."""
+        base, late = begun.base, self._late(begun.base)
+        given = self._given(begun.world, begun, late) if begun.world is not None else _nothing(begun)
+        context = build(replace(given, turn=begun.number))
+        return Prompted(context.prefix, context.changing, context.report, late, base.receipt if base else None)
+
+    def finish(
+        self,
+        begun: Begun,
+        raw: str,
+        shown: str,
+        receipt: Mapping[str, Any] | None,
+        report: Mapping[str, Any] | None,
+        stopped: bool = False,
+    ) -> Node:
+        """Stores an answer as it came, after the turns that only the client knew, and works it off: what code can read
+        at once, the rest behind. ``stopped``: the reader ended the answer; what was shown is kept."""
+        worlds = self.store.worlds
+        world = begun.world or self.create(begun)
+        parent = begun.parent
+        for question, answer in begun.given:
+            parent = worlds.add(world.id, parent, NewNode(question, (answer,), answer, "given"))
+        if stopped:
+            report = {**(report or {}), "stopped": True}
+        new = NewNode(
+            begun.question,
+            begun.told.answers(shown),
+            _grown(begun, raw),
+            "raw",
+            dict(receipt) if receipt is not None else None,
+            dict(report) if report is not None else None,
+        )
+        node = worlds.add(world.id, parent, new)
+        if not self._extractor.work(node):
+            self._extractor.submit(node)
+        return node
+
+    def create(self, begun: Begun) -> World:
+        """Creates the world of a story that nobody knew."""
+        told_world = unsaved(begun)
+        return self.store.worlds.create(told_world.name, told_world.language, told_world.player)
+
+    # --- the page -------------------------------------------------------------------------------
+
+    def play(
+        self,
+        world_id: str,
+        parent: Node | None,
+        question: str,
+        stop: threading.Event,
+        emit: Callable[[str], object],
+    ) -> Node:
+        """Answers a message of the player without a client (``world.play.play``)."""
+        from world.play import play  # which uses this module
+
+        return play(self, world_id, parent, question, stop, emit)
+
+    def after(self, world_id: str, parent: Node | None, question: str) -> Begun:
+        """Returns the request for the turn after ``parent``. Raises ``WorldUnknown``."""
+        world = self.store.worlds.world(world_id)
+        request = Told((), question)
+        number = (parent.turn if parent else 0) + 1
+        return Begun(world, request, parent, parent, (), self._fit(world, request, parent, ()), number)
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def _given(self, world: World, begun: Begun, late: int) -> Given:
+        """Returns what the prompt of a turn in a known world is made from."""
+        worlds, base = self.store.worlds, begun.base
+        told_so_far = worlds.block(base, "story") if base else None
+        return self._source.given(
+            worlds,
+            world,
+            base,
+            self._stories.state(base, world),
+            begun.question,
+            self._query(begun),
+            story=told_so_far.text if told_so_far else "",
+            late=late,
+        )
+
+    def _late(self, base: Node | None) -> int:
+        """Returns how many turns up to this one are not worked off, after a short wait."""
+        if base is None or base.status != "raw":
+            return 0
+        return self._extractor.wait(base, WAIT_SECONDS)
+
+    def _query(self, begun: Begun) -> Vectors | None:
+        """Returns the question's vector; None where nothing is compared with it."""
+        world, base = begun.world, begun.base
+        if world is None or not begun.question.strip():
+            return None
+        few = len(self._source.lorebook(self.store.worlds, world.id, self.store.worlds.revision(world.id)).entries)
+        if few <= COMPARED and (base is None or base.turn <= RECENT + IMPORTANT):
+            return None
+        try:
+            return self._embedder.query(begun.question)
+        except EmbeddingFailed as error:
+            log.warning("a question has no vector: %s", error.code)
+            return None
+
+
+def unsaved(begun: Begun) -> World:
+    """Returns the world of a new story before it is stored: named by the first words that were said."""
+    texts = [text for turn in begun.told.turns for text in turn if text.strip()]
+    first = next((question for question, _ in begun.told.turns if question.strip()), begun.question)
+    words = (first if first.strip() else next(iter(texts), "")).split()
+    name = " ".join(words[:NAME_WORDS])[:NAME_CHARS]
+    language = detect(" ".join((*texts[:4], begun.question)), "en")
+    return World("", "", name, "", language, "", 0.0, 0.0)
+
+
+def _nothing(begun: Begun) -> Given:
+    """Returns what the first prompt of a new world is made from."""
+    world = unsaved(begun)
+    state, book = State(world.player), Lorebook.of(())
+    return Given(world, state, begun.number, begun.question, book, instruction=instruction(world.language))
+
+
+def _grown(begun: Begun, raw: str) -> str:
+    """Returns the raw answer, after what was there of it before."""
+    if not begun.told.before:
+        return raw
+    base = begun.base
+    grew = base is not None and base.question.split() == begun.question.split() and begun.fit == "continues"
+    return f"{base.raw if grew and base else begun.told.before}\n\n{raw}"
+
+
+__all__ = ["Begun", "Engine", "Fit", "Prompted", "unsaved"]

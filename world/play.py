@@ -1,0 +1,103 @@
+"""Playing a story without a client of one's own: the messages come from the stored path."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import prompt
+from errors import EmptyAnswer, ModelUnknown
+from model.call.fault import refused
+from model.call.stream import Stopped
+from model.call.token import estimate
+from model.modelset import ModelSet
+from model.raw import RawStopped
+from settings import Settings
+from store.world.record import Node
+from world.turn import Refused, Turn
+
+if TYPE_CHECKING:
+    from world.engine import Engine
+
+Json = dict[str, Any]
+STEP = 8
+"""Turns by which the beginning of the history moves on when it outgrows its budget: in between, the prompt only grows
+at its end, so that what was read before stays in the cache."""
+MOST = 200
+"""The last turns of a path that are looked at."""
+
+
+def play(
+    engine: Engine,
+    world_id: str,
+    parent: Node | None,
+    question: str,
+    stop: threading.Event,
+    emit: Callable[[str], object],
+) -> Node:
+    """Answers a message of the player after a turn; None for the beginning of a story. ``emit`` hears the pieces that
+    the reader sees. Returns the new turn; a failed one leaves no trace.
+
+    Raises ``WorldUnknown``, ``UpstreamError``, ``EmptyAnswer``, and ``Stopped`` when ``stop`` was set before the first
+    word.
+    """
+    models = engine.models()
+    if models.raw is None:
+        raise ModelUnknown(url=models.url, model=models.name)
+    begun = engine.after(world_id, parent, question)
+    assert begun.world is not None
+    system = {"role": "system", "content": prompt.render("world_play", begun.world.language)}
+    path = engine.store.worlds.path(parent, MOST) if parent is not None else []
+    messages = [system, *_told(path, engine.settings.world_budget_history), {"role": "user", "content": question}]
+    body = {"model": models.raw.model, "messages": messages, "stream": True, **_options(models, engine.settings)}
+    turn = Turn(engine, models.raw, begun, body, counted=True)
+    return _run(turn, stop, emit, models)
+
+
+def _run(turn: Turn, stop: threading.Event, emit: Callable[[str], object], models: ModelSet) -> Node:
+    told = 0
+
+    def piece(_: str) -> None:
+        nonlocal told
+        shown = turn.reply.shown
+        if len(shown) > told:
+            emit(shown[told:])
+            told = len(shown)
+
+    try:
+        ended = turn.run(stop, lambda *_: None, piece)
+    except Refused as error:
+        raise refused(error.status, error.headers, error.content, url=models.url, model=models.name) from error
+    except RawStopped as error:
+        raise Stopped from error
+    if ended.node is None:
+        raise Stopped if stop.is_set() else EmptyAnswer
+    return ended.node
+
+
+def _told(path: Sequence[Node], budget: int) -> list[Json]:
+    """Returns the last turns of a path as messages, as many as the budget holds, at least one, beginning at a step if
+    one is within the budget."""
+    sizes = [estimate(node.question) + estimate(node.answer) for node in path]
+    fitting = [at for at in range(len(path)) if sum(sizes[at:]) <= budget or at == len(path) - 1]
+    steps = [at for at in fitting if path[at].turn % STEP == 0 or at == 0]
+    start = next(iter(steps or fitting), 0)
+    return [message for node in path[start:] for message in _turn(node)]
+
+
+def _turn(node: Node) -> list[Json]:
+    asked = [{"role": "user", "content": node.question}] if node.question else []
+    return [*asked, {"role": "assistant", "content": node.answer}]
+
+
+def _options(models: ModelSet, settings: Settings) -> Json:
+    """Returns how the model is asked, as in a chat (``model.choice.resolve``)."""
+    sampling = models.profile.sampling
+    limited = models.alone or "answer_tokens" in settings.model_fields_set
+    longest = {"max_tokens": settings.answer_tokens} if limited else {}
+    warmth = {"temperature": sampling.temperature, **sampling.body()} if sampling else {}
+    return {**longest, **warmth}
+
+
+__all__ = ["play"]

@@ -1,0 +1,157 @@
+"""The receipt of a request: what was paid for, what came from the provider's cache, and what kept more from coming."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from model.price import usd
+
+Label = Literal["tools", "files", "system", "history", "changing", "question"]
+NAMES: dict[Label, str] = {
+    "tools": "tools",
+    "files": "files",
+    "system": "system text",
+    "history": "history",
+    "changing": "state and lore",
+    "question": "message",
+}
+"""The parts of a prompt as the receipt names them."""
+LAST = 64
+"""Messages of the history whose digests a receipt keeps one by one, so that its size does not grow with the story."""
+_ROUND = 32
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A message of a prompt. ``turn``: its number for a message of the history, else 0."""
+
+    label: Label
+    digest: str
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The tokens of a call. ``cached``, ``written``: parts of the prompt that came from the provider's cache, and that
+    were put into it. ``exact``: whether the provider counted. ``cost``: US dollars, where the provider told them."""
+
+    prompt: int
+    cached: int
+    written: int
+    answer: int
+    exact: bool = True
+    cost: float | None = None
+
+
+def part(label: Label, message: Any, turn: int = 0) -> Part:
+    """Returns a message, or the request's tools, as a part."""
+    text = json.dumps(message, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return Part(label, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8], turn)
+
+
+def counted(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> Counted | None:
+    """Returns the tokens that a server told, in any of the forms that are in use: OpenAI's, Anthropic's as gateways
+    pass it on, and llama.cpp's ``timings``. None when it told none."""
+    prompt = _number(usage, "prompt_tokens") or _number(usage, "input_tokens")
+    answer = _number(usage, "completion_tokens") or _number(usage, "output_tokens")
+    if not prompt and not answer:
+        return None
+    found = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    details = found if isinstance(found, Mapping) else {}
+    read = _number(usage, "cache_read_input_tokens")
+    cached = _number(details, "cached_tokens") or read or _number(timings, "cache_n")
+    written = _number(usage, "cache_creation_input_tokens")
+    written = written or _number(details, "cache_write_tokens") or _number(details, "cache_creation_tokens")
+    if cached + written > prompt or (read and "prompt_tokens" not in usage):
+        prompt += cached + written  # Anthropic's own count of the prompt is of the rest alone
+    cost = usage.get("cost")
+    told = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    return Counted(prompt, cached, written, answer, cost=told)
+
+
+def receipt(tokens: Counted, parts: Sequence[Part], before: Mapping[str, Any] | None, model: str, url: str) -> Json:
+    """Returns the receipt as plain data. ``parts``: of this request's prompt; ``before``: the receipt of the request of
+    the turn before, or None. ``saved_usd``: dollars less than without any cache; below 0 when writing to it cost more
+    than reading from it saved."""
+    paid = usd(model, tokens.prompt, tokens.cached, tokens.answer, written=tokens.written, url=url)
+    plain = usd(model, tokens.prompt, 0, tokens.answer, url=url)
+    return {
+        "prompt_tokens": tokens.prompt,
+        "cached_tokens": tokens.cached,
+        "written_tokens": tokens.written,
+        "answer_tokens": tokens.answer,
+        "exact": tokens.exact,
+        "broke": broke(parts, before.get("parts") if before else None),
+        "usd": paid if tokens.cost is None else tokens.cost,
+        "saved_usd": None if paid is None or plain is None else round(plain - paid, 9),
+        "parts": _kept(parts),
+    }
+
+
+def shown(given: Mapping[str, Any]) -> Json:
+    """Returns a receipt as a client gets it."""
+    return {name: value for name, value in given.items() if name != "parts"}
+
+
+# --- what broke the prefix --------------------------------------------------------------------------
+
+
+def broke(parts: Sequence[Part], kept: Mapping[str, Any] | None) -> str:
+    """Returns the first part of the request before that is not in this one at its place: behind it nothing can come
+    from a cache. Empty where there was no request before. ``kept``: the parts that its receipt holds."""
+    if not kept:
+        return ""
+    head, history = _halves(parts)
+    older, chain = kept["older"]
+    then = [*map(_part, kept["head"]), *map(_part, kept["last"])]
+    now = [*head, *history[older:]]
+    at = next((at for at, one in enumerate(then) if at >= len(now) or now[at].digest != one.digest), len(then))
+    if at < len(kept["head"]):
+        return NAMES[then[at].label]
+    if older and (len(history) < older or _chain(history[:older]) != chain):
+        return f"history before turn {then[len(kept['head'])].turn} (edited)"
+    if at == len(then):
+        return ""
+    one = then[at]
+    return f"history at turn {one.turn} (edited)" if one.label == "history" else NAMES[one.label]
+
+
+def _halves(parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
+    """Returns the parts before the history, and the others."""
+    at = next((at for at, one in enumerate(parts) if one.label in ("history", "changing", "question")), len(parts))
+    return list(parts[:at]), list(parts[at:])
+
+
+def _kept(parts: Sequence[Part]) -> Json:
+    head, history = _halves(parts)
+    older = max(0, (len(history) - LAST) // _ROUND * _ROUND)
+    return {
+        "head": [_row(one) for one in head],
+        "older": [older, _chain(history[:older])],
+        "last": [_row(one) for one in history[older:]],
+    }
+
+
+def _chain(parts: Sequence[Part]) -> str:
+    return hashlib.sha256("".join(one.digest for one in parts).encode()).hexdigest()[:16]
+
+
+def _row(one: Part) -> list[Any]:
+    return [one.label, one.digest, one.turn]
+
+
+def _part(row: Sequence[Any]) -> Part:
+    return Part(row[0], row[1], row[2])
+
+
+def _number(given: Mapping[str, Any], name: str) -> int:
+    value = given.get(name)
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0
+
+
+__all__ = ["Counted", "Part", "broke", "counted", "part", "receipt", "shown"]

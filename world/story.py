@@ -1,0 +1,89 @@
+"""The states of stories: computed from the rows of the database, and kept while they are in use."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Protocol
+
+from store.world.change import Snapshot
+from store.world.record import Changes, Node, World
+from world.state import State
+
+KEPT = 512
+"""How many states stay in memory; a state shares what did not change with the one before."""
+
+
+class Rows(Protocol):
+    """What of ``store.worlds`` the states need."""
+
+    def begin_state(self, world_id: str) -> Changes: ...
+    def revision(self, world_id: str) -> int: ...
+    def stored_state(self, node: Node) -> tuple[Snapshot | None, int, list[tuple[int, Changes]]]: ...
+
+
+class Stories:
+    """The states after turns. Many threads may use it; several processes compute the same.
+
+    ``rows``: of all users, because whose story it is has been asked before (``store.worlds``).
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._lock = threading.Lock()
+        self._states: OrderedDict[int, tuple[int, State]] = OrderedDict()
+
+    def state(self, node: Node | None, world: World) -> State:
+        """Returns the state after a turn, or before the first one. Of turns that are not worked off nothing is in
+        it."""
+        revision = self._rows.revision(world.id)
+        known = self._known(node.id, revision) if node is not None else None
+        if known is not None:
+            return known
+        begin = State(world.player).after(self._rows.begin_state(world.id), 0)
+        if node is None:
+            return begin
+        state = _folded(begin, *self._rows.stored_state(node))
+        state = replace(state, turn=node.turn)
+        if node.status != "raw":
+            self.keep(node, state, revision)
+        return state
+
+    def keep(self, node: Node, state: State, revision: int) -> None:
+        """Keeps the state after a turn that is worked off."""
+        with self._lock:
+            self._states[node.id] = (revision, state)
+            self._states.move_to_end(node.id)
+            while len(self._states) > KEPT:
+                self._states.popitem(last=False)
+
+    def forget(self, node: Node) -> None:
+        """Drops the state after a turn, which was corrected by hand."""
+        with self._lock:
+            self._states.pop(node.id, None)
+
+    def _known(self, node_id: int, revision: int) -> State | None:
+        with self._lock:
+            known = self._states.get(node_id)
+            if known is None or known[0] != revision:
+                return None
+            self._states.move_to_end(node_id)
+            return known[1]
+
+
+def _folded(begin: State, snapshot: Snapshot | None, turn: int, changes: list[tuple[int, Changes]]) -> State:
+    """Returns the state that the changes lead to, from a snapshot or from the beginning. What the beginning says stays
+    under a snapshot, too, so that a character who is added to it later is there."""
+    state = begin
+    if snapshot is not None:
+        state = begin.after(snapshot.changes, turn)
+        state = replace(state, recent=snapshot.recent, important=snapshot.important)
+    for number, one in changes:
+        state = state.after(one, number)
+    return state
+
+
+def snapshot_of(state: State) -> Snapshot:
+    """Returns the snapshot of a state."""
+    return Snapshot(state.changes(), state.recent, state.important)
