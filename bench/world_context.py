@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from store.world.turns import needs_snapshot
-from world.story import Stories, snapshot_of
 
 from bench.world_text import PLAYER, Generated
 from model.embedding import Vectors, built_in
 from settings import current
 from store import Store
 from store.world.record import NewNode, Node, World
+from store.world.turns import needs_snapshot
 from world.budget import Budgets
 from world.context import build
 from world.file import WorldFiles
 from world.source import Source, asked
+from world.story import Stories, snapshot_of
 
 REAL = 48
 """How many texts are embedded; the other vectors lie around theirs."""
