@@ -125,6 +125,14 @@ class Engine:
         """Ends the work behind answers; what is left is worked off at the next start."""
         self._extractor.close()
 
+    def idle(self, seconds: float) -> bool:
+        """Waits until nothing is left to do behind answers, at most so long; returns whether it is so."""
+        return self._extractor.idle(seconds)
+
+    def state(self, node: Node) -> State:
+        """Returns the state after a turn, as far as turns are worked off."""
+        return self._stories.state(node, self.store.worlds.world(node.world))
+
     # --- a turn ---------------------------------------------------------------------------------
 
     def begin(self, lines: Sequence[Line], world: World | None = None) -> Begun:
@@ -157,6 +165,7 @@ class Engine:
     def prompt(self, begun: Begun) -> Prompted:
         """Builds the context of a request; calls no chat model. Waits a moment for the turn before, if that is still
         being worked off; else the older state counts, and the report says so."""
+        self._extractor.give_way()
         base, late = begun.base, self._late(begun.base)
         given = self._given(begun.world, begun, late) if begun.world is not None else _nothing(begun)
         context = build(replace(given, turn=begun.number))
@@ -241,7 +250,7 @@ class Engine:
     def _given(self, world: World, begun: Begun, late: int) -> Given:
         """Returns what the prompt of a turn in a known world is made from."""
         worlds, base = self.store.worlds, begun.base
-        told_so_far = worlds.block(base, "story") if base else None
+        told_so_far = self._extractor.story(base).within(self.settings.world_budget_files) if base else ""
         return self._source.given(
             worlds,
             world,
@@ -249,7 +258,7 @@ class Engine:
             self._stories.state(base, world),
             begun.question,
             self._query(begun),
-            story=told_so_far.text if told_so_far else "",
+            story=told_so_far,
             late=late,
         )
 

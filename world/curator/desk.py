@@ -72,11 +72,9 @@ class Desk:
 
     def note(self, kind: FindingKind, subject: str, text: str) -> None:
         """Reports a contradiction. Raises ``Unfit`` for one that the user called intended or that is known."""
-        about = (kind, plain(subject))
-        statuses = {one.status for one in self.earlier if (one.kind, plain(one.subject)) == about}
-        if "dismissed" in statuses:
+        if not unknown(self.dismissed, kind, subject):
             raise Unfit("The user has dismissed this: it is intended. Do not report it; note in the memory that it is.")
-        if "open" in statuses or any((one.kind, plain(one.subject)) == about for one in self.notes):
+        if not unknown([*self.earlier, *self.notes], kind, subject):
             raise Unfit("This is reported already.")
         self.notes.append(Noted(kind, " ".join(subject.split()), text.strip()))
 
@@ -123,9 +121,20 @@ def is_due(rows: Rows, node: Node) -> bool:
     return block is None or node.turn - rows.node(block.node).turn >= EVERY
 
 
+def unknown(earlier: Sequence[Finding | Noted], kind: FindingKind, subject: str) -> bool:
+    """Returns whether a contradiction is to be reported: not one that is open or that the user called intended. One
+    that the user accepted is reported when it comes again."""
+    about = (kind, plain(subject))
+    return not any((one.kind, plain(one.subject)) == about for one in earlier if _counts(one))
+
+
+def _counts(one: Finding | Noted) -> bool:
+    return isinstance(one, Noted) or one.status != "accepted"
+
+
 def plain(subject: str) -> str:
     """Returns a subject in the form in which two are compared."""
     return " ".join(subject.split()).casefold()
 
 
-__all__ = ["EVERY", "Desk", "Noted", "desk", "is_due", "plain"]
+__all__ = ["EVERY", "Desk", "Noted", "desk", "is_due", "unknown"]

@@ -1,0 +1,259 @@
+"""From raw answers to changes: every turn once, the turns of a line in their order (specification 6.2 of the world).
+
+What code can read is in effect before the answer's request ends. What needs a call of the utility model is worked off
+behind it, one call of a world at a time, also between processes. A turn that nobody can read is worked off as one that
+changes nothing and says so, so that a story never stands still.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+from errors import SessionBusy, WorldUnknown
+from model.embedding import Embedder
+from model.modelset import ModelSet
+from settings import Settings
+from store import Store
+from store.lock import session_lock
+from store.world.record import Node
+from world.behind import Behind
+from world.block import read
+from world.curator.curator import curate
+from world.curator.desk import Noted, is_due, unknown
+from world.curator.story import Story
+from world.file import WorldFiles
+from world.light_call import Later, LightCalls
+from world.queue import Queue
+from world.source import Source
+from world.story import Stories
+from world.worked import Worked, worked
+
+log = logging.getLogger("gieok.world")
+
+BUSY_SECONDS = 0.2
+"""After how long a world is tried again whose light call runs in another process."""
+LEFT = 10_000
+"""How many turns of an earlier process are picked up at the start."""
+STEP = 50
+"""How many turns are read at once on the way back to the last one that is worked off."""
+_START = ""
+"""The key of what is done at the start."""
+
+
+class Extractor:
+    """Works off the turns of all users' stories. ``store``: of all users. Many threads may use it; several processes
+    may work on one database. The turns that an earlier process left are picked up at once."""
+
+    def __init__(
+        self,
+        store: Store,
+        stories: Stories,
+        source: Source,
+        files: WorldFiles,
+        models: Callable[[], ModelSet],
+        embedder: Embedder,
+        settings: Settings,
+    ) -> None:
+        self._rows, self._stories, self._source, self._models = store.worlds, stories, source, models
+        self._behind = Behind(store.worlds, files, embedder)
+        self._busy = session_lock(store.engine, settings.data_dir)
+        self._change = threading.Condition()
+        self._raw: dict[str, set[int]] = defaultdict(set)
+        self._newest: dict[str, int] = {}
+        self._curated: dict[str, int] = {}
+        self._light = LightCalls(models)
+        self._queue = Queue("world", self._run)
+        self._curators = Queue("curator", self._curate)
+        self._queue.put(_START)
+
+    # --- for the engine -------------------------------------------------------------------------
+
+    def work(self, node: Node) -> bool:
+        """Works off the turn and the raw ones before it, as far as code can; returns False when a model is needed."""
+        return self._work(node, None)
+
+    def submit(self, node: Node) -> None:
+        """Has the worker do what code cannot."""
+        with self._change:
+            self._raw[node.world].add(node.id)
+        self._queue.put(node.world)
+
+    def wait(self, node: Node, seconds: float) -> int:
+        """Waits until the turn is worked off, at most so long; returns how many turns up to it are still raw."""
+        end = time.monotonic() + seconds
+        while late := len(self._line(self._rows.node(node.id))):
+            left = end - time.monotonic()
+            if left <= 0:
+                return late
+            with self._change:
+                self._change.wait(min(left, 0.05))  # another process tells nothing
+        return 0
+
+    def give_way(self) -> None:
+        """Interrupts calls of the model for the turn that begins now, where one model serves everything."""
+        if self._models().alone:
+            self._queue.interrupt()
+            self._curators.interrupt()
+
+    def story(self, node: Node) -> Story:
+        """Returns the story up to this turn as text."""
+        return self._behind.story(node)
+
+    def changed(self, node: Node) -> None:
+        """Brings the files up to date after the user has changed the state at this turn."""
+        self._settled(node)
+
+    def idle(self, seconds: float) -> bool:
+        """Waits until all work is done, at most so long; returns whether it is."""
+        end = time.monotonic() + seconds
+        return self._queue.idle(seconds) and self._curators.idle(max(0.0, end - time.monotonic()))
+
+    def close(self) -> None:
+        """Ends at once. What is left is picked up at the next start."""
+        self._queue.close()
+        self._curators.close()
+
+    # --- turns ----------------------------------------------------------------------------------
+
+    def _work(self, node: Node, stop: threading.Event | None) -> bool:
+        """Works off the turn and the raw ones before it, oldest first. ``stop``: of the worker; None: no model is
+        asked."""
+        return all(self._settle(raw, stop) for raw in self._line(node))
+
+    def _line(self, node: Node) -> list[Node]:
+        """Returns the raw turns up to this one, oldest first. Turns that a client told may stand between them."""
+        raw: list[Node] = []
+        while True:
+            nodes = self._rows.path(node, STEP)
+            for one in reversed(nodes):
+                if one.status == "done":
+                    return raw[::-1]
+                if one.status == "raw":
+                    raw.append(one)
+            if not nodes or not nodes[0].parent:
+                return raw[::-1]
+            node = self._rows.node(nodes[0].parent)
+
+    def _settle(self, node: Node, stop: threading.Event | None) -> bool:
+        """Works off one turn, whose ancestors are worked off. Returns False when a model is needed and not allowed."""
+        world = self._rows.world(node.world)
+        parent = self._rows.node(node.parent) if node.parent else None
+        before = self._stories.state(parent, world)
+        blocks, origin, refusals = read(node.raw), "block", ()
+        if not blocks:
+            if stop is None:
+                return False
+            blocks, origin, refusals = self._light.ask(node, world, before, stop)
+        book = self._source.lorebook(self._rows, world.id, self._rows.revision(world.id))
+        lore = [ready.entry for ready in book.entries.values()]
+        done = worked(blocks, before, lore, node.id, node.turn, f"{node.question}\n{node.answer}")
+        self._note(node, done)
+        taken = self._rows.settle(
+            node.id,
+            done.changes,
+            origin=origin,
+            block=done.block,
+            refusals=(*refusals, *done.refusals),
+            snapshot=done.state.changes() if self._stories.wants_snapshot(parent) else None,
+        )
+        if taken:
+            self._stories.settled(node, done.state)
+            self._settled(node)
+        return True
+
+    def _note(self, node: Node, done: Worked) -> None:
+        """Stores the contradictions that code has noticed, unless they are known or intended."""
+        if not done.noticed:
+            return
+        earlier = self._rows.findings(node, limit=LEFT)
+        for one in done.noticed:
+            if unknown(earlier, one.kind, one.subject):
+                self._rows.add_finding(node, one.kind, one.subject, one.text)
+                earlier = self._rows.findings(node, limit=LEFT)
+
+    def _settled(self, node: Node) -> None:
+        """Plans what follows."""
+        with self._change:
+            self._newest[node.world] = max(node.id, self._newest.get(node.world, 0))
+            self._change.notify_all()
+        self._queue.put(node.world)
+
+    # --- the worker -----------------------------------------------------------------------------
+
+    def _run(self, key: str, stop: threading.Event) -> float | None:
+        """Works off what waits in a world, oldest first, then what follows."""
+        if key == _START:
+            for node in self._rows.raw(LEFT):
+                self.submit(node)
+            return None
+        try:
+            again = self._waiting(key, stop)
+            self._follow(key)
+        except WorldUnknown:
+            self._drop(key)
+            return None
+        return again
+
+    def _waiting(self, key: str, stop: threading.Event) -> float | None:
+        """Works off the turns that wait; returns after how long the others are to be tried."""
+        with self._change:
+            ids = sorted(self._raw[key])
+        try:
+            for id in ids:
+                with self._busy.hold(f"world:{key}"):
+                    self._work(self._rows.node(id), stop)
+                with self._change:
+                    self._raw[key].discard(id)
+        except SessionBusy:
+            return BUSY_SECONDS
+        except Later as later:
+            return later.seconds
+        return None
+
+    def _follow(self, key: str) -> None:
+        """Does what follows the newest turn that was worked off, and plans the curator."""
+        with self._change:
+            id = self._newest.pop(key, 0)
+        if not id:
+            return
+        node, world = self._rows.node(id), self._rows.world(key)
+        if self._behind.follow(world, node, self._stories.state(node, world)):
+            self._settled(node)
+        if is_due(self._rows, node):
+            self._curated[key] = id
+            self._curators.put(key)
+
+    def _drop(self, key: str) -> None:
+        """Forgets a world that was deleted."""
+        with self._change:
+            self._raw.pop(key, None)
+            self._newest.pop(key, None)
+
+    # --- the curator ----------------------------------------------------------------------------
+
+    def _curate(self, key: str, stop: threading.Event) -> float | None:
+        """Lets the curator look at the line of the newest turn."""
+        try:
+            with self._busy.hold(f"curator:{key}"):
+                node, world = self._rows.node(self._curated[key]), self._rows.world(key)
+                if is_due(self._rows, node):
+                    state = self._stories.state(node, world)
+                    curate(self._rows, world, node, state, self._models(), self._look, stop)
+                    self._behind.forget(node)
+                    self._settled(node)
+        except SessionBusy:
+            return BUSY_SECONDS
+        except WorldUnknown:
+            return None
+        return None
+
+    def _look(self, node: Node) -> list[Noted]:
+        """Returns the contradictions that code sees in a turn."""
+        world = self._rows.world(node.world)
+        before = self._stories.state(self._rows.node(node.parent) if node.parent else None, world)
+        seen = worked([node.block] if node.block else [], before, (), node.id, node.turn, node.answer).noticed
+        return [Noted(one.kind, one.subject, one.text) for one in seen]
