@@ -88,7 +88,7 @@ def number(value: Any, most: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        value = int(value.replace("−", "-").replace(" ", ""))
+        value = int("".join(value.split()).replace("−", "-"))
     if not isinstance(value, int):
         raise Refused("not_number")
     if abs(value) > most:
