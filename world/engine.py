@@ -18,7 +18,8 @@ from model.modelset import ModelSet
 from settings import Settings
 from store import Store
 from store.world.record import Known, NewNode, Node, World
-from text.language import detect
+from store.world.worlds import DEFAULT_PLAYER
+from text.language import Language, detect
 from world.block import instruction
 from world.budget import Budgets
 from world.context import Given, build
@@ -40,6 +41,7 @@ WAIT_SECONDS = 0.3
 COMPARED = 10
 """Lorebook entries up to which none is compared with the question: all are candidates then."""
 NAME_WORDS, NAME_CHARS = 6, 60
+UNNAMED: dict[Language, str] = {"ko": "이야기", "en": "Story"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Engine:
         embedder = embedder or embedding.embedder(settings)
         files = WorldFiles(settings.data_dir / "world")
         source = Source(files, Budgets.of(settings), embedder.name, instruction)
-        stories = Stories(store.everyone)
+        stories = Stories(store.everyone.worlds)
         extractor = Extractor(store.everyone, stories, source, files, models, embedder, settings)
         return cls(settings, store, models, embedder, stories, source, extractor)
 
@@ -178,8 +180,22 @@ class Engine:
         report: Mapping[str, Any] | None,
         stopped: bool = False,
     ) -> Node:
-        """Stores an answer as it came, after the turns that only the client knew, and works it off: what code can read
-        at once, the rest behind. ``stopped``: the reader ended the answer; what was shown is kept."""
+        """Stores an answer as it came and works it off (``keep``, ``work_off``)."""
+        node = self.keep(begun, raw, shown, receipt, report, stopped)
+        self.work_off(node)
+        return node
+
+    def keep(
+        self,
+        begun: Begun,
+        raw: str,
+        shown: str,
+        receipt: Mapping[str, Any] | None,
+        report: Mapping[str, Any] | None,
+        stopped: bool = False,
+    ) -> Node:
+        """Stores an answer as it came, after the turns that only the client knew. ``stopped``: the reader ended the
+        answer; what was shown is kept."""
         worlds = self.store.worlds
         world = begun.world or self.create(begun)
         parent = begun.parent
@@ -195,10 +211,12 @@ class Engine:
             dict(receipt) if receipt is not None else None,
             dict(report) if report is not None else None,
         )
-        node = worlds.add(world.id, parent, new)
+        return worlds.add(world.id, parent, new)
+
+    def work_off(self, node: Node) -> None:
+        """Works off an answer: what code can read at once, the rest behind."""
         if not self._extractor.work(node):
             self._extractor.submit(node)
-        return node
 
     def create(self, begun: Begun) -> World:
         """Creates the world of a story that nobody knew."""
@@ -246,7 +264,7 @@ class Engine:
 
     def _late(self, base: Node | None) -> int:
         """Returns how many turns up to this one are not worked off, after a short wait."""
-        if base is None or base.status != "raw":
+        if base is None or base.status != "raw" or self._extractor.work(base):
             return 0
         return self._extractor.wait(base, WAIT_SECONDS)
 
@@ -270,9 +288,9 @@ def unsaved(begun: Begun) -> World:
     texts = [text for turn in begun.told.turns for text in turn if text.strip()]
     first = next((question for question, _ in begun.told.turns if question.strip()), begun.question)
     words = (first if first.strip() else next(iter(texts), "")).split()
-    name = " ".join(words[:NAME_WORDS])[:NAME_CHARS]
     language = detect(" ".join((*texts[:4], begun.question)), "en")
-    return World("", "", name, "", language, "", 0.0, 0.0)
+    name = " ".join(words[:NAME_WORDS])[:NAME_CHARS] or UNNAMED[language]
+    return World("", "", name, "", language, DEFAULT_PLAYER[language], 0.0, 0.0)
 
 
 def _nothing(begun: Begun) -> Given:

@@ -25,7 +25,7 @@ class Reply:
 
     def __init__(self, counted: bool) -> None:
         self._block, self._counted = HiddenBlock(), counted
-        self._held = list[str]()
+        self._held, self._seen, self._space = list[str](), list[str](), ""
         self.reason, self.ended, self.failed = "", False, False
         self.usage: Json = {}
         self.timings: Json = {}
@@ -36,7 +36,27 @@ class Reply:
 
     @property
     def shown(self) -> str:
-        return self._block.shown
+        return "".join(self._seen)
+
+    # --- the text -------------------------------------------------------------------------------
+
+    def _visible(self, text: str) -> str:
+        """Takes a piece of the model's text and returns what the client gets of it now. Empty lines wait for what
+        follows: those before a block are not shown."""
+        text = self._space + self._block.feed(text)
+        kept = text.rstrip()
+        self._space = text[len(kept) :] if "\n" in text[len(kept) :] else ""
+        return self._see(text[: len(text) - len(self._space)])
+
+    def _rest(self) -> str:
+        """Returns the last piece that the client gets."""
+        text, self._space = self._space + self._block.end(), ""
+        return self._see(text.rstrip() if self._block.blocks else text)
+
+    def _see(self, text: str) -> str:
+        if text:
+            self._seen.append(text)
+        return text
 
     # --- a stream -------------------------------------------------------------------------------
 
@@ -88,10 +108,10 @@ class Reply:
         delta = choice.get("delta")
         text = delta.get("content") if isinstance(delta, dict) else None
         given = text if isinstance(text, str) else ""
-        visible = self._block.feed(given) if given else ""
+        visible = self._visible(given) if given else ""
         rest = ""
         if choice.get("finish_reason") and not self.reason:
-            self.reason, rest = str(choice["finish_reason"]), self._block.end()
+            self.reason, rest = str(choice["finish_reason"]), self._rest()
         if visible == given and not rest:
             return None
         if given:
@@ -111,7 +131,7 @@ class Reply:
         text = message.get("content")
         if not isinstance(text, str):
             return body
-        visible = self._block.feed(text) + self._block.end()
+        visible = self._visible(text) + self._rest()
         if visible == text:
             return body
         changed = {**choice, "message": {**message, "content": visible}}

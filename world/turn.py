@@ -117,7 +117,7 @@ class Turn:
                     emit(piece)
             ended = self._ended(given, stop)
             emit(self.reply.end(shown(ended.receipt)))
-            return ended
+            return self._worked_off(ended)
         content = answer.whole()
         body = _object(content)
         if body is None and not stop.is_set():
@@ -125,6 +125,12 @@ class Turn:
         plain = self.reply.whole(body or {})
         ended = self._ended(given, stop)
         emit(json.dumps(with_receipt(plain, shown(ended.receipt)), ensure_ascii=False, separators=(",", ":")))
+        return self._worked_off(ended)
+
+    def _worked_off(self, ended: Ended) -> Ended:
+        """Works the turn off, now that its reader has all of it; the next request would do so if it came first."""
+        if ended.node is not None:
+            self._engine.work_off(ended.node)
         return ended
 
     def _ended(self, given: Placed, stop: threading.Event) -> Ended:
@@ -139,9 +145,7 @@ class Turn:
         paid = self._receipt(tokens, given)
         node = None
         if reply.raw.strip() and reply.reason not in CALLS:
-            node = self._engine.finish(
-                self.begun, reply.raw, reply.shown, paid, self._prompted.report, stopped=not whole
-            )
+            node = self._engine.keep(self.begun, reply.raw, reply.shown, paid, self._prompted.report, stopped=not whole)
         return Ended(node, paid, tokens)
 
     def _tokens(self, given: Placed) -> Counted:

@@ -98,6 +98,7 @@ class Upstream:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256  # a hundred clients may connect at once
     block_on_close = False
     upstream: Upstream
 

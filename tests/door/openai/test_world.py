@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from model.raw import RawClient
 from tests.door.openai.inside import Inside, content, inside
 from tests.door.openai.story import MODEL, Client, changing, events, given, nodes, theirs, told, until, worlds
 from tests.stub import reply
@@ -352,6 +353,18 @@ def test_what_is_no_request_is_refused(service: Inside, client: Client) -> None:
     assert worlds(service) == []
 
 
+def test_a_server_with_one_model_has_no_other(service: Inside, client: Client) -> None:
+    raw = service.agent.models().raw
+    assert isinstance(raw, RawClient)
+    client.model = "world/vendor/other"
+    client.say("Hi")
+    assert given(service)["model"] == "vendor/other"
+    raw.only = True
+    response = client.send([{"role": "user", "content": "Hi"}])
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "model_not_found")
+    assert len(service.upstream.requests) == 1
+
+
 # --- names, users, receipts -------------------------------------------------------------------------
 
 
@@ -461,9 +474,8 @@ def test_a_hundred_stories_at_once(tmp_path: Path) -> None:
     with upstream, inside(tmp_path, upstream, api_concurrency=100) as service:
         asyncio.run(_stories(service, 100, 3))
         assert len(worlds(service)) == 100
-        found = nodes(service)
-        assert len(found) == 300
-        assert {node.status for node in found} == {"done"}
+        assert len(nodes(service)) == 300
+        until(lambda: {node.status for node in nodes(service)} == {"done"})
 
 
 async def _stories(service: Inside, count: int, turns: int) -> None:
