@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
-from store.world.worlds import Worlds
 
 from errors import BadWorldFile, EmbeddingFailed
 from model.embedding import Embedder
 from store.world.record import Node, World
+from store.world.worlds import Worlds
 from world.curator.story import Story, story
 from world.file import WorldFiles
 from world.front import Live

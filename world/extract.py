@@ -19,9 +19,11 @@ from model.modelset import ModelSet
 from settings import Settings
 from store import Store
 from store.lock import session_lock
-from store.world.record import Node
+from store.world.record import Node, Origin
+from store.world.turns import needs_snapshot
 from world.behind import Behind
-from world.block import read
+from world.block import contradictions, read
+from world.block.read import named
 from world.curator.curator import curate
 from world.curator.desk import Noted, is_due, unknown
 from world.curator.story import Story
@@ -29,7 +31,7 @@ from world.file import WorldFiles
 from world.light_call import Later, LightCalls
 from world.queue import Queue
 from world.source import Source
-from world.story import Stories
+from world.story import Stories, snapshot_of
 from world.worked import Worked, worked
 
 log = logging.getLogger("gieok.world")
@@ -40,6 +42,7 @@ LEFT = 10_000
 """How many turns of an earlier process are picked up at the start."""
 STEP = 50
 """How many turns are read at once on the way back to the last one that is worked off."""
+BLOCK: Origin = "block"
 _START = ""
 """The key of what is done at the start."""
 
@@ -142,15 +145,14 @@ class Extractor:
         """Works off one turn, whose ancestors are worked off. Returns False when a model is needed and not allowed."""
         world = self._rows.world(node.world)
         parent = self._rows.node(node.parent) if node.parent else None
-        before = self._stories.state(parent, world)
-        blocks, origin, refusals = read(node.raw), "block", ()
+        revision, before = self._rows.revision(world.id), self._stories.state(parent, world)
+        blocks, origin, refusals = read(node.raw), BLOCK, tuple[str, ...]()
         if not blocks:
             if stop is None:
                 return False
             blocks, origin, refusals = self._light.ask(node, world, before, stop)
-        book = self._source.lorebook(self._rows, world.id, self._rows.revision(world.id))
-        lore = [ready.entry for ready in book.entries.values()]
-        done = worked(blocks, before, lore, node.id, node.turn, f"{node.question}\n{node.answer}")
+        book = self._source.lorebook(self._rows, world.id, revision)
+        done = worked(blocks, before, book, node, world.language)
         self._note(node, done)
         taken = self._rows.settle(
             node.id,
@@ -158,10 +160,10 @@ class Extractor:
             origin=origin,
             block=done.block,
             refusals=(*refusals, *done.refusals),
-            snapshot=done.state.changes() if self._stories.wants_snapshot(parent) else None,
+            snapshot=snapshot_of(done.state) if needs_snapshot(node) else None,
         )
         if taken:
-            self._stories.settled(node, done.state)
+            self._stories.keep(node, done.state, revision)
             self._settled(node)
         return True
 
@@ -255,5 +257,5 @@ class Extractor:
         """Returns the contradictions that code sees in a turn."""
         world = self._rows.world(node.world)
         before = self._stories.state(self._rows.node(node.parent) if node.parent else None, world)
-        seen = worked([node.block] if node.block else [], before, (), node.id, node.turn, node.answer).noticed
+        seen = contradictions(named(node.block), before, node.answer, world.language)
         return [Noted(one.kind, one.subject, one.text) for one in seen]

@@ -47,7 +47,7 @@ class LightCalls:
         tried again, and ``Stopped``."""
         reason, weight = "unreadable", UNREADABLE
         try:
-            fields = light(self._models().utility, node.question, node.answer, before, world.language, stop)
+            fields = light(self._models(), node.question, node.answer, before, world.language, stop)
         except GieokError as error:
             fields, reason, weight = None, error.code, AWAY
         if fields is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from store.world.record import Changes, Episode, LoreEntry
+from store.world.record import Changes, Episode, Node
+from text.language import Language
 from world.block import Fields, Noticed, check, contradictions
+from world.lore.lorebook import Lorebook
 from world.state import State
 
 
@@ -19,26 +21,26 @@ class Worked:
     changes: Changes
     state: State
     refusals: tuple[str, ...]
-    block: Fields | None
+    block: dict[str, Any] | None
     noticed: tuple[Noticed, ...]
 
 
-def worked(
-    blocks: Sequence[Fields], before: State, lore: Sequence[LoreEntry], node: int, turn: int, text: str
-) -> Worked:
-    """Returns what these blocks change, in their order; without any, only what the text itself tells.
-
-    ``text``: question and answer. ``node``: the id of the turn.
+def worked(blocks: Sequence[Fields], before: State, book: Lorebook, node: Node, language: Language) -> Worked:
+    """Returns what these blocks of a turn change, in their order; without any, only which entries of the lorebook the
+    turn mentions. ``language``: the world's.
     """
-    state, changes, refusals, noticed = before, Changes(), list[str](), list[Noticed]()
+    turn, text = node.turn, f"{node.question}\n{node.answer}"
+    state, changes = before, Changes()
+    refusals, noticed, taken = list[str](), list[Noticed](), list[dict[str, Any]]()
     for number, fields in enumerate(blocks or ({},)):
-        noticed += contradictions(fields, state, text if not number else "", turn)
-        checked = check(fields, state, lore, turn, text if not number else "")
+        noticed += contradictions(fields, state, node.answer if not number else "", language)
+        checked = check(fields, state, book, turn, text if not number else "", language)
         refusals += checked.refusals
+        taken += [checked.fields] if blocks else []
         changes = merged(changes, checked.changes)
         state = before.after(changes, turn)
-    changes = _of(changes, node)
-    return Worked(changes, before.after(changes, turn), tuple(refusals), joined(blocks), tuple(noticed))
+    changes = _of(changes, node.id)
+    return Worked(changes, before.after(changes, turn), tuple(refusals), joined(taken), tuple(noticed))
 
 
 def merged(first: Changes, then: Changes) -> Changes:
@@ -67,7 +69,7 @@ def _episode(first: Episode | None, then: Episode | None) -> Episode | None:
     )
 
 
-def joined(blocks: Sequence[Fields]) -> Fields | None:
+def joined(blocks: Sequence[Mapping[Any, Any]]) -> dict[str, Any] | None:
     """Returns the fields of all blocks as one, for people to read: lists are joined, hit points added, of other values
     the last one stays."""
     if not blocks:
