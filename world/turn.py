@@ -18,7 +18,7 @@ from model.call.token import estimate
 from model.raw import Raw, RawAnswer
 from store.world.record import Node, World
 from world.engine import Begun, Engine, Prompted
-from world.placement import Placed, parts, placed, tokens
+from world.placement import Placed, Role, parts, placed, tokens
 from world.receipt import Counted, counted, receipt, shown
 from world.reply import CALLS, Reply, with_receipt
 
@@ -84,7 +84,7 @@ class Turn:
     # --- the request ----------------------------------------------------------------------------
 
     def _placed(self) -> Placed:
-        role = "user" if self._marks else "system"
+        role: Role = "user" if self._marks else "system"
         return placed(self._body.get("messages") or [], self._prompted.prefix, self._prompted.changing, role)
 
     @property
