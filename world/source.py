@@ -10,7 +10,7 @@ from typing import Protocol
 from model.embedding import Vectors
 from store.world.record import Episode, LoreEntry, Node, World
 from text.language import Language
-from world.budget import Budgets
+from world.budget import Budgets, cut
 from world.context import Given
 from world.episode import Episodes, find
 from world.file import WorldFiles
@@ -20,6 +20,14 @@ from world.vector import VectorIndexes
 
 LOREBOOKS = 64
 """How many worlds' lorebooks stay ready."""
+ASKED = 48
+"""How many tokens of a message are compared by vector: about 60 Korean or 150 English characters. The built-in model
+takes more than a millisecond for each, and the user waits for it; names are looked for in the whole message."""
+
+
+def asked(question: str) -> str:
+    """Returns the end of a message, where it says what happens next, as far as it is compared by vector."""
+    return cut(" ".join(question.split()), ASKED, "end").text
 
 
 class Rows(Protocol):
@@ -68,13 +76,14 @@ class Source:
         how many turns up to ``node`` are not in ``state`` yet.
         """
         revision = rows.revision(world.id)
+        book = self.lorebook(rows, world.id, revision)
         return Given(
             world,
             state,
             node.turn + 1 if node else 1,
             question,
-            self.lorebook(rows, world.id, revision),
-            self._cosines(rows, world.id, revision, query),
+            book,
+            self._cosines(rows, world.id, revision, book.enabled, query),
             self._episodes(rows, world.id, node, state, query),
             self.files.all(world.id),
             story,
@@ -105,11 +114,13 @@ class Source:
         with self._lock:
             self._books.pop(world, None)
 
-    def _cosines(self, rows: Rows, world: str, revision: int, query: Vectors | None) -> Mapping[int, float]:
+    def _cosines(
+        self, rows: Rows, world: str, revision: int, ids: frozenset[int], query: Vectors | None
+    ) -> Mapping[int, float]:
         if query is None:
             return {}
         read = _reader(rows, world, "lore", self._made_by)
-        return dict(self._vectors.fixed(world, "lore", self._made_by, read, revision).search(query))
+        return dict(self._vectors.complete(world, "lore", self._made_by, read, revision, ids).search(query))
 
     def _episodes(self, rows: Rows, world: str, node: Node | None, state: State, query: Vectors | None) -> Episodes:
         if node is None:

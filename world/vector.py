@@ -46,6 +46,11 @@ class VectorIndex:
         """Returns about how much memory the vectors take."""
         return len(self._ids) * (self._index.d * 2 + ID_BYTES) if self._index is not None else 0
 
+    def has(self, ids: frozenset[int]) -> bool:
+        """Returns whether all of these have a vector here."""
+        with self._lock:
+            return ids <= self._ids
+
     def grow(self, read: Read) -> None:
         """Takes in the rows that came since the last call, also those that other processes wrote."""
         with self._lock:
@@ -91,27 +96,29 @@ class VectorIndexes:
 
     def growing(self, world: str, kind: str, made_by: str, read: Read) -> VectorIndex:
         """Returns an index to which rows are only added, up to date."""
-        index, _ = self._of((world, kind, made_by), 0)
+        index = self._of((world, kind, made_by), 0)
         index.grow(read)
         self._shrink()
         return index
 
-    def fixed(self, world: str, kind: str, made_by: str, read: Read, revision: int) -> VectorIndex:
-        """Returns an index of rows that stay the same until their revision changes; then all are read again."""
-        index, new = self._of((world, kind, made_by), revision)
-        if new or not index.bytes:
+    def complete(
+        self, world: str, kind: str, made_by: str, read: Read, revision: int, ids: frozenset[int]
+    ) -> VectorIndex:
+        """Returns an index of rows that stay the same for a revision: read from the beginning for another one, and
+        further only while some of ``ids`` have no vector."""
+        index = self._of((world, kind, made_by), revision)
+        if not index.has(ids):
             index.grow(read)
             self._shrink()
         return index
 
-    def _of(self, key: tuple[str, str, str], revision: int) -> tuple[VectorIndex, bool]:
+    def _of(self, key: tuple[str, str, str], revision: int) -> VectorIndex:
         with self._lock:
             known = self._known.get(key)
-            new = known is None or known[0] != revision
-            if known is None or new:
+            if known is None or known[0] != revision:
                 known = self._known[key] = (revision, VectorIndex())
             self._known.move_to_end(key)
-            return known[1], new
+            return known[1]
 
     def forget(self, world: str) -> None:
         """Drops the indexes of a world."""

@@ -36,8 +36,9 @@ class MemoryRows:
         return [row for row in found if row[0] > after]
 
     def put_vectors(self, world_id: str, kind: str, made_by: str, rows: Sequence[tuple[int, int, bytes]]) -> None:
+        newest = max((ref for of, ref in self.stored if of == f"{kind} {made_by}"), default=0)
         self.stored |= {(f"{kind} {made_by}", ref): (turn, vector) for ref, turn, vector in rows}
-        self.number += kind == "lore"
+        self.number += kind == "lore" and min(row[0] for row in rows) <= newest
 
     def episodes(self, world_id: str, node_ids: Sequence[int]) -> dict[int, Episode]:
         self.asked["episodes"] += 1

@@ -176,12 +176,25 @@ def test_many_threads_grow_and_search_one_index() -> None:
 
 
 def test_another_revision_is_read_from_the_beginning() -> None:
-    table = Table([row(1, seed=5)])
+    table, one = Table([row(1, seed=5)]), frozenset({1})
     indexes = VectorIndexes()
-    assert indexes.fixed("w", "lore", "m", table.read, 1).search(vector(5), 1)[0][1] > 0.99
+    assert indexes.complete("w", "lore", "m", table.read, 1, one).search(vector(5), 1)[0][1] > 0.99
     table.rows = [row(1, seed=6)]
-    assert indexes.fixed("w", "lore", "m", table.read, 1).search(vector(6), 1)[0][1] < 0.99
-    assert indexes.fixed("w", "lore", "m", table.read, 2).search(vector(6), 1)[0][1] > 0.99
+    assert indexes.complete("w", "lore", "m", table.read, 1, one).search(vector(6), 1)[0][1] < 0.99
+    assert indexes.complete("w", "lore", "m", table.read, 2, one).search(vector(6), 1)[0][1] > 0.99
+
+
+def test_a_complete_index_is_not_read_again_and_one_that_misses_something_is() -> None:
+    table = Table([row(1), row(2)])
+    indexes = VectorIndexes()
+    for _ in range(3):
+        indexes.complete("w", "lore", "m", table.read, 1, frozenset({1, 2}))
+    assert table.asked == [0]
+    table.rows.append(row(3))
+    index = indexes.complete("w", "lore", "m", table.read, 1, frozenset({1, 2, 3}))
+    assert index.search(vector(3), 1)[0][0] == 3
+    indexes.complete("w", "lore", "m", table.read, 1, frozenset({1, 2, 3}))
+    assert len(table.asked) == 2
 
 
 def test_the_index_that_was_used_longest_ago_goes_when_memory_is_full() -> None:

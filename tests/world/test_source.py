@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.call.token import estimate
 from model.embedding import Vectors
 from store.world.record import Changes, Episode, LoreEntry, Node, World
 from tests.world.rows import MemoryRows
@@ -16,7 +17,7 @@ from world.budget import Budgets
 from world.context import build
 from world.file import WorldFiles
 from world.lore.embed import embed
-from world.source import Source
+from world.source import ASKED, Source, asked
 from world.state import State
 
 WORLD = World("w", "me", "Ersia", "ersia", "en", "Aria", 0, 0)
@@ -62,6 +63,15 @@ def tell(rows: MemoryRows, id: int, parent: int, text: str) -> None:
     rows.told[id] = Episode(id, "wood", text, node=id)
     vector = Letters().query(text).astype(np.float16).tobytes()
     rows.put_vectors("w", "episode", "letters", [(id, id, vector)])
+
+
+def test_the_end_of_a_long_message_is_compared() -> None:
+    assert asked("나는 숲으로\n간다.") == "나는 숲으로 간다."
+    long = " ".join(f"{number}번째 걸음을 내딛는다." for number in range(200))
+    assert asked(long).endswith("199번째 걸음을 내딛는다.")
+    assert long.endswith(asked(long))
+    assert 0.7 * ASKED < estimate(asked(long)) <= ASKED
+    assert asked(" ") == ""
 
 
 def test_the_first_turn_of_a_world_has_a_context(rows: MemoryRows, source: Source) -> None:

@@ -49,14 +49,14 @@ class ReadyEntry:
 class Lorebook:
     """The entries by id, and what leads to them. ``matcher``: the entries by their words. ``names``: the ids of entries
     by keyword and keys, ``places``: by the place where the author put them; both in plain form. ``always``: the enabled
-    entries of ``ALWAYS``. ``enabled``: how many are."""
+    entries of ``ALWAYS``. ``enabled``: all enabled ones."""
 
     entries: Mapping[int, ReadyEntry]
     matcher: Matcher
     names: Mapping[str, tuple[int, ...]]
     places: Mapping[str, tuple[int, ...]]
     always: tuple[int, ...]
-    enabled: int
+    enabled: frozenset[int]
 
     @classmethod
     def of(cls, entries: Iterable[LoreEntry]) -> Lorebook:
@@ -66,7 +66,7 @@ class Lorebook:
         places = _by((ready.home, id) for id, ready in known.items() if ready.home)
         enabled = [ready.entry for ready in known.values() if ready.entry.enabled]
         always = tuple(entry.id for entry in enabled if entry.layer in ALWAYS)
-        return cls(known, Matcher(names), names, places, always, len(enabled))
+        return cls(known, Matcher(names), names, places, always, frozenset(entry.id for entry in enabled))
 
 
 def line(keyword: str, content: str) -> str:

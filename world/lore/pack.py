@@ -54,7 +54,7 @@ def report(packed: Packed, book: Lorebook, mentioned: Iterable[int]) -> dict[str
     off = [ready.entry for id in sorted(mentioned) if not (ready := book.entries[id]).entry.enabled]
     reasons = Counter(reason for _, reason in packed.left)
     judged = len(packed.taken) + len(packed.left)
-    rest = book.enabled - judged
+    rest = len(book.enabled) - judged
     return {
         "in": [{**_told(one), "tokens": one.tokens} for one in packed.taken],
         "out": [*({**_bare(entry), "reason": "disabled"} for entry in off), *_out(packed.left)],

@@ -1,0 +1,230 @@
+"""What a state block says is checked field by field; sound fields count, and an absurd block changes nothing."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from store.world.record import DEAD, HELD, LOST, Changes, Character, Item, Location, LoreEntry, Relation
+from tests.table import table
+from world.block import check, read
+from world.block.check import Checked
+from world.lore.lorebook import Lorebook
+from world.state import State
+
+BOOK = Lorebook.of(
+    [
+        LoreEntry(1, "에르겐", "마을 광장의 약초상. 조용한 성격.", layer="A2", location="마을 광장"),
+        LoreEntry(2, "은방울", "작은 방울.", layer="A2"),
+        LoreEntry(3, "어둠의 숲", "위험한 숲.", layer="A1", keys=("검은 숲",), location="어둠의 숲"),
+    ]
+)
+BEGIN = State("아리아").after(
+    Changes(
+        characters=(
+            Character("아리아", "마을 광장", 100),
+            Character("에르겐", "마을 광장", 50),
+            Character("촌장", "마을 광장", 0, DEAD),
+        ),
+        relations=(Relation("아리아", "에르겐", "friend", 2),),
+        locations=(Location("마을 광장", adjacent=("어둠의 숲",)),),
+        items=(Item("은방울", HELD), Item("낡은 지도", LOST)),
+    ),
+    4,
+)
+
+
+def checked(fields: dict[str, Any], text: str = "", language: Any = "ko") -> Checked:
+    return check(fields, BEGIN, BOOK, 5, text, language)  # type: ignore[arg-type]
+
+
+def after(fields: dict[str, Any], text: str = "") -> State:
+    return BEGIN.after(checked(fields, text).changes, 5)
+
+
+def test_the_specifications_own_block() -> None:
+    (fields,) = read(
+        "…\n```state\nlocation: 어둠의 숲\nlocation_moved: true\nhp_change: -15\nitems_gained: [불꽃 검]\n"
+        "npc_met: [고블린왕 크룩]\nrelationship_changes: [{from: 아리아, to: 크룩, type: hostile, delta: -2}]\n"
+        "mood: tense\n```"
+    )
+    result = check(fields, BEGIN, BOOK, 5, "숲으로 간다", "ko")
+    state = BEGIN.after(result.changes, 5)
+    assert result.refusals == ()
+    assert (state.me.location, state.me.hp, state.mood) == ("어둠의 숲", 85, "tense")
+    assert state.items["불꽃 검"].status == HELD
+    assert state.characters["고블린왕 크룩"].location == "어둠의 숲"
+    assert state.relations["아리아", "크룩"] == Relation("아리아", "크룩", "hostile", -2)
+    assert state.locations["어둠의 숲"].adjacent == ("마을 광장",)
+    assert result.changes.episode is not None
+    assert result.changes.episode.line == (
+        "Turn 5 | 어둠의 숲 | 만남: 고블린왕 크룩, 획득: 불꽃 검, 관계: 아리아 → 크룩 hostile (-2), HP -15, 이동"
+    )
+    assert result.changes.episode.importance == 0.7
+
+
+@table(
+    ("fields", "refusals"),
+    [
+        ({"hp_change": "-1,5", "mood": "calm"}, ["hp_change: 정수가 아닙니다."]),
+        ({"hp_change": 5000, "mood": "calm"}, ["hp_change: 5000은 한 턴에 너무 큽니다(최대 1000)."]),
+        ({"hp_change": True, "mood": "calm"}, ["hp_change: 정수가 아닙니다."]),
+        ({"location": "어둠의 숲", "location_moved": False, "mood": "x"}, None),
+        ({"npc_met": ["촌장", "에르겐"]}, ["npc_met: 촌장은 죽었습니다."]),
+        ({"npc_met": ["촌장"], "mood": "x"}, ["npc_met: 촌장은 죽었습니다."]),
+        ({"items_lost": ["없던 검"], "mood": "x"}, ["items_lost: 없던 검은 가지고 있지 않습니다."]),
+        ({"location": "x" * 81, "mood": "x"}, ["location: 81자로 너무 깁니다(최대 80자)."]),
+        ({"location": "두\n줄", "mood": "x"}, ["location: 쓸 수 없는 글자가 들어 있습니다."]),
+        ({"relationship_changes": [{"from": "아리아"}], "mood": "x"}, None),
+        ({"relationship_changes": [{"from": "촌장", "to": "아리아", "delta": 1}], "mood": "x"}, None),
+        ({"relationship_changes": [{"from": "아리아", "to": "에르겐", "delta": 500}], "mood": "x"}, None),
+        ({"location_moved": "maybe", "mood": "x"}, ["location_moved: true나 false가 아닙니다."]),
+        ({"location": {"a": 1}, "mood": "x"}, ["location: 글이 아닙니다."]),
+    ],
+)
+def test_an_unsound_field_is_refused_and_the_others_count(fields: dict[str, Any], refusals: list[str] | None) -> None:
+    result = checked(fields)
+    assert not result.absurd
+    assert len(result.refusals) == 1
+    if refusals is not None:
+        assert list(result.refusals) == refusals
+    if "mood" in fields:
+        assert result.changes.mood == fields["mood"]
+    if "촌장" in str(fields.get("npc_met")):
+        assert "촌장" not in {one.name for one in result.changes.characters}
+
+
+@table(
+    "fields",
+    [
+        {"hp_change": "many", "location": ["x"], "mood": "x"},
+        {"items_gained": [f"thing {at}" for at in range(21)], "mood": "calm", "location": "숲"},
+        {"relationship_changes": [{"from": "a", "to": f"b{at}"} for at in range(21)], "hp_change": -5},
+        {"hp_change": 99999, "location": "x" * 500},
+    ],
+)
+def test_an_absurd_block_changes_nothing(fields: dict[str, Any]) -> None:
+    result = checked(fields, "어둠의 숲 이야기")
+    assert result.absurd
+    assert list(result.refusals) == ["맞지 않는 값이 너무 많아 상태 블록 전체를 쓰지 않았습니다."]
+    state = BEGIN.after(result.changes, 5)
+    assert (state.characters, state.items, state.relations, state.mood) == (
+        BEGIN.characters,
+        BEGIN.items,
+        BEGIN.relations,
+        "",
+    )
+    assert [mark.lore for mark in result.changes.lore] == [3]
+
+
+@table("nothing", ["none", "없음", "...", [], ["없음"], None, "", "[]", "N/A", ["…"], "-", {}])
+def test_what_says_nothing_is_no_field(nothing: Any) -> None:
+    result = checked({"items_gained": nothing, "npc_met": nothing, "location": nothing, "hp_change": nothing})
+    assert result.refusals == ()
+    assert result.changes.characters == ()
+    assert result.changes.items == ()
+
+
+def test_hit_points_stay_between_nothing_and_the_most() -> None:
+    assert after({"hp_change": -150}).me.hp == 0
+    assert after({"hp_change": "+30"}).me.hp == 130
+    assert after({"hp_change": "−15"}).me.hp == 85
+
+
+def test_the_dead_stay_dead_and_lose_their_hit_points() -> None:
+    state = after({"npc_met": ["에르겐"], "npc_died": ["에르겐"]})
+    assert state.characters["에르겐"] == Character("에르겐", "마을 광장", 0, DEAD)
+    assert state.recent[-1].importance == 1.0
+
+
+def test_a_list_may_be_one_text_and_names_lose_their_quotes() -> None:
+    state = after({"items_gained": "'불꽃 검', \"방패\"", "npc_met": [{"name": "크룩"}]})
+    assert {"불꽃 검", "방패"} <= set(state.items)
+    assert "크룩" in state.characters
+
+
+def test_relations_add_up() -> None:
+    state = after({"relationship_changes": [{"from": "아리아", "to": "에르겐", "type": "", "delta": "+3"}]})
+    assert state.relations["아리아", "에르겐"] == Relation("아리아", "에르겐", "friend", 5)
+
+
+def test_a_lorebook_entry_follows_its_subject() -> None:
+    moved = after({"location": "어둠의 숲", "location_moved": True, "npc_met": ["에르겐"]}, "에르겐이 숨어 있다")
+    mark = moved.lore[1]
+    assert mark.content == "마을 광장의 약초상. 조용한 성격. 지금은 어둠의 숲에 있다."
+    assert (mark.location, mark.last_mentioned) == ("어둠의 숲", 5)
+    dead = after({"npc_died": ["에르겐"]}).lore[1]
+    assert dead.content == "마을 광장의 약초상. 조용한 성격. 죽었다."
+    assert dead.last_mentioned == 0
+    lost = after({"items_lost": ["은방울"]}).lore[2]
+    assert lost.content == "작은 방울. 주인공은 이것을 더 이상 가지고 있지 않다."
+    burnt = after({"location": "어둠의 숲", "location_status": "불탔다"}).lore[3]
+    assert burnt.content == "위험한 숲. 지금 상태: 불탔다."
+
+
+def test_going_back_home_gives_the_authors_words_back() -> None:
+    away = after({"location": "어둠의 숲", "location_moved": True, "npc_met": ["에르겐"]})
+    home = check({"location": "마을 광장", "location_moved": True, "npc_met": ["에르겐"]}, away, BOOK, 6, "", "ko")
+    assert away.after(home.changes, 6).lore[1].content is None
+
+
+def test_what_is_mentioned_is_marked_by_its_keys() -> None:
+    marks = checked({}, "검은 숲에는 아무도 없다").changes.lore
+    assert [(mark.lore, mark.last_mentioned, mark.content) for mark in marks] == [(3, 5, None)]
+
+
+def test_a_turn_without_a_block_is_an_episode_of_talk() -> None:
+    episode = checked({}).changes.episode
+    assert episode is not None
+    assert episode.line == "Turn 5 | 마을 광장 | 대화"
+
+
+SOUND = """```state
+location: 어둠의 숲
+location_moved: true
+hp_change: -15
+items_gained: [불꽃 검]
+npc_met: [크룩]
+relationship_changes: [{from: 아리아, to: 크룩, type: hostile, delta: -2}]
+mood: tense
+```"""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_a_damaged_block_never_says_what_the_sound_one_does_not(seed: int, wounds: int) -> None:
+    chance, text = random.Random(seed), SOUND
+    for _ in range(wounds):
+        at = chance.randrange(len(text))
+        text = text[:at] + chance.choice(("", "", "\n", ":", "{", "]", "'")) + text[at + chance.randrange(3) :]
+    for fields in read(text):
+        result = check(fields, BEGIN, BOOK, 5, "", "ko")
+        state = BEGIN.after(result.changes, 5)
+        assert 0 <= (state.me.hp or 0) <= 10_000
+        assert all(len(one.name) <= 80 and "\n" not in one.name for one in state.characters.values())
+        assert state.characters["촌장"].dead
+        assert len(result.changes.items) <= 20
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+FIELD = st.sampled_from(
+    [
+        *("location", "location_moved", "hp_change", "items_gained", "items_lost", "npc_met", "npc_died", "mood"),
+        *("relationship_changes", "location_status"),
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(FIELD, ANY, max_size=6))
+def test_whatever_stands_in_a_field_the_check_gives_an_answer(fields: dict[str, Any]) -> None:
+    result = checked(fields)
+    assert all(isinstance(refusal, str) and refusal for refusal in result.refusals)
+    BEGIN.after(result.changes, 5)

@@ -1,0 +1,179 @@
+"""The reader never sees a state block, however it is written and wherever the stream is cut; prose passes at once."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.table import table
+from world.block import HiddenBlock, read
+from world.block.hidden import whole
+
+BLOCK = """location: 어둠의 숲
+location_moved: true
+hp_change: -15
+items_gained: [불꽃 검]
+npc_met: [고블린왕 크룩]
+relationship_changes: [{from: 아리아, to: 크룩, type: hostile, delta: -2}]
+mood: tense"""
+JSON = '{"location": "어둠의 숲", "hp_change": -15, "items_gained": ["불꽃 검"], "mood": "tense"}'
+KOREAN = """위치: 어둠의 숲
+위치 이동: 예
+HP 변화: -15
+획득 아이템:
+- 불꽃 검
+만난 NPC: 고블린왕 크룩
+분위기: 긴장"""
+FORMS = {
+    "fence": f"```state\n{BLOCK}\n```",
+    "fence, more text": f"```state\n{BLOCK}\n```\n\n계속할까요?",
+    "yaml": f"```yaml\n{BLOCK}\n```\n",
+    "json": f"```json\n{JSON}\n```",
+    "json, many lines": '```json\n{\n  "location": "어둠의 숲",\n  "hp_change": -15\n}\n```',
+    "unnamed fence": f"```\n{BLOCK}\n```",
+    "tildes": f"~~~state\n{BLOCK}\n~~~",
+    "tag": f"<state>\n{BLOCK}\n</state>",
+    "square tag": f"[state]\n{BLOCK}\n[/state]",
+    "bare json": JSON,
+    "no fence": BLOCK,
+    "Korean names": KOREAN,
+    "Korean names in a fence": f"```상태\n{KOREAN}\n```",
+    "never closed": f"```state\n{BLOCK}",
+    "bold names": "**location**: 어둠의 숲\n**hp_change**: -15\n**mood**: tense",
+    "closing fence only": f"{BLOCK}\n```",
+    "indented fence": f"  ```state\n{BLOCK}\n  ```",
+    "two": "```state\nlocation: 어둠의 숲\n```\n그리고.\n```state\nhp_change: -15\nmood: tense\n```",
+}
+PROSE = "숲이 어둡다. 당신은 걸음을 멈춘다.\n\n「누구냐!」 고블린이 외친다.\n"
+
+
+def shown(pieces: list[str]) -> str:
+    hidden = HiddenBlock()
+    out = "".join(map(hidden.feed, pieces)) + hidden.end()
+    assert hidden.raw == "".join(pieces)
+    assert hidden.shown == out
+    return out
+
+
+def cut(text: str, seed: int) -> list[str]:
+    chance, pieces = random.Random(seed), list[str]()
+    while text:
+        size = chance.choice((1, 1, 2, 3, 5, 8, 30))
+        pieces.append(text[:size])
+        text = text[size:]
+    return pieces
+
+
+@table("form", FORMS)
+def test_no_form_of_a_block_is_seen_and_every_one_is_read(form: str) -> None:
+    raw = f"{PROSE}\n{FORMS[form]}"
+    out = shown([raw])
+    assert out.startswith(PROSE)
+    for word in ("hp_change", "location", "위치:", "```", "~~~", "<state", "[state", "HP 변화"):
+        assert word not in out, (word, out)
+    fields = {name: value for block in read(raw) for name, value in block.items()}
+    assert fields["location"] == "어둠의 숲"
+    assert fields["hp_change"] == -15
+
+
+@table("form", FORMS)
+def test_the_cuts_of_the_stream_change_nothing(form: str) -> None:
+    raw = f"{PROSE}\n{FORMS[form]}"
+    wanted = shown([raw])
+    for seed in range(30):
+        assert shown(cut(raw, seed)) == wanted, seed
+    assert shown(list(raw)) == wanted
+
+
+def test_text_after_a_block_is_shown() -> None:
+    assert shown(list(f"{PROSE}```state\n{BLOCK}\n```\n\n계속할까요?")).endswith("계속할까요?")
+    assert shown([f"{PROSE}```state\n{BLOCK}\n\n계속할까요?"]).endswith("계속할까요?")
+
+
+@table(
+    "text",
+    [
+        "```python\nlocation = 1\nprint('{')\n```\n끝.",
+        "```\nplain code\n```",
+        "위치: 그는 지도를 가리켰다. 그리고 말했다.\n그러자 문이 열렸다.",
+        "Location: the old mill.\nShe looked around, and the mill was empty.",
+        "Mood: one line is no block",
+        "{curly} and [square] and <angle>",
+        '{"name": "no field", "x": 1}',
+        "[상처] 그가 신음했다.\n<웃음> 하하.",
+        "`one` ``two`` and a sentence with ``` in it",
+        "lonely ```",
+        "- a list\n- of things\n",
+        "l\nlo\nloc\nmo\nhp",
+        "",
+        "\n\n\n",
+        "~strike~ ~~struck~~",
+    ],
+)
+def test_what_is_no_block_is_shown_whole(text: str) -> None:
+    for pieces in ([text], list(text)):
+        assert shown(pieces) == text
+    assert read(text) == []
+
+
+@table("text", ["Hello wor", "그는 숲으로 ", "Look, ", "**Kael** smiles", '\n\nShe said: "', "위험한 길"])
+def test_prose_is_shown_at_once(text: str) -> None:
+    hidden = HiddenBlock()
+    assert "".join(map(hidden.feed, text)) == text
+
+
+PIECES = st.sampled_from(
+    [
+        *FORMS.values(),
+        PROSE,
+        "```",
+        "`",
+        "{",
+        "}",
+        "location",
+        ":",
+        " ",
+        "\n",
+        "위치",
+        "state",
+        "<",
+        ">",
+        "mood: x\n",
+        "a",
+        "```state\n",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=8), st.integers(0, 1000))
+def test_whatever_comes_is_cut_alike_and_nothing_is_lost(parts: list[str], seed: int) -> None:
+    raw = "".join(parts)
+    wanted = whole(raw)
+    assert shown(cut(raw, seed)) == wanted.shown
+    rest = raw
+    for block in wanted.blocks:
+        assert block in rest
+    assert len(wanted.shown) + sum(map(len, wanted.blocks)) <= len(raw)
+    read(raw)
+
+
+WORDS = st.text(alphabet="abc가나다 .,!?\"'()—…\n", max_size=80)
+
+
+@settings(max_examples=200, deadline=None)
+@given(WORDS, st.integers(0, 1000))
+def test_prose_without_signs_of_a_block_is_never_touched(text: str, seed: int) -> None:
+    assert shown(cut(text, seed)) == text
+
+
+def test_a_long_answer_costs_little() -> None:
+    import time
+
+    pieces = cut(PROSE * 20 + f"```state\n{BLOCK}\n```", 1)
+    begun = time.process_time()
+    for _ in range(10):
+        shown(pieces)
+    assert time.process_time() - begun < 10 * len(pieces) * 0.001

@@ -1,0 +1,75 @@
+"""The fields of a state block, and the names under which models write them: exact names of a format, in both languages.
+
+Specification 6: location, location_moved, hp_change, items_gained, npc_met, relationship_changes, mood. Ours beside
+them: items_lost, npc_died, location_status.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+Field = Literal[
+    "location",
+    "location_moved",
+    "hp_change",
+    "items_gained",
+    "items_lost",
+    "npc_met",
+    "npc_died",
+    "relationship_changes",
+    "location_status",
+    "mood",
+]
+FIELDS: tuple[Field, ...] = get_args(Field)
+_OTHER: dict[Field, tuple[str, ...]] = {
+    "location": ("위치", "장소", "현재 위치"),
+    "location_moved": ("위치 이동", "장소 이동", "이동 여부", "위치 변경"),
+    "hp_change": ("HP 변화", "체력 변화", "hp"),
+    "items_gained": ("획득 아이템", "얻은 아이템", "획득한 아이템", "아이템 획득", "item_gained"),
+    "items_lost": ("잃은 아이템", "잃어버린 아이템", "아이템 소실", "아이템 손실", "item_lost"),
+    "npc_met": ("만난 NPC", "만난 인물", "NPC 조우", "npcs_met"),
+    "npc_died": ("죽은 NPC", "사망 NPC", "사망한 NPC", "npcs_died"),
+    "relationship_changes": ("관계 변화", "관계 변경", "relationship_change"),
+    "location_status": ("장소 상태", "위치 상태"),
+    "mood": ("분위기",),
+}
+
+
+def plain(name: str) -> str:
+    """Returns a name in the form in which names are compared: without case, spaces, hyphens, and marks around it."""
+    return re.sub(r"[\s_-]+", "", name.strip("\"'`*_ ").casefold())
+
+
+BY_NAME: dict[str, Field] = {
+    plain(name): field for field in FIELDS for name in (field, field.replace("_", " "), *_OTHER[field])
+}
+_WRITTEN = {name for field in FIELDS for name in (field, field.replace("_", " "), *_OTHER[field])}
+NAMES: tuple[str, ...] = tuple(sorted(_WRITTEN, key=len, reverse=True))
+_MARKS = r"[ \t>]*(?:[-*•][ \t]+)?[\"'`*_]{0,3}"
+LINE = re.compile(
+    _MARKS + "(" + "|".join(re.escape(name) for name in NAMES) + r")[\"'`*_]{0,3}[ \t]*[:：=][ \t]*(.*)", re.IGNORECASE
+)
+"""A line that says one field: groups name and value."""
+_LOWER = tuple(name.casefold() for name in NAMES)
+_OPEN_MARKS = re.compile(_MARKS)
+
+
+def field_of(line: str) -> Field | None:
+    """Returns the field that a line says, or None."""
+    match = LINE.match(line)
+    return BY_NAME.get(plain(match[1])) if match else None
+
+
+def may_become(line: str) -> bool:
+    """Returns whether a line that is not complete yet may turn into one that says a field."""
+    match = _OPEN_MARKS.match(line)
+    rest = line[match.end() if match else 0 :].casefold()
+    if not rest:
+        return True
+    return any(name.startswith(rest) or (rest.startswith(name) and _tail(rest[len(name) :])) for name in _LOWER)
+
+
+def _tail(rest: str) -> bool:
+    """Returns whether what follows a name can still be the rest of a field's line."""
+    return not rest.strip(" \t\"'`*_") or rest.lstrip(" \t\"'`*_")[0] in ":：="

@@ -1,0 +1,99 @@
+"""Reads the fields of state blocks, however the model has written them. What cannot be read is left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import yaml
+
+from world.block.field import BY_NAME, LINE, Field, field_of, plain
+from world.block.hidden import STATE, whole
+
+Fields = dict[Field, Any]
+"""What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
+_EDGE = re.compile(r"^\s*(?:`{3,}|~{3,}).*$|</?[^<>\n]{1,20}>|^\s*\[/?[^\[\]\n]{1,20}\]\s*$", re.MULTILINE)
+_ARROW = re.compile(
+    r"^\s*(?P<from>.+?)\s*(?:->|→|=>)\s*(?P<to>.+?)\s*[:：]\s*(?P<type>[^()\d+-]*?)\s*\(?\s*(?P<delta>[+\-−]?\d+)?\s*\)?\s*$"
+)
+
+
+def read(raw: str) -> list[Fields]:
+    """Returns the fields of every block in an answer, in order; blocks without any are left out."""
+    return [fields for block in whole(raw).blocks if (fields := read_block(block))]
+
+
+def read_block(block: str) -> Fields:
+    """Returns the fields of one block."""
+    inside = _EDGE.sub("", block).strip()
+    for value in _parsed(inside):
+        if fields := named(value):
+            return fields
+    return _by_line(inside)
+
+
+def named(value: Any) -> Fields:
+    """Returns the fields of a parsed object, by their normal names."""
+    if not isinstance(value, Mapping):
+        return {}
+    if len(value) == 1:
+        ((name, inner),) = value.items()
+        if isinstance(inner, Mapping) and str(name).casefold() in STATE:
+            return named(inner)
+    known = ((BY_NAME.get(plain(str(name))), item) for name, item in value.items())
+    return {field: item for field, item in known if field is not None}
+
+
+def _parsed(text: str) -> Iterator[Any]:
+    """Yields the text as JSON, then as YAML, where it is."""
+    start, end = text.find("{"), text.rfind("}")
+    if start >= 0 and not text[:start].strip():
+        with suppress(ValueError, RecursionError):
+            yield json.loads(text[start : end + 1])
+    try:
+        yield yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return
+
+
+def _by_line(text: str) -> Fields:
+    """Returns the fields line by line, so that a broken line loses one field only."""
+    fields: Fields = {}
+    for field, value in _pieces(text):
+        fields[field] = _value(value)
+    return fields
+
+
+def _pieces(text: str) -> Iterator[tuple[Field, str]]:
+    """Yields every field with its value: the rest of its line, and the lines of its list."""
+    field: Field | None = None
+    lines: list[str] = []
+    for line in text.splitlines():
+        if (known := field_of(line)) is not None:
+            if field is not None:
+                yield field, "\n".join(lines)
+            match = LINE.match(line)
+            field, lines = known, [match[2] if match else ""]
+        elif line.strip() and field is not None:
+            lines.append(line)
+    if field is not None:
+        yield field, "\n".join(lines)
+
+
+def _value(text: str) -> Any:
+    """Returns a value: by YAML where it is, relations in arrows as objects, else the text."""
+    text = text.strip().rstrip(",")
+    arrows = [match.groupdict() for line in text.splitlines() if (match := _ARROW.match(line.strip("-*• \t")))]
+    if arrows:
+        return arrows
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return text
+    return text if isinstance(value, Mapping) and "{" not in text and "\n" not in text else value
+
+
+__all__ = ["Fields", "named", "read", "read_block"]

@@ -1,0 +1,121 @@
+"""The values of a state block: taken in the forms in which models write them, or refused with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NAME_CHARS = 80
+WORD_CHARS = 40
+MOST_ENTRIES = 20
+MOST_HP = 10_000
+MOST_HP_CHANGE = 1_000
+MOST_DELTA = 100
+_NOTHING = re.compile(r"[\s.…\-–—_()\[\]{}<>\"'`]*|none|null|nothing|n/?a|없음|무|해당 ?없음", re.IGNORECASE)
+_NUMBER = re.compile(r"[+\-−]?\s*\d{1,9}")
+_YES, _NO = ("true", "yes", "y", "예", "네", "참", "o"), ("false", "no", "n", "아니오", "아니요", "거짓", "x")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+
+
+class Refused(ValueError):
+    """A value that is not taken. ``code``, ``values``: of the sentence that says why (``world.block.refusal``)."""
+
+    def __init__(self, code: str, **values: object) -> None:
+        super().__init__(code)
+        self.code, self.values = code, values
+
+
+@dataclass(frozen=True, slots=True)
+class RelationChange:
+    """How what one character is to another has changed."""
+
+    from_char: str
+    to_char: str
+    rel_type: str
+    delta: int
+
+
+def is_nothing(value: Any) -> bool:
+    """Returns whether a value says that there is nothing, such as «none», «없음», «...», or an empty list."""
+    if isinstance(value, str):
+        return _NOTHING.fullmatch(value.strip()) is not None
+    if isinstance(value, list | tuple):
+        return all(map(is_nothing, value))
+    return value is None or value == {}
+
+
+def name(value: Any, longest: int = NAME_CHARS) -> str:
+    """Returns a name on one line. Raises ``Refused``."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise Refused("not_text")
+    text = value.strip().strip("\"'`*")
+    if _CONTROL.search(text):
+        raise Refused("control")
+    if len(text) > longest:
+        raise Refused("too_long", size=len(text), limit=longest)
+    return " ".join(text.split())
+
+
+def names(value: Any) -> list[str]:
+    """Returns a list of names, which may be written as one text with commas. Raises ``Refused``."""
+    if isinstance(value, str):
+        value = re.split(r"[,、;\n]", value.strip().removeprefix("[").removesuffix("]"))
+    if isinstance(value, Mapping):
+        value = list(value)
+    if not isinstance(value, list | tuple):
+        value = [value]
+    if len(value) > MOST_ENTRIES:
+        raise Refused("too_many", limit=MOST_ENTRIES)
+    given = [_inner(one) for one in value if not is_nothing(one)]
+    return list(dict.fromkeys(name(one) for one in given))
+
+
+def _inner(value: Any) -> Any:
+    """Returns the name in an object that has one, and a text without the dash of a list."""
+    if isinstance(value, Mapping):
+        return next((value[key] for key in ("name", "이름") if key in value), None)
+    return re.sub(r"^\s*[-*•]\s+", "", value) if isinstance(value, str) else value
+
+
+def number(value: Any, most: int) -> int:
+    """Returns a whole number between ``-most`` and ``most``. Raises ``Refused``."""
+    if isinstance(value, bool):
+        raise Refused("not_number")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = int("".join(value.split()).replace("−", "-"))
+    if not isinstance(value, int):
+        raise Refused("not_number")
+    if abs(value) > most:
+        raise Refused("too_large", number=value, limit=most)
+    return value
+
+
+def truth(value: Any) -> bool:
+    """Returns true or false. Raises ``Refused``."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().casefold() in (*_YES, *_NO):
+        return value.strip().casefold() in _YES
+    raise Refused("not_truth")
+
+
+def relation(value: Any) -> RelationChange:
+    """Returns one change of a relation. Raises ``Refused``."""
+    if not isinstance(value, Mapping):
+        raise Refused("not_relation")
+    known = {str(key).strip().casefold(): item for key, item in value.items()}
+    pair = [next((known[key] for key in keys if key in known), None) for keys in (("from", "누가"), ("to", "누구에게"))]
+    if any(is_nothing(one) for one in pair):
+        raise Refused("not_relation")
+    one, other = map(name, pair)
+    kind, delta = known.get("type", known.get("유형", "")), known.get("delta", known.get("변화", 0))
+    if one == other:
+        raise Refused("not_relation")
+    word = "" if is_nothing(kind) else name(kind, WORD_CHARS)
+    return RelationChange(one, other, word, 0 if is_nothing(delta) else number(delta, MOST_DELTA))
