@@ -4,8 +4,8 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin/python
 
-# Processes of tests: one for each processor, at most four. A file is run by one of them (tests/conftest.py).
-PYTEST := -m pytest --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# Processes of tests: one for each processor, at most four. A file is run by one of them (tests/schedule.py).
+PYTEST := -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help run test suite check lint types coverage screenshots install install-dev chromium clean
 

@@ -20,7 +20,7 @@ from tests.journey.application import REPEATED, App, Person, answer, free_port, 
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Upstream
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 
 SOCKETS = """
 const Native = window.WebSocket;

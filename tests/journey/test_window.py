@@ -19,7 +19,7 @@ from tests.journey.application import SLOW, App, Person, answer, started
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Request, Upstream
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 
 LONG = "여행의 예산은 500,000원이고 3월 5일에 부산에서 떠나 제주에서 사흘을 보냅니다. " * 4
 SUMMARY = "3월 5일 부산에서 제주로 사흘, 예산 500,000원."
