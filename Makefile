@@ -7,6 +7,9 @@ BIN := $(VENV)/bin/python
 # Processes of tests: one for each processor, at most four. A file is run by one of them (tests/schedule.py).
 PYTEST := -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
+# Bytecode of the product and of the tests is kept, whoever forbade it: each of forty processes would compile it anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help run test suite check lint types coverage screenshots install install-dev chromium clean
 
 help:

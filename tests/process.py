@@ -17,6 +17,7 @@ PRELOADED = (
     "sqlalchemy.dialects.sqlite.pysqlite",
     "tests.graph.killed",
     "tests.memory.models",
+    "tests.product",
 )
 assert all(find_spec(name) for name in PRELOADED), "the server skips a module that is not there, and all are slow then"
 
