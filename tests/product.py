@@ -77,7 +77,7 @@ def become(arguments: list[str], environment: dict[str, str], log: str) -> None:
         else:
             runpy.run_path(str(ROOT / arguments[0]), run_name="__main__")
     finally:  # as at the end of Python; a forked process would leave both out
-        threading._shutdown()
+        threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
 
 

@@ -95,7 +95,7 @@ def started(folder: Path, port: int = 0, /, **environment: str) -> Iterator[App]
             process.wait(5)
 
 
-def wait_for(app: App, process: Forked) -> None:
+def wait_for(app: App, process: Forked | subprocess.Popen[bytes]) -> None:
     """Until the app answers, or an assertion with its log."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
