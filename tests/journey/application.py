@@ -190,12 +190,12 @@ class Person:
         self.input.fill(text)
         self.input.press("Enter")
 
-    def ask(self, text: str, number: int, seconds: float = 30) -> Locator:
+    def ask(self, text: str, number: int, seconds: float = 90) -> Locator:
         """Sends a message as turn ``number`` and waits for the whole answer."""
         self.say(text)
         return self.see(number, seconds)
 
-    def see(self, number: int, seconds: float = 30) -> Locator:
+    def see(self, number: int, seconds: float = 90) -> Locator:
         """Waits until turn ``number`` has ended."""
         expect(self.answer(number)).to_be_visible(timeout=seconds * 1000)
         expect(self.live).to_have_count(0, timeout=seconds * 1000)
