@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 
 DISK = Path("/dev/shm")
+VARIABLE = "PYTEST_DEBUG_TEMPROOT"
+"""Pytest's own, for the folder that it makes its temporary folders in."""
 NEEDED = 4 * 2**30
 """Bytes that must be free: the tests write about a third of that at most."""
 
@@ -14,7 +16,12 @@ NEEDED = 4 * 2**30
 def use() -> None:
     """Has pytest put its temporary folders there, where such a disk is, unless somebody chose a place already."""
     if DISK.is_dir() and os.access(DISK, os.W_OK) and runs_programs(DISK) and shutil.disk_usage(DISK).free >= NEEDED:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(DISK))
+        os.environ.setdefault(VARIABLE, str(DISK))
+
+
+def place() -> str | None:
+    """Where a temporary folder goes that is not pytest's; None: where the system has them."""
+    return os.environ.get(VARIABLE)
 
 
 def runs_programs(disk: Path) -> bool:
