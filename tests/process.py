@@ -32,7 +32,7 @@ def start(work: Callable[..., object], *arguments: object) -> BaseProcess:
     return process
 
 
-def end(process: BaseProcess, seconds: float = 60) -> int | None:
+def end(process: BaseProcess, seconds: float = 120) -> int | None:
     """Waits for its exit code; negative: the signal that ended it."""
     process.join(seconds)
     if process.exitcode is None:
