@@ -72,7 +72,7 @@ def started(command: list[str], port: int, folder: Path, path: str, **variables:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     server = Server(f"http://127.0.0.1:{port}/v1", process, log)
     try:
-        _wait(f"http://127.0.0.1:{port}{path}", server)
+        wait(f"http://127.0.0.1:{port}{path}", server)
         yield server
     finally:
         process.terminate()
@@ -82,7 +82,8 @@ def started(command: list[str], port: int, folder: Path, path: str, **variables:
             server.kill()
 
 
-def _wait(address: str, server: Server) -> None:
+def wait(address: str, server: Server) -> None:
+    """Waits until the server answers there. Raises ``RuntimeError`` with the end of its log when it does not."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and server.process.poll() is None:
         try:

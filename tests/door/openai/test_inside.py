@@ -20,7 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from bench.server import service as served
-from door.openai import reply
+from door.openai import reply, running
 from door.openai.access import Access
 from door.openai.app import before_ending
 from door.openai.running import Requests
@@ -61,6 +61,19 @@ def test_a_stream_is_never_silent_for_long(service: Inside, monkeypatch: pytest.
     assert answer.count(": still at work\n\n") >= 2
     assert content(answer) == "At last."
     assert answer.endswith("data: [DONE]\n\n")
+
+
+def test_a_session_that_answers_is_busy_after_a_while(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "BUSY_SECONDS", 1.0)
+    header = {"X-Gieok-Session": "busy"}
+    service.upstream.always = said("one two three").but(pause=60.0)
+    body = {**history("Slowly now"), "stream": True}
+    with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, headers=header, timeout=60) as answer:
+        pieces = answer.iter_text()  # kept: an iterator that is collected ends the request
+        next(pieces)
+        response = service.post("/v1/chat/completions", history("Meanwhile"), **header)
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "session_busy")
+    assert int(response.headers["retry-after"]) > 0
 
 
 def before_a_tool(text: str) -> Reply:
