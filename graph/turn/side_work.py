@@ -1,5 +1,6 @@
-"""Side work after the answer: what belongs to a session goes in order, several sessions at once, and the user's turn goes
-first (design 5.4).
+"""Side work after the answer: what belongs to a session goes in order, several sessions at once (design 5.4).
+
+The user's turn goes first.
 
 A piece of work is level-triggered and may be stopped at any moment; stopped work runs again after the answer.
 """
@@ -22,8 +23,8 @@ Work = Callable[[threading.Event], None]
 """A function that does the work; it watches the event and raises ``Stopped`` (or returns) soon after the event is
 set."""
 MOST_AT_ONCE = 8
-"""Pieces of work that run at the same time in a process: a model call that hangs holds up its own session until it times
-out, and seven other sessions' calls may hang before anybody else waits."""
+"""Pieces of work that run at the same time in a process. A model call that hangs holds up its own session until it
+times out; only when so many hang does another session wait."""
 CLOSE_SECONDS = 5.0
 
 
