@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.spread]
 SLOWLY = "아주 천천히 답해 줘"
 """The stub answers this in minutes."""
 STOP_SECONDS = 10.0
-STOPPED = {"ko-KR": "여기서 멈춤", "en-US": "Stopped here"}
+STOPPED = {"ko-KR": "중지함", "en-US": "Stopped"}
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +63,10 @@ def test_a_click_stops_the_answer_of_another_program(
         answer, stop = person.answer(1), person.page.locator(".st-key-stop button")
         expect(answer).to_contain_text(LONG[:12], timeout=20_000)
         expect(stop).to_be_in_viewport()
-        person.page.screenshot(path=f"/tmp/rest_shots/{locale}-{width}-before.png")
         stop.click()
         expect(stop).to_have_count(0, timeout=STOP_SECONDS * 1000)
-        person.page.screenshot(path=f"/tmp/rest_shots/{locale}-{width}-after.png")
         expect(answer).to_contain_text(LONG[:12])
+        expect(answer).to_contain_text(STOPPED[locale])
         assert ended.wait(STOP_SECONDS)
         store = Store(load(data_dir=app.log.parent / "data").database)
         turn = store.turn(session, 1)

@@ -143,6 +143,9 @@ class Chat:
         """All messages that the program has of this chat, by their ids."""
         return dict(self.program.call("GET", f"/api/v1/chats/{self.id}")["chat"]["history"]["messages"])
 
+    def title(self) -> str:
+        return str(self.program.call("GET", f"/api/v1/chats/{self.id}")["title"])
+
     def delete(self) -> None:
         self.program.call("DELETE", f"/api/v1/chats/{self.id}")
 
