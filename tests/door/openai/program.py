@@ -20,6 +20,8 @@ from typing import Any
 import httpx2
 
 from bench.server import free_port, started
+from store import Turn
+from tests.door.openai.running import Running
 
 SILLYTAVERN, OPEN_WEBUI = "GIEOK_TEST_SILLYTAVERN", "GIEOK_TEST_OPEN_WEBUI"
 START_SECONDS = 900.0
@@ -40,6 +42,18 @@ def until(reached: Callable[[], Any]) -> Any:
         assert time.monotonic() < end, "it never came"
         time.sleep(0.1)
     return found
+
+
+def told(turns: list[Turn]) -> list[tuple[str, str | None]]:
+    """Questions and answers that the service gave itself."""
+    return [(turn.question, turn.answer) for turn in turns if not turn.given]
+
+
+def versions(service: Running, session: str, number: int) -> int:
+    """How many versions a turn has, over all branches."""
+    with service.store() as store:
+        found = store.tree.alternatives(session, [number])
+    return len(found[number].branches) if number in found else 1
 
 
 # --- SillyTavern --------------------------------------------------------------------------------
