@@ -61,7 +61,7 @@ class Server:
 
 @contextlib.contextmanager
 def started(
-    command: list[str], port: int, folder: Path, path: str, *, patience: float = START_SECONDS, **variables: str
+    command: list[str], port: int, folder: Path, path: str, patience: float = START_SECONDS, /, **variables: str
 ) -> Iterator[Server]:
     """Starts a server and waits until ``path`` answers, at most ``patience`` seconds; ends it with the block.
 

@@ -350,8 +350,11 @@ def test_work_of_one_lane_goes_in_order_and_lanes_run_beside_each_other(worker: 
 
 
 def test_at_most_so_many_pieces_of_work_run_at_once(worker: Background, gate: threading.Event) -> None:
+    def wait(_: threading.Event) -> None:
+        gate.wait(10)
+
     for number in range(MOST_AT_ONCE + 3):
-        worker.submit(number, lambda _: gate.wait(10) and None, number)
+        worker.submit(number, wait, number)
     wait_for(lambda: len(worker._running) == MOST_AT_ONCE)
     assert len(worker._threads) == MOST_AT_ONCE
     gate.set()

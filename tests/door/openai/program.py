@@ -100,7 +100,7 @@ def sillytavern(program: Path, folder: Path, endpoint: str) -> Iterator[SillyTav
     assert node, "SillyTavern needs Node"
     options = ["--port", str(port), "--disableCsrf", "--browserLaunchEnabled", "false", "--dataRoot", str(data)]
     command = [node, str(program / "server.js"), *options, "--configPath", str(folder / "config.yaml")]
-    with started(command, port, folder, "/", patience=START_SECONDS) as server:
+    with started(command, port, folder, "/", START_SECONDS) as server:
         opened = SillyTavern(server.url.removesuffix("/v1"), data, endpoint)
         opened.post("/api/secrets/write", {"key": "api_key_custom", "value": "sk-test", "label": "test"})
         yield opened
@@ -138,7 +138,7 @@ class Chat:
 
     def ask(self, text: str) -> str:
         """A new message at the end."""
-        asked = {"id": str(uuid.uuid4()), "role": "user", "content": text, "models": [self.model]}
+        asked: dict[str, Any] = {"id": str(uuid.uuid4()), "role": "user", "content": text, "models": [self.model]}
         asked |= {"parentId": self.path[-1] if self.path else None, "childrenIds": [], "timestamp": int(time.time())}
         return self._answered(asked)
 
@@ -191,7 +191,7 @@ def open_webui(program: Path, folder: Path, endpoint: str) -> Iterator[OpenWebUI
     calm |= {"ENABLE_OLLAMA_API": "False", "BYPASS_EMBEDDING_AND_RETRIEVAL": "True", "RAG_EMBEDDING_ENGINE": "openai"}
     given = {"DATA_DIR": str(folder / "data"), "OPENAI_API_BASE_URLS": endpoint, "OPENAI_API_KEYS": "sk-test"}
     command = [str(program), "serve", "--host", "127.0.0.1", "--port", str(port)]
-    with started(command, port, folder, "/health", patience=START_SECONDS, **calm, **given) as server:
+    with started(command, port, folder, "/health", START_SECONDS, **calm, **given) as server:
         url = server.url.removesuffix("/v1")
         signed = httpx2.post(f"{url}/api/v1/auths/signin", json={"email": "", "password": ""}, timeout=SECONDS)
         yield OpenWebUI(url, signed.json()["token"])

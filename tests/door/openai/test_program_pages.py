@@ -57,20 +57,23 @@ def open_tavern(page: Page, tavern: SillyTavern) -> Locator:
 
 def test_what_is_clicked_in_sillytavern_is_followed(page: Page, tavern: SillyTavern, served: Running) -> None:
     before, messages = set(served.sessions()), open_tavern(page, tavern)
-    last = page.locator("#chat .last_mes .mes_text")
+
+    def sees(answer: str) -> None:
+        expect(page.locator("#chat .last_mes .mes_text")).to_have_text(answer)
+        page.wait_for_function("!document.body.dataset.generating")  # it takes nothing before
 
     def say(text: str, answer: str) -> None:
         served.answers[text] = said(answer)
         page.fill("#send_textarea", text)
         page.click("#send_but")
-        expect(last).to_have_text(answer)
+        sees(answer)
 
     say("Hello, my name is Minsu.", "Welcome, Minsu.")
     say("I live in Busan.", "By the sea, then.")
     session = opened_since(served, before)
     served.answers["I live in Busan."] = said("A fine harbour.")
     page.locator("#chat .last_mes .swipe_right").click()
-    expect(last).to_have_text("A fine harbour.")
+    sees("A fine harbour.")
     assert told(served.turns(session))[1:] == [("I live in Busan.", "A fine harbour.")]
     served.answers["I live in Daegu."] = said("Hot summers there.")
     asked = messages.nth(3)
@@ -80,7 +83,7 @@ def test_what_is_clicked_in_sillytavern_is_followed(page: Page, tavern: SillyTav
     asked.locator(".mes_edit_done").click()
     page.click("#options_button")
     page.click("#option_regenerate")
-    expect(last).to_have_text("Hot summers there.")
+    sees("Hot summers there.")
     page.fill("#send_textarea", "/del 2")
     page.click("#send_but")
     expect(messages).to_have_count(3)
@@ -96,6 +99,8 @@ def test_what_is_clicked_in_sillytavern_is_followed(page: Page, tavern: SillyTav
 
 def test_what_is_clicked_in_open_webui_is_followed(page: Page, webui: OpenWebUI, served: Running) -> None:
     before = set(served.sessions())
+    news = page.get_by_role("button", name="Okay, Let's Go!")  # of a new version
+    page.add_locator_handler(news, lambda shown: shown.click())
     page.goto(webui.url)
     served.answers["</chat_history>"] = said(json.dumps({"title": "A cat", "tags": ["pets"], "follow_ups": ["Why?"]}))
 
