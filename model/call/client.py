@@ -60,7 +60,7 @@ def chat(
     timeout = httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     http_client = httpx2.Client(transport=Transport(url, seconds, keep=keep), timeout=timeout, follow_redirects=True)
     retries, api_key = settings.model_retries, key or "none"
-    sdk = _Sdk(base_url=url, api_key=api_key, timeout=timeout, max_retries=retries, http_client=http_client)
+    sdk = Sdk(base_url=url, api_key=api_key, timeout=timeout, max_retries=retries, http_client=http_client)
     return Client(
         root_client=sdk,
         client=_Plain(sdk),
@@ -79,7 +79,7 @@ def chat(
     )
 
 
-class _Sdk(openai.OpenAI):
+class Sdk(openai.OpenAI):
     """OpenAI's client, whose pause before a retry ends when the call is cut off."""
 
     def _sleep_for_retry(

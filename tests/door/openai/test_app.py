@@ -168,6 +168,19 @@ def test_limits_of_size_and_rate_are_told(tmp_path: Path) -> None:
         assert 0 < int(refused.headers["retry-after"]) <= 61
 
 
+def test_a_limit_of_requests_at_once_is_told_and_ends_with_the_request(tmp_path: Path) -> None:
+    with running(tmp_path, GIEOK_API_CONCURRENCY="1") as service:
+        service.answers["Go on and on"] = LONG
+        body = {"messages": [{"role": "user", "content": "Go on and on"}], "stream": True}
+        with httpx2.stream("POST", f"{service.url}/chat/completions", json=body, timeout=60) as answer:
+            assert answer.status_code == 200
+            refused = ask(service, "Meanwhile")
+            assert error(refused) == (429, "rate_limit_exceeded")
+            assert refused.headers["retry-after"] == "1"
+            answer.read()
+        until(lambda: ask(service, "Afterwards").status_code == 200)
+
+
 # --- keys ---------------------------------------------------------------------------------------
 
 
