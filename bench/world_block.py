@@ -40,7 +40,7 @@ AFTER = {"ko": "무엇을 하시겠습니까?", "en": "What do you do?"}
 
 
 def whole(fields: Fields) -> str:
-    """Returns the block as the instruction asks for it (specification 6.2)."""
+    """Returns the block as the instruction asks for it (specification 12.7)."""
     return f"```state\n{_lines(fields)}\n```"
 
 

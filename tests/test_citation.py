@@ -21,6 +21,8 @@ NUMBERED = ("specification", "design")
 SUFFIXES = (".py", ".md", ".css", ".json", ".toml", ".txt", ".in", ".sh")
 FOR_USERS = ("docs/faq", "docs/guide")
 """Documents that name files of the reader's own."""
+OF_A_WORLD = ("stable_prefix.md", "live_state.md", "story.md")
+"""Files that every story world has in the data folder (specification 12.5)."""
 
 CITATION = re.compile(r"\b(specification|design|decision)(?: |\n *(?:# )?)(\d+(?:\.\d+)*)", re.IGNORECASE)
 WITHIN = re.compile(r"\(([1-9]\d?\.\d+)\)|\bchapter (\d+)")
@@ -92,6 +94,8 @@ def _documents(path: PurePosixPath, text: str) -> Iterator[tuple[int, str]]:
         said = [(0, text)] if path.suffix in (".md", ".css") and not str(path).startswith(FOR_USERS) else []
     for start, words in said:
         for found in DOCUMENT.finditer(words):
+            if found[0] in OF_A_WORLD:
+                continue
             if found[0] not in documents() and found[0].rpartition("/")[2] not in documents():
                 yield start + found.start(), f"{found[0]} is not in the repository"
 

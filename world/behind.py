@@ -22,7 +22,7 @@ from world.file import WorldFiles
 from world.front import Live
 from world.live import live_state
 from world.lore.embed import embed
-from world.state import State
+from world.state import IMPORTANT, RECENT, State
 
 log = logging.getLogger("gieok.world")
 
@@ -30,6 +30,8 @@ LAST = 16
 """How many of the last turns are looked at for a missing vector."""
 WHOLE = 2000
 """As many when a process meets a world for the first time: an earlier process may have been ended in between."""
+CARRIED = RECENT + IMPORTANT
+"""How many turns a story has before one of its episodes can be missing in its state."""
 WORDS = 200
 """How many characters of the question are embedded with an episode: its line has names, the question has the matter."""
 KEPT = 256
@@ -89,8 +91,11 @@ class Behind:
         self._files.write_story(world.id, self.story(node).whole)
 
     def _vectors(self, world: World, node: Node) -> None:
-        """Embeds the episodes of the last turns that have no vector."""
-        depth = LAST if world.id in self._known else WHOLE
+        """Embeds the episodes of the last turns that have no vector. Up to ``CARRIED`` turns none is wanted: a state
+        carries all of their episodes."""
+        if node.turn <= CARRIED:
+            return
+        depth = LAST if world.id in self._known and node.turn > CARRIED + LAST else WHOLE
         nodes = [one for one in self._rows.path(node, depth) if one.status == "done"]
         if nodes:
             lowest = min(one.id for one in nodes)

@@ -1,4 +1,4 @@
-"""What a request of a story world is given, without any model call (specification 6.1 of the world; design 4).
+"""What a request of a story world is given, without any model call (specification 12.6; design 4).
 
 What never changes between two turns stands first, so that providers find it in their cache; everything else is one
 block before the last message.

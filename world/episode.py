@@ -1,4 +1,4 @@
-"""Which episodes a prompt gets, in three stages: the last, the important, the similar (specification 5.3)."""
+"""Which episodes a prompt gets, in three stages: the last, the important, the similar (specification 12.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From raw answers to changes: every turn once, the turns of a line in their order (specification 6.2 of the world).
+"""From raw answers to changes: every turn once, the turns of a line in their order (specification 12.7).
 
 What code can read is in effect before the answer's request ends. What needs a call of the utility model is worked off
 behind it, one call of a world at a time, also between processes. A turn that nobody can read is worked off as one that

@@ -1,4 +1,4 @@
-"""The Markdown files of worlds on the disk (specification 4.2 and 6.1): the user's own, live_state.md and story.md.
+"""The Markdown files of worlds on the disk (specification 12.5 and 12.6): the user's own, live_state.md and story.md.
 
 They lie in ``data_dir/world/<world id>/``.
 """

@@ -1,4 +1,4 @@
-"""The state of a story as text, for live_state.md and for prompts (specification 6.1 of the world)."""
+"""The state of a story as text, for live_state.md and for prompts (specification 12.6)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def live_state(state: State, language: Language) -> str:
 
 
 def _first(state: State, language: Language) -> str:
-    """Returns the line of specification 6.1: «위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약»."""
+    """Returns the line of specification 12.6: «위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약»."""
     me = state.me
     held = _names(one.name for one in state.items.values() if one.status == HELD)
     parts = (

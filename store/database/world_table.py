@@ -1,4 +1,4 @@
-"""Tables of story worlds: worlds, the tree of turns, and what each turn changed (specification 5 of the world).
+"""Tables of story worlds: worlds, the tree of turns, and what each turn changed (specification 12.3).
 
 The rows of ``characters``, ``relationships``, ``locations``, ``items``, ``events`` and ``lore_mark`` belong to the turn
 (``node``) that wrote them: the state after a turn is what the turns before it wrote, the newest row of a name last.

@@ -1,1 +1,1 @@
-"""The tables of story worlds (specification 6 of the world): turns as a tree, and what each turn changed."""
+"""The tables of story worlds (specification 12.7): turns as a tree, and what each turn changed."""

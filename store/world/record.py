@@ -93,7 +93,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """What happened in one turn, as one line such as «Turn 5 | 어둠의 숲 | 만남: 고블린 족장» (specification 6.2).
+    """What happened in one turn, as one line such as «Turn 5 | 어둠의 숲 | 만남: 고블린 족장» (specification 12.7).
 
     ``description``: the part after the place. ``importance``: 0 to 1, by code from the kinds of changes. ``node``: the
     id of the turn, 0 before it is stored.

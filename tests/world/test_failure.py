@@ -1,4 +1,4 @@
-"""The four failures of long stories (specification 1 of the world): what the next prompts say after them."""
+"""The four failures of long stories (specification 1): what the next prompts say after them."""
 
 from __future__ import annotations
 

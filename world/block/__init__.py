@@ -1,4 +1,4 @@
-"""The state block that a model writes at the end of an answer (specification 6 of the world): hidden, read, checked."""
+"""The state block that a model writes at the end of an answer (specification 12.7): hidden, read, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks what a state block says against the state of the story, and works out what changes (specification 6).
+"""Checks what a state block says against the state of the story, and works out what changes (specification 12.7).
 
 Every field is checked by itself: sound ones count, the others are refused with a sentence. A block that is mostly wrong
 changes nothing. Texts and places of lorebook entries follow by code (``world.block.lore``).

@@ -1,6 +1,6 @@
 """The fields of a state block, and the names under which models write them: exact names of a format, in both languages.
 
-Specification 6: location, location_moved, hp_change, items_gained, npc_met, relationship_changes, mood. Ours beside
+Specification 12.7: location, location_moved, hp_change, items_gained, npc_met, relationship_changes, mood. Ours beside
 them: items_lost, npc_died, location_status.
 """
 

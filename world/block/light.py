@@ -1,4 +1,4 @@
-"""One call of the utility model for a turn whose answer has no block that can be read (specification 6.2)."""
+"""One call of the utility model for a turn whose answer has no block that can be read (specification 12.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn does to the lorebook, by code (specification 7.1): entries follow the people, things and places that they
+"""What a turn does to the lorebook, by code (specification 12.9): entries follow the people, things and places that they
 are about, and are mentioned.
 """
 

@@ -1,4 +1,4 @@
-"""Lorebooks and character cards of other programs: read from their files, and written for them (specification 7)."""
+"""Lorebooks and character cards of other programs: read from their files, and written for them (specification 12.9)."""
 
 from world.book.model import Book, Card
 from world.book.read import read_book

@@ -1,4 +1,4 @@
-"""Who curates a line of a story: an agent, else one plain call, else code (specification 6.3)."""
+"""Who curates a line of a story: an agent, else one plain call, else code (specification 12.8)."""
 
 from __future__ import annotations
 

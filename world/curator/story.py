@@ -1,4 +1,4 @@
-"""The story so far as text: what the curator shortened, then a line for each turn since (specification 6.3)."""
+"""The story so far as text: what the curator shortened, then a line for each turn since (specification 12.8)."""
 
 from __future__ import annotations
 

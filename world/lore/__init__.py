@@ -1,1 +1,1 @@
-"""The dynamic lorebook (specification 7 of the world): which entries a prompt gets, with a reason for every entry."""
+"""The dynamic lorebook (specification 12.9): which entries a prompt gets, with a reason for every entry."""

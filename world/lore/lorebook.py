@@ -12,7 +12,7 @@ from store.world.record import LoreEntry, LoreMark
 from world.lore.mention import Matcher, name
 
 ALWAYS = ("A1", "A2")
-"""The layers whose entries are always candidates (specification 7.2)."""
+"""The layers whose entries are always candidates (specification 12.10)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Fills the token budget of the lorebook with the highest scores (specification 7.3 of the world)."""
+"""Fills the token budget of the lorebook with the highest scores (specification 12.11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries may come into a prompt, and their scores (specification 7.3 of the world)."""
+"""Which entries may come into a prompt, and their scores (specification 12.11)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from world.lore.mention import name
 from world.state import State
 
 NEAREST = 10
-"""How many entries the search by vectors brings (specification 7.3)."""
+"""How many entries the search by vectors brings (specification 12.11)."""
 PLACE, NPC, RELATION = 3.0, 2.0, 1.0
 """What an entry gets that belongs to the player's place, is somebody there, or somebody the player has a relation
 with."""
@@ -71,7 +71,7 @@ class Scored(NamedTuple):
 
     @property
     def decayed(self) -> bool:
-        """Whether the entry has been silent for too long (specification 7.2)."""
+        """Whether the entry has been silent for too long (specification 12.10)."""
         return self.silent > PATIENCE.get(self.entry.layer, self.silent)
 
 
@@ -147,5 +147,5 @@ def _scored(
 
 def _is_here(ready: ReadyEntry, mark: LoreMark | None, scene: Scene) -> bool:
     """Returns whether the entry names the player's place or belongs to it. Somebody the story knows is near or not: his
-    whereabouts do not count a second time (the table in specification 7.4 gives the goblin king no place)."""
+    whereabouts do not count a second time (the table in specification 12.11 gives the goblin king no place)."""
     return scene.here in ready.names or (ready.place(mark) == scene.here and not ready.names & scene.people)

@@ -1,4 +1,4 @@
-"""The scores of specification 7.3 and 7.4, and what makes an entry a candidate."""
+"""The scores of specification 12.11 and 12.11, and what makes an entry a candidate."""
 
 from __future__ import annotations
 
