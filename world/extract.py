@@ -22,7 +22,7 @@ from store.lock import session_lock
 from store.world.record import Node, Origin
 from store.world.turns import needs_snapshot
 from world.behind import Behind
-from world.block import contradictions, read
+from world.block import contradictions, cut, read
 from world.block.read import named
 from world.curator.curator import curate
 from world.curator.desk import Noted, is_due, unknown
@@ -147,10 +147,12 @@ class Extractor:
         parent = self._rows.node(node.parent) if node.parent else None
         revision, before = self._rows.revision(world.id), self._stories.state(parent, world)
         blocks, origin, refusals = read(node.raw), BLOCK, tuple[str, ...]()
-        if not blocks:
+        if (part := cut(node.raw)) is not None:
+            blocks = [*blocks[:-1], part]
+        if part is not None or not blocks:
             if stop is None:
                 return False
-            blocks, origin, refusals = self._light.ask(node, world, before, stop)
+            blocks, origin, refusals = self._light.ask(node, world, before, blocks, stop)
         book = self._source.lorebook(self._rows, world.id, revision)
         done = worked(blocks, before, book, node, world.language)
         self._note(node, done)

@@ -65,7 +65,7 @@ class Tale:
         self.settings = load(data_dir=folder, **kinds.pop("settings", {}))
         self.store = Store(self.settings.database)
         self.models: ModelSet = scripted.models(chat, light, **{"profile": SMALL, **kinds})
-        self.stories = Stories(self.store.everyone)
+        self.stories = Stories(self.store.everyone.worlds)
         self.files = WorldFiles(folder / "world")
         self.embedder = Letters()
         self.source = Source(self.files, Budgets.of(self.settings), self.embedder.name, instruction)
@@ -135,4 +135,4 @@ def tale(folder: Path, *args: Any, **kinds: Any) -> Iterator[Tale]:
 
 def stored_changes(rows: Any, node: Node) -> list[tuple[int, Changes]]:
     """The changes that are stored since the last snapshot."""
-    return rows.stored_state(node)[4]
+    return rows.stored_state(node)[2]

@@ -1,4 +1,4 @@
-"""Contradictions that code sees without understanding language: in a block's fields, and by exact names in a text."""
+"""Contradictions that code sees without understanding language: in a block's fields, and by names in a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from store.world.record import LOST, Character, FindingKind
 from text.hangul import particles
 from text.language import Language
-from world.block import value
+from world.block import prose, value
 from world.block.field import Field
 from world.block.value import Refused
 from world.lore.mention import Matcher
@@ -19,6 +19,8 @@ from world.state import State
 _TEXTS: dict[str, dict[Language, str]] = {
     "dead_met": {"ko": "{name}은(는) 죽었는데 다시 나타났습니다.", "en": "{name} is dead and appears again."},
     "dead_says": {"ko": "{name}은(는) 죽었는데 말을 합니다.", "en": "{name} is dead and speaks."},
+    "dead_acts": {"ko": "{name}은(는) 죽었는데 움직입니다.", "en": "{name} is dead and acts."},
+    "at_once": {"ko": "{name}이(가) 동시에 두 곳에 있습니다.", "en": "{name} is at two places at once."},
     "no_hp": {"ko": "{name}은(는) HP가 0인데 계속 싸웁니다.", "en": "{name} has 0 HP and goes on fighting."},
     "two_places": {
         "ko": "이동하지 않았는데 {here}이(가) 아니라 {there}에 있습니다.",
@@ -45,8 +47,9 @@ def contradictions(fields: Mapping[Field, Any], state: State, answer: str, langu
     """Returns what in a turn contradicts the state before it. ``answer``: as the reader sees it."""
     seen = [
         *_dead(fields, state, answer),
-        *_no_hp(fields, state),
+        *_no_hp(fields, state, answer),
         *_places(fields, state),
+        *_at_once(state, answer),
         *_items(fields, state, answer),
     ]
     by_subject = {(kind, values["name"]): (code, values) for kind, code, values in seen}
@@ -66,12 +69,15 @@ def _dead(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_S
     for name in dead:
         if re.search(_SPOKEN.format(name=re.escape(name)), answer):
             yield "dead_talks", "dead_says", {"name": name}
+        elif prose.acts(answer, prose.aliases(name, state.characters)):
+            yield "dead_talks", "dead_acts", {"name": name}
 
 
-def _no_hp(fields: Mapping[Field, Any], state: State) -> Iterator[_Seen]:
-    """Yields whoever had no hit points before the turn and is hurt or shows enmity in it."""
-    me = state.me
-    if _none_left(me) and _hurt(fields):
+def _no_hp(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_Seen]:
+    """Yields whoever had no hit points before the turn and is hurt, fights or shows enmity in it. Whoever gets some back
+    may fight."""
+    me, change = state.me, _hp_change(fields)
+    if _none_left(me) and (change < 0 or (not change and prose.fights(answer, [me.name]))):
         yield "no_hp_fights", "no_hp", {"name": me.name}
     for one, _, delta in _relations(fields):
         character = state.characters.get(one)
@@ -83,11 +89,18 @@ def _none_left(character: Character) -> bool:
     return character.hp is not None and character.hp <= 0
 
 
-def _hurt(fields: Mapping[Field, Any]) -> bool:
+def _hp_change(fields: Mapping[Field, Any]) -> int:
     try:
-        return value.number(fields.get("hp_change", 0), value.MOST_HP_CHANGE) < 0
+        return value.number(fields.get("hp_change") or 0, value.MOST_HP_CHANGE)
     except Refused:
-        return False
+        return 0
+
+
+def _at_once(state: State, answer: str) -> Iterator[_Seen]:
+    """Yields the people whom the answer has at two known places at the same time."""
+    for name in state.characters:
+        if prose.two_places(answer, prose.aliases(name, state.characters), state.locations):
+            yield "two_places", "at_once", {"name": name}
 
 
 def _places(fields: Mapping[Field, Any], state: State) -> Iterator[_Seen]:
@@ -105,8 +118,8 @@ def _places(fields: Mapping[Field, Any], state: State) -> Iterator[_Seen]:
 
 
 def _items(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_Seen]:
-    """Yields the lost items that the block takes from the player once more, or that the answer names without giving
-    them back."""
+    """Yields the lost items that the block takes from the player once more, or that are in use in the answer without
+    having been given back."""
     lost = [one.name for one in state.items.values() if one.status == LOST]
     gained = set(_names(fields, "items_gained"))
     again = set(_names(fields, "items_lost"))
@@ -114,7 +127,7 @@ def _items(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_
         return
     named = Matcher({name: [at] for at, name in enumerate(lost)}).find(answer)
     for at, name in enumerate(lost):
-        if name not in gained and (name in again or at in named):
+        if name not in gained and (name in again or (at in named and prose.uses(answer, name, state.player))):
             yield "lost_item", "lost_item", {"name": name}
 
 
