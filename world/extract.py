@@ -146,10 +146,9 @@ class Extractor:
         world = self._rows.world(node.world)
         parent = self._rows.node(node.parent) if node.parent else None
         revision, before = self._rows.revision(world.id), self._stories.state(parent, world)
-        blocks, origin, refusals = read(node.raw), BLOCK, tuple[str, ...]()
-        if (part := cut(node.raw)) is not None:
-            blocks = [*blocks[:-1], part]
-        if part is not None or not blocks:
+        broken, origin, refusals = cut(node.raw), BLOCK, tuple[str, ...]()
+        blocks = read(node.raw) if broken is None else broken
+        if broken is not None or not blocks:
             if stop is None:
                 return False
             blocks, origin, refusals = self._light.ask(node, world, before, blocks, stop)

@@ -59,4 +59,4 @@ class LightCalls:
         if failures < MOST:
             raise Later(PAUSES[failures - 1])
         del self._failures[node.id]
-        return known, "block" if known else "none", (NOT_READ[world.language].format(reason=reason),)
+        return known, "block" if any(known) else "none", (NOT_READ[world.language].format(reason=reason),)

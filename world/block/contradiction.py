@@ -74,7 +74,7 @@ def _dead(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_S
 
 
 def _no_hp(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_Seen]:
-    """Yields whoever had no hit points before the turn and is hurt, fights or shows enmity in it. Whoever gets some back
+    """Yields whoever had no hit points before the turn and is hurt, fights or shows enmity in it. Who gets some back,
     may fight."""
     me, change = state.me, _hp_change(fields)
     if _none_left(me) and (change < 0 or (not change and prose.fights(answer, [me.name]))):

@@ -10,14 +10,14 @@ LAST = "mood"
 """The last field that the instruction asks for; a block that has it has all that matters."""
 
 
-def cut(raw: str) -> Fields | None:
-    """Returns the whole lines of the block that the answer ends in the middle of; None when it does not. A fence alone
-    that was never closed makes no such block, if the last field is there."""
-    blocks = whole(raw).blocks
-    block = blocks[-1].strip() if blocks else ""
+def cut(raw: str) -> list[Fields] | None:
+    """Returns the blocks of an answer that ends in the middle of one, of that one only the whole lines; None for any
+    other answer. A fence that was never closed alone makes no such block, if the last field is there."""
+    *others, last = whole(raw).blocks or [""]
+    block = last.strip()
     if not block or not raw.rstrip().endswith(block) or not _open(block) or LAST in read_block(block):
         return None
-    return read_block(block.rpartition("\n")[0])
+    return [*filter(None, map(read_block, others)), read_block(block.rpartition("\n")[0])]
 
 
 def _open(block: str) -> bool:
