@@ -21,13 +21,13 @@ MODEL = "world/stub-model"
 SECONDS = 30.0
 
 
-def block(**fields: str) -> str:
+def block(**fields: Any) -> str:
     """A state block as a model writes it."""
     lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
     return f"```state\n{lines}\n```"
 
 
-def told(text: str, size: int = 0, **fields: str) -> Reply:
+def told(text: str, size: int = 0, **fields: Any) -> Reply:
     """An answer with its state block, in pieces of so many characters; 0 for words."""
     whole = f"{text}\n\n{block(**fields)}" if fields else text
     if not size:

@@ -21,7 +21,7 @@ from tests.stub.upstream import Upstream
 
 Json = dict[str, Any]
 RECORDED = Path(__file__).parent / "recorded"
-FOREST = {"location": "어둠의 숲", "location_moved": "true", "hp_change": "-15", "npc_met": "[크룩]"}
+FOREST: Json = {"location": "어둠의 숲", "location_moved": "true", "hp_change": "-15", "npc_met": "[크룩]"}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
 
@@ -42,7 +42,7 @@ def client(service: Inside) -> Client:
 
 
 def test_the_clients_request_goes_on_as_it_is(service: Inside, client: Client) -> None:
-    messages = [
+    messages: list[Json] = [
         {"role": "system", "content": "카드: 아리아는 여행자다."},
         {"role": "user", "name": "민수", "content": [{"type": "text", "text": "봐"}, IMAGE], "x_own": {"a": None}},
     ]
