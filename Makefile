@@ -4,8 +4,11 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin/python
 
-# Processes of tests: one for each processor, at most four. A file is run by one of them (tests/conftest.py).
-PYTEST := -m pytest --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# Processes of tests: one for each processor, at most four. A file is run by one of them (tests/schedule.py).
+PYTEST := -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# Bytecode of the product and of the tests is kept, whoever forbade it: each of forty processes would compile it anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help run test suite check lint types coverage screenshots install install-dev chromium clean
 

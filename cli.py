@@ -18,14 +18,12 @@ from rich.table import Table
 
 import settings
 from component.page.catalogue import Words
-from door import doctor as doctor_door
-from door import memory as memory_door
-from door.doctor import Finding
 from door.phrase import Language, chosen, phrase
 from errors import BadSetting, BadTextFile, CallerError, GieokError
-from memory import USER
+from store.database.schema import ME
 
 if TYPE_CHECKING:
+    from door.doctor import Finding
     from store.api_key import ApiKeys
 
 Asked = Annotated[Literal["auto", "ko", "en"], typer.Option("--lang", help="Language; auto: the system's.")]
@@ -69,7 +67,7 @@ def run(
     with _told(language):
         if not reach.is_loopback(host):
             reach.check(host, set_up, login=_has_login())
-        free = doctor_door.free_port(requested, host)
+        free = reach.free_port(requested, host)
     if free != requested:
         print(phrase(language, "run.other_port", wanted=requested, port=free))
     name = reach.page_name(host, set_up)
@@ -105,7 +103,7 @@ def serve(
 @key.command("add")
 def key_add(
     name: Annotated[str, typer.Argument(help="What the key is for.")],
-    user: Annotated[str, typer.Option(help="Whose conversations it opens.")] = USER,
+    user: Annotated[str, typer.Option(help="Whose conversations it opens.")] = ME,
     documents: Annotated[bool, typer.Option(help="Whether answers may come from documents.")] = True,
     lang: Asked = "auto",
 ) -> None:
@@ -317,6 +315,8 @@ def doctor(
     lang: Asked = "auto",
 ) -> None:
     """Say what was found on this machine and what to do about what was not."""
+    from door import doctor as doctor_door
+
     try:
         set_up = settings.current()
         language = chosen(lang, set_up.language)
@@ -337,6 +337,8 @@ def doctor(
 @memory.command("cleanup")
 def memory_cleanup(lang: Asked = "auto") -> None:
     """Erase the memories of conversations that are gone, and leftovers."""
+    from door import memory as memory_door
+
     set_up, language = _chosen(lang)
     with _told(language):
         counts = memory_door.cleanup(set_up)
@@ -346,6 +348,8 @@ def memory_cleanup(lang: Asked = "auto") -> None:
 @memory.command("export")
 def memory_export(file: Annotated[Path, typer.Argument(help="The JSON file to write.")], lang: Asked = "auto") -> None:
     """Write all memory to a file."""
+    from door import memory as memory_door
+
     set_up, language = _chosen(lang)
     with _told(language):
         print(phrase(language, "memories.export", count=memory_door.export(set_up, file), file=file))
@@ -354,6 +358,8 @@ def memory_export(file: Annotated[Path, typer.Argument(help="The JSON file to wr
 @memory.command("import")
 def memory_import(file: Annotated[Path, typer.Argument(help="A file of export.")], lang: Asked = "auto") -> None:
     """Take in an exported file; memories that exist are kept."""
+    from door import memory as memory_door
+
     set_up, language = _chosen(lang)
     with _told(language):
         print(phrase(language, "memories.import", count=memory_door.import_(set_up, file)))
@@ -362,6 +368,8 @@ def memory_import(file: Annotated[Path, typer.Argument(help="A file of export.")
 @memory.command("erase")
 def memory_erase(yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, lang: Asked = "auto") -> None:
     """Erase all memory, everywhere; the conversations stay."""
+    from door import memory as memory_door
+
     set_up, language = _chosen(lang)
     if not yes and not typer.confirm(phrase(language, "memories.sure")):
         raise typer.Exit(1)

@@ -60,8 +60,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def started(command: list[str], port: int, folder: Path, path: str, **variables: str) -> Iterator[Server]:
-    """Starts a server and waits until ``path`` answers; ends it with the block.
+def started(
+    command: list[str], port: int, folder: Path, path: str, patience: float = START_SECONDS, /, **variables: str
+) -> Iterator[Server]:
+    """Starts a server and waits until ``path`` answers, at most ``patience`` seconds; ends it with the block.
 
     Raises ``RuntimeError`` with the end of its log when it does not start.
     """
@@ -72,7 +74,7 @@ def started(command: list[str], port: int, folder: Path, path: str, **variables:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     server = Server(f"http://127.0.0.1:{port}/v1", process, log)
     try:
-        _wait(f"http://127.0.0.1:{port}{path}", server)
+        wait(f"http://127.0.0.1:{port}{path}", server, patience)
         yield server
     finally:
         process.terminate()
@@ -82,8 +84,10 @@ def started(command: list[str], port: int, folder: Path, path: str, **variables:
             server.kill()
 
 
-def _wait(address: str, server: Server) -> None:
-    until = time.monotonic() + START_SECONDS
+def wait(address: str, server: Server, patience: float = START_SECONDS) -> None:
+    """Waits until the server answers there, at most ``patience`` seconds. Raises ``RuntimeError`` with the end of its
+    log when it does not."""
+    until = time.monotonic() + patience
     while time.monotonic() < until and server.process.poll() is None:
         try:
             urllib.request.urlopen(address, timeout=5).close()

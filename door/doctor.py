@@ -6,13 +6,11 @@ A check is one function in ``CHECKS``. No check changes, fetches or starts anyth
 
 from __future__ import annotations
 
-import errno
 import importlib.metadata
 import logging
 import os
 import re
 import shutil
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -21,8 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from door.phrase import ErrorText, Language, phrase
+from door.reach import is_free
 from errors import (
-    BadAddress,
     GieokError,
     KeyRejected,
     MemoryAway,
@@ -135,11 +133,6 @@ def failure(name: str, error: GieokError, error_text: ErrorText) -> Finding:
 def can_chat(findings: list[Finding]) -> bool:
     """Returns whether no finding prevents a chat."""
     return all(finding.mark != "problem" for finding in findings)
-
-
-def free_port(wanted: int, host: str = "127.0.0.1") -> int:
-    """Returns the first port from ``wanted`` on that nothing listens to at this address. Raises ``BadAddress``."""
-    return next(port for port in range(wanted, 65536) if _is_free(port, host))
 
 
 def _safe(name: str, check: Callable[[Look], Finding], look: Look, error_text: ErrorText) -> Finding:
@@ -374,7 +367,7 @@ def _to_fetch(look: Look) -> int:
 
 def _port(look: Look) -> Finding:
     port = look.settings.port
-    if _is_free(port):
+    if is_free(port):
         return Finding("port", "ok", look("port.free", port=port), "", {"port": port, "free": True})
     return Finding("port", "warn", look("port.taken", port=port), look("port.do"), {"port": port, "free": False})
 
@@ -426,19 +419,6 @@ def _writable(file: Path) -> bool:
     """Returns whether the file can be written or created."""
     nearest = _nearest(file)
     return os.access(nearest, os.W_OK) and (nearest == file or nearest.is_dir())
-
-
-def _is_free(port: int, host: str = "127.0.0.1") -> bool:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                raise BadAddress(address=host, reason=error.strerror or type(error).__name__) from error
-            return False
-        return True
 
 
 CHECKS: dict[str, Callable[[Look], Finding]] = {

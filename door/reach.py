@@ -7,7 +7,9 @@ Streamlit's login.
 
 from __future__ import annotations
 
+import errno
 import re
+import socket
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -16,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from door.phrase import chosen, phrase
-from errors import BadSetting, NeedsLogin
+from errors import BadAddress, BadSetting, NeedsLogin
 from settings import Settings, believes_only_loopback, current, variable
 from text.user_name import from_header
 
@@ -54,6 +56,25 @@ def is_loopback(address: str) -> bool:
         return True
     parsed = _parsed(address)
     return parsed is not None and parsed.is_loopback
+
+
+def free_port(wanted: int, host: str = "127.0.0.1") -> int:
+    """Returns the first port from ``wanted`` on that nothing listens to at this address. Raises ``BadAddress``."""
+    return next(port for port in range(wanted, 65536) if is_free(port, host))
+
+
+def is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """Returns whether nothing listens to this port of the address. Raises ``BadAddress``."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                raise BadAddress(address=host, reason=error.strerror or type(error).__name__) from error
+            return False
+        return True
 
 
 class Reach:

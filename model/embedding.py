@@ -100,23 +100,28 @@ class Hosted:
     def __init__(self, settings: Settings, model: str) -> None:
         from langchain_openai import OpenAIEmbeddings
 
-        from model.call.client import CONNECT_SECONDS
+        from model.call.client import CONNECT_SECONDS, Sdk
 
         self.name = model
         self._dimension = 0
         self._patience = min(settings.model_timeout, QUERY_SECONDS)
         url = settings.openai_base_url or OPENAI
         timeout = httpx2.Timeout(settings.model_timeout, connect=min(settings.model_timeout, CONNECT_SECONDS))
-        self._client = OpenAIEmbeddings(
-            model=model,
-            openai_api_base=settings.openai_base_url,
-            openai_api_key=settings.openai_api_key or SecretStr("none"),
-            check_embedding_ctx_length=False,
+        transport, key = Transport(url, settings.model_timeout), settings.openai_api_key or SecretStr("none")
+        http_client = httpx2.Client(transport=transport, timeout=timeout, follow_redirects=True)
+        sdk = Sdk(
+            base_url=url,
+            api_key=key.get_secret_value(),
+            timeout=timeout,
             max_retries=settings.model_retries,
-            request_timeout=timeout,
-            http_client=httpx2.Client(
-                transport=Transport(url, settings.model_timeout), timeout=timeout, follow_redirects=True
-            ),
+            http_client=http_client,
+        )
+        self._client = OpenAIEmbeddings(
+            client=sdk.embeddings,
+            model=model,
+            openai_api_key=key,
+            check_embedding_ctx_length=False,
+            http_client=http_client,
         )
 
     @property

@@ -14,13 +14,16 @@ from platformdirs import user_cache_dir
 import settings
 from model.embedded import download
 from tests import browser as chromium
+from tests import memory_disk
 from tests.guard import no_network
+from tests.schedule import Files, place
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 __all__ = ["no_network"]  # holds for every test
 
+memory_disk.use()
 SMALL_MODEL = "smollm2-135m-instruct-q4_1"
 CLOSED = "http://127.0.0.1:9"
 Serve = Callable[..., None]
@@ -110,10 +113,12 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Journeys come last, so that no event loop of Playwright runs under another test. With pytest-xdist one process
-    runs all tests of a file, which may share what they start, unless the file is marked ``spread``."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
-    for item in items if config.pluginmanager.hasplugin("xdist") else ():
-        if not item.get_closest_marker("spread"):
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, journeys last (``tests.schedule``)."""
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Whole files for each process of pytest-xdist."""
+    return Files(config, log)

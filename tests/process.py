@@ -1,24 +1,38 @@
-"""Processes of their own for tests, forked from a server that has imported what they need: about 50 ms each."""
+"""Processes of their own for tests, forked from a server that has imported what they need: about 50 ms each.
+
+A process of tests has one such server, whoever asks for it, so what all of them need is named here."""
 
 from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from importlib.util import find_spec
+from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["graph.agent", "model.scripted", "sqlalchemy.dialects.sqlite.pysqlite"])
+PRELOADED = (
+    "graph.turn.agent",
+    "model.scripted",
+    "sqlalchemy.dialects.sqlite.pysqlite",
+    "tests.graph.killed",
+    "tests.memory.models",
+    "tests.product",
+)
+assert all(find_spec(name) for name in PRELOADED), "the server skips a module that is not there, and all are slow then"
+
+CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(list(PRELOADED))
 
 
 def start(work: Callable[..., object], *arguments: object) -> BaseProcess:
     """Starts a function of a module in a new process."""
-    process = _CONTEXT.Process(target=work, args=arguments)
+    process = CONTEXT.Process(target=work, args=arguments)
     process.start()
     return process
 
 
-def end(process: BaseProcess, seconds: float = 60) -> int | None:
+def end(process: BaseProcess, seconds: float = 120) -> int | None:
     """Waits for its exit code; negative: the signal that ended it."""
     process.join(seconds)
     if process.exitcode is None:
@@ -28,9 +42,9 @@ def end(process: BaseProcess, seconds: float = 60) -> int | None:
 
 def channel() -> Any:
     """A queue that processes share."""
-    return _CONTEXT.Queue()
+    return CONTEXT.Queue()
 
 
 def event() -> Any:
     """An event that processes share."""
-    return _CONTEXT.Event()
+    return CONTEXT.Event()

@@ -61,7 +61,7 @@ def test_a_bad_setting_is_named_and_ends_with_1(monkeypatch: pytest.MonkeyPatch)
 def test_run_hands_over_to_the_page_on_this_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     handed: list[Any] = []
     monkeypatch.setattr("os.execve", lambda path, arguments, environment: handed.append(arguments))
-    monkeypatch.setattr("door.doctor.free_port", lambda wanted, host: wanted + 1)
+    monkeypatch.setattr("door.reach.free_port", lambda wanted, host: wanted + 1)
     result = called("run", "--port", "9000", "--lang", "en")
     assert "http://127.0.0.1:9001" in result.output
     assert "Port 9000 is taken" in result.output

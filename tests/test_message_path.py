@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import traceback
 from pathlib import Path
@@ -10,13 +11,21 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from graph.turn.agent import open_agent
+from graph.turn.event import Done
+from graph.turn.request import Request
+from settings import load
 from tests.conftest import Serve
+from tests.retrieval.test_embedding import embedded
+from tests.stub.reply import Reply, called, said
+from tests.stub.upstream import Upstream
 
 ROOT = Path(__file__).parent.parent
 CALLS = 15
 THREADS = 1
 """It runs the turn beside the page, and reads the model."""
 pytestmark = pytest.mark.usefixtures("fresh")
+ENOUGH = json.dumps({"enough": True, "supporting": [1]})
 
 
 def own_calls() -> list[str]:
@@ -57,3 +66,49 @@ def test_a_message_reaches_the_client_by_few_calls_and_threads(serve: Serve, mon
     assert calls[0].endswith("_submit")
     assert threads <= THREADS
     assert len(calls) <= CALLS, "\n".join(calls)
+
+
+def searching(body: dict[str, Any]) -> Reply:
+    """The chat model calls the search once and then answers; the judge of the search is content."""
+    if not body.get("tools"):
+        return said(ENOUGH)
+    if body["messages"][-1]["role"] == "tool":
+        return said("In September [1].")
+    asked = str(body["messages"][-1]["content"]).rsplit("\n", 1)[-1]
+    return called("search_documents", {"query": asked})
+
+
+def test_a_turn_that_searches_takes_no_thread_for_its_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chat, tool, judge and a hosted embedding, all over HTTP; a turn before has opened the connections."""
+    started, start, here = list[str](), threading.Thread.start, threading.current_thread()
+
+    def noting(thread: threading.Thread) -> None:
+        if threading.current_thread() is here:
+            started.append(thread.name)
+        start(thread)
+
+    with Upstream(always=searching) as upstream:
+        upstream.embeds = embedded
+        hosted = {
+            "openai_base_url": upstream.url,
+            "openai_api_key": "none",
+            "chat_model": "stub-model",
+            "embedding_model": "stub-embedding",
+        }
+        plain = {"memory": False, "titles": False, "ahead": False, "retrieval": True}
+        agent = open_agent(load(data_dir=tmp_path, local_servers=(), **hosted, **plain))
+        assert agent.library is not None
+        agent.library.add([("fruit.md", b"# Fruit\n\nPears ripen in September.\n")])
+        session = agent.store.create_session("en", 0.3).id
+        for number, text in enumerate(("When do pears ripen?", "In which month are pears ripe?"), 1):
+            before = len(upstream.others)
+            if number == 2:
+                monkeypatch.setattr(threading.Thread, "start", noting)
+            end = agent.turn(Request(session, "new", text), threading.Event(), lambda _: None)
+            assert isinstance(end, Done)
+            assert end.answer == "In September [1]."
+            assert len(upstream.others) > before, "the question was embedded"
+        agent.close()
+    ours = [name for name in started if "ThreadPoolExecutor" not in name]
+    assert len(started) - len(ours) <= 1, "LangGraph's, for the checkpoints"
+    assert ours == ["stop-watch"], "the process's own, which ends with its last running turn"

@@ -17,7 +17,7 @@ from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
 from store import Store
-from store.world.record import Known, NewNode, Node, World
+from store.world.record import Changes, Known, NewNode, Node, World
 from store.world.worlds import DEFAULT_PLAYER
 from text.language import Language, detect
 from world.block import instruction
@@ -26,7 +26,7 @@ from world.context import Given, build
 from world.extract import Extractor
 from world.file import WorldFiles
 from world.lore.lorebook import Lorebook
-from world.source import Source
+from world.source import Source, asked
 from world.state import IMPORTANT, RECENT, State
 from world.story import Stories
 from world.told import Line, Told, told
@@ -129,9 +129,10 @@ class Engine:
         """Waits until nothing is left to do behind answers, at most so long; returns whether it is so."""
         return self._extractor.idle(seconds)
 
-    def state(self, node: Node) -> State:
-        """Returns the state after a turn, as far as turns are worked off."""
-        return self._stories.state(node, self.store.worlds.world(node.world))
+    def state(self, node: Node | None, world: World | None = None) -> State:
+        """Returns the state after a turn, as far as turns are worked off; of a world before its first turn."""
+        assert node is not None or world is not None
+        return self._stories.state(node, world or self.store.worlds.world(node.world if node else ""))
 
     # --- a turn ---------------------------------------------------------------------------------
 
@@ -245,6 +246,18 @@ class Engine:
         number = (parent.turn if parent else 0) + 1
         return Begun(world, request, parent, parent, (), self._fit(world, request, parent, ()), number)
 
+    def correct(self, node: Node, changes: Changes) -> Node:
+        """Changes by hand what is so after the last turn of a story (``store.worlds.changed``)."""
+        corrected = self.store.worlds.changed(node, changes)
+        self._stories.forget(corrected)
+        self._extractor.changed(corrected)
+        return corrected
+
+    @property
+    def files(self) -> WorldFiles:
+        """Returns the Markdown files of the worlds. Ask the store first whose world it is."""
+        return self._source.files
+
     # --- parts ----------------------------------------------------------------------------------
 
     def _given(self, world: World, begun: Begun, late: int) -> Given:
@@ -277,7 +290,7 @@ class Engine:
         if few <= COMPARED and (base is None or base.turn <= RECENT + IMPORTANT):
             return None
         try:
-            return self._embedder.query(begun.question)
+            return self._embedder.query(asked(begun.question))
         except EmbeddingFailed as error:
             log.warning("a question has no vector: %s", error.code)
             return None

@@ -21,6 +21,7 @@ from component.work import resource
 from component.work.job import Job
 from component.work.readiness import Status
 from graph.context.turns import CHUNK
+from graph.summary import ahead
 from store import Store, Turn
 
 BEAT = 0.1
@@ -169,7 +170,7 @@ def _follow_ahead(view: View, turns: list[Turn]) -> bool:
         return False
     background, until = resource.here().background, time.monotonic() + AHEAD_SECONDS
     had_summary = _has_summary(view.store, view.session_id, turns[-1].number)
-    while not had_summary and not background.idle(0) and time.monotonic() < until:
+    while not had_summary and ahead.making(background, view.session_id) and time.monotonic() < until:
         _yield_to_clicks()
         time.sleep(3 * BEAT)
     return not had_summary and _has_summary(view.store, view.session_id, turns[-1].number)

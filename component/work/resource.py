@@ -22,6 +22,7 @@ from component.work.user import required
 from graph.turn.agent import Agent, open_agent
 from retrieval import Added
 from retrieval.product_docs import first_run
+from world.engine import Engine
 
 PRIVATE = "private"
 """Session state key of a private page: the id of its conversation, empty before the first message."""
@@ -109,6 +110,19 @@ def _side_calls(user: str) -> SideCalls:
 def side_calls() -> SideCalls:
     """Returns the model calls of this page's user that run beside conversations."""
     return _side_calls(required().id)
+
+
+@st.cache_resource(show_spinner=False, on_release=Engine.close)
+def worlds() -> Engine:
+    """Returns the engine of story worlds of this process, which all users share."""
+    engine = Engine.open(settings.current(), shared().store, in_use())
+    atexit.register(engine.close)
+    return engine
+
+
+def engine() -> Engine:
+    """Returns the engine as this page's user. Raises what ``shared`` raises, and ``LoggedOut``."""
+    return worlds().using(agent().store)
 
 
 @st.cache_resource(show_spinner=False)

@@ -107,27 +107,22 @@ class Passing:
         return item
 
     async def _events(self) -> AsyncIterator[str]:
-        """Yields what has come, in one piece as often as the client takes it."""
-        items, ended = self._running.items, False
+        """Yields what has come, in one piece as often as the client takes it (``door.openai.running.Items``)."""
+        item: Item | None = None
         try:
-            while not ended:
-                text, item = "", await self._soon()
-                while True:
-                    item = self._heard(item) if item is not None else None
-                    ended = isinstance(item, Done)
-                    text += item.text if isinstance(item, Token) else ""
-                    if ended or items.empty():
-                        break
-                    item = items.get_nowait()
-                yield text or ("" if ended else COMMENT)
+            while not isinstance(item, Done):
+                item = await self._soon()
+                item = self._heard(item) if item is not None else None
+                if item is None:
+                    yield COMMENT
+                elif isinstance(item, Token):
+                    yield item.text
         except Refusal as error:
             self._note.code = error.code
             yield sse({"error": error.error})
 
     async def _soon(self) -> Item | None:
         """Returns the next item; None after a while of silence."""
-        if not self._running.items.empty():
-            return self._running.items.get_nowait()
         with suppress(TimeoutError):
             async with asyncio.timeout(SILENCE):
                 return await self._running.items.get()

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +19,7 @@ from typing import TypeVar
 
 from door.openai.refusal import Refusal
 from errors import GieokError, SessionBusy, known
-from graph.turn.event import Event
+from graph.turn.event import Event, Token
 
 _T = TypeVar("_T")
 log = logging.getLogger("gieok.endpoint")
@@ -52,6 +53,40 @@ Work = Callable[[threading.Event, Emit], Event]
 ``SessionBusy`` before its first item while another turn of the session runs."""
 
 
+class Items:
+    """The items of a request on their way from its thread to the event loop, in order.
+
+    Pieces of the answer that wait for the loop become one piece, and the loop is woken once for all that waits: so a
+    busy server sends fewer and longer pieces. A piece that finds the loop idle goes on at once.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop, self._arrived = loop, asyncio.Event()
+        self._lock, self._waiting, self._told = threading.Lock(), deque[Item](), False
+
+    def put(self, item: Item) -> None:
+        """Adds an item; for any thread. Does nothing after the loop has ended."""
+        with self._lock:
+            if isinstance(item, Token) and self._waiting and isinstance(last := self._waiting[-1], Token):
+                self._waiting[-1] = Token(last.text + item.text)
+            else:
+                self._waiting.append(item)
+            told, self._told = self._told, True
+        if not told:
+            with suppress(RuntimeError):  # the loop has ended; the turn writes its row all the same
+                self._loop.call_soon_threadsafe(self._arrived.set)
+
+    async def get(self) -> Item:
+        """Waits for the next item and takes it; for the loop."""
+        while True:
+            with self._lock:
+                if self._waiting:
+                    return self._waiting.popleft()
+                self._told = False
+            await self._arrived.wait()
+            self._arrived.clear()
+
+
 @dataclass(eq=False)
 class RunningRequest:
     """A request while it runs. ``items``: what ``work`` gives; an error instead of the rest when it cannot run."""
@@ -59,27 +94,26 @@ class RunningRequest:
     work: Work
     loop: asyncio.AbstractEventLoop
     stop: threading.Event = field(default_factory=threading.Event)
-    items: asyncio.Queue[Item] = field(default_factory=asyncio.Queue)
     began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.items = Items(self.loop)
 
     def run(self) -> bool:
         """Runs the work; returns False when its session is busy and another try makes sense. For a thread; raises
         nothing."""
+        put = self.items.put
         try:
-            self._put(self.work(self.stop, self._put))
+            put(self.work(self.stop, put))
         except SessionBusy as error:
             if not self.stop.is_set() and time.monotonic() < self.began + BUSY_SECONDS:
                 return False
-            self._put(error)
+            put(error)
         except (GieokError, Refusal) as error:
-            self._put(error)
+            put(error)
         except Exception as error:
-            self._put(known(error, log, "a request"))
+            put(known(error, log, "a request"))
         return True
-
-    def _put(self, item: Item) -> None:
-        with suppress(RuntimeError):  # the loop has ended; the turn writes its row all the same
-            self.loop.call_soon_threadsafe(self.items.put_nowait, item)
 
 
 class Requests:
@@ -161,4 +195,4 @@ class Requests:
         return True
 
 
-__all__ = ["LEAVE_SECONDS", "Begun", "Emit", "Item", "Requests", "RunningRequest", "Work"]
+__all__ = ["LEAVE_SECONDS", "Begun", "Emit", "Item", "Items", "Requests", "RunningRequest", "Work"]

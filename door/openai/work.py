@@ -21,7 +21,7 @@ from graph.turn.agent import Agent
 from graph.turn.event import Done, Event, Token, ToolStarted, Usage, reason
 from graph.turn.request import Request
 from graph.turn.runtime import asked
-from model.call.stream import cut_off, stream, usage
+from model.call.stream import cut_off, stream, summed, usage
 from store.options import Options
 from store.path import branch_at
 
@@ -129,14 +129,15 @@ def side(agent: Agent, body: Body) -> Work:
     def run(stop: threading.Event, emit: Emit) -> Event:
         began, first = time.monotonic(), 0.0
         emit(Begun())
-        whole: AIMessageChunk | None = None
+        chunks: list[AIMessageChunk] = []
         messages, stops = list(map(_plain, body.messages)), list(body.limits.stop[:SENT_STOPS])
         limits = asked(Options(), body.limits) | ({"stop": stops} if stops else {})
         for chunk in stream(agent.models().utility, messages, stop=stop, **limits):
-            whole = chunk if whole is None else whole + chunk
+            chunks.append(chunk)
             if text := str(chunk.text):
                 first = first or time.monotonic()
                 emit(Token(text))
+        whole = summed(chunks)
         if whole is None and not stop.is_set():
             raise EmptyAnswer
         prompt, cached, answer, exact = usage(whole) if whole is not None else (0, 0, 0, False)

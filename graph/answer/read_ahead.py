@@ -22,7 +22,7 @@ def plan(engine: Engine, session_id: str) -> None:
     """Puts the reading on the list of side work, behind the work that changes the prompt; only if the model can read
     ahead."""
     if engine.settings.ahead and engine.models().read is not None:
-        engine.background.submit("read ahead", partial(_read, engine, session_id))
+        engine.aside("read ahead", partial(_read, engine, session_id), session_id)
 
 
 def _read(engine: Engine, session_id: str, stop: threading.Event) -> None:

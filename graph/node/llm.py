@@ -26,7 +26,7 @@ from graph.state import ChatState
 from graph.tool.tool_call import calls_of, storable
 from graph.turn.event import ContextBuilt, Token, ToolFinished, ToolStarted
 from graph.turn.runtime import TurnContext, asked, context, emit
-from model.call.stream import Model, Stopped, cut_off, stream, usage
+from model.call.stream import Model, Stopped, cut_off, stream, summed, usage
 from text import loop
 from text.clean import clean
 
@@ -157,7 +157,7 @@ def respond(
     more.
     """
     turn = context(runtime)
-    whole: AIMessageChunk | None = None
+    chunks: list[AIMessageChunk] = []
     limits = turn.inputs.limits
     small = turn.models.profile.prompt == "bare"
     corrected: list[tuple[str, str]] = []
@@ -166,7 +166,7 @@ def respond(
     if limits.stop:
         model = model.bind(stop=list(limits.stop[:SENT_STOPS]))
     for chunk in stream(model, prompt, stop=turn.channel.stop, **asked(turn.inputs.options, limits)):
-        whole = chunk if whole is None else whole + chunk
+        chunks.append(chunk)
         piece = words.feed(clean(str(chunk.text)))
         if text := sums.feed(piece) if small else piece:
             turn.notes.first_token = turn.notes.first_token or time.monotonic()
@@ -175,7 +175,7 @@ def respond(
             loop_start = loop.begins(answer) if small else None
         if loop_start is not None or words.met:  # the model would go on until its tokens are used up
             break
-    held = words.end()
+    whole, held = summed(chunks), words.end()
     if rest := sums.feed(held) + sums.end() if small else held:
         emit(runtime, Token(rest))
         answer += rest

@@ -43,6 +43,11 @@ class Ahead:
         return self.background.finish(key(self.session, turns, rate), stop)
 
 
+def making(background: Background, session_id: str) -> bool:
+    """Returns whether a summary of the session is being made or waits for it."""
+    return background.has(lambda job: isinstance(job, tuple) and job[:2] == ("summary", session_id))
+
+
 def needed(session: Session, turn: int) -> Callable[[object], bool]:
     """Returns a function that tells whether side work is a summary that turn ``turn`` of this session will take."""
 
@@ -71,7 +76,7 @@ def _submit(engine: Engine, session: Session, chunk: list[int], state: ChatState
     if last and engine.models().side.summaries == "extracted":  # takes milliseconds
         work(threading.Event())
     else:
-        engine.background.submit(key(session, chunk, session.compression_rate), work)
+        engine.aside(key(session, chunk, session.compression_rate), work, session.id)
 
 
 def _work(engine: Engine, session: Session, chunk: list[int], state: ChatState) -> Callable[[threading.Event], None]:

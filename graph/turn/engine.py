@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +16,7 @@ from graph.context.clock import Clock, clock, local
 from graph.context.prompt import Changing
 from graph.state import ChatState
 from graph.tool import TOOLS
-from graph.turn.side_work import Background
+from graph.turn.side_work import Background, Work
 from graph.turn.stop_watch import StopWatch
 from graph.wiring import Graph
 from memory import USER, Memory
@@ -75,6 +75,16 @@ class Engine:
         self.store.session(session_id)
         with self.lock.hold(session_id):
             yield self.store.session(session_id)
+
+    def aside(self, key: Hashable, work: Work, lane: str) -> None:
+        """Puts side work on the list, in place of waiting work with the same key. ``lane``: what the work goes in order
+        with, usually its session's id.
+
+        Sessions do not wait for each other's work, except where one model on this machine serves everything: it has one
+        slot (decision 16), and two calls at once only take the prompt of the other one out of it.
+        """
+        alone = (self.yields or self.background.yields)()
+        self.background.submit(key, work, "" if alone else lane)
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """Returns LangGraph's view of the session: state values and the nodes that are still to run. Raises

@@ -215,7 +215,7 @@ def after(engine: Engine, session_id: str, number: int, patience: Patience | Non
         if engine.models().side.folds == "extracted":  # takes milliseconds
             due = engine.memory.due(engine.tenant, session_id, user=engine.user)
             _fold(engine, [fold for fold in due if fold.session == session_id], threading.Event())
-        engine.background.submit(key(session_id), partial(_fold_session, engine, session_id))
+        engine.aside(key(session_id), partial(_fold_session, engine, session_id), session_id)
         past_turns.plan(engine, session_id, number)
     except Exception as error:  # the user has the answer, and the next turn makes up for this
         log.error("turn %d was not noted in memory: %s", number, trace(error))
@@ -251,11 +251,12 @@ def _fold_session(engine: Engine, session_id: str, stop: threading.Event) -> Non
 
 
 def _fold_all(engine: Engine, stop: threading.Event) -> None:
-    """Folds the turns that a crash or an absence of Redis left behind, in all sessions."""
+    """Submits the folds of the turns that a crash or an absence of Redis left behind, in all sessions."""
     assert engine.memory is not None
     if engine.memory.wait(SETTLE_SECONDS):
         engine.memory.settle(SETTLE_SECONDS)  # ``due_all`` reads the archive
-        _fold(engine, engine.memory.due_all(engine.tenant), stop)
+        for due in engine.memory.due_all(engine.tenant):
+            engine.aside(key(due.session), partial(_fold, engine, [due]), due.session)
 
 
 def _fold(engine: Engine, due: Sequence[Due], stop: threading.Event) -> None:

@@ -41,6 +41,8 @@ AT_ONCE = 8
 """The most turns that are taken in before a search, in about a second; the others as side work."""
 BATCH = 50
 """Turns that the side work reads at a time."""
+COMPUTED = "vectors"
+"""The lane of the side work: the processor computes vectors one after another, whoever's turns they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def plan(engine: Engine, session_id: str, number: int) -> None:
 
 
 def _submit(engine: Engine, name: str, sessions: Sequence[str], last: int | None = None) -> None:
-    engine.background.submit(("turns", name, engine.user), partial(_make, engine, sessions, last))
+    engine.aside(("turns", name, engine.user), partial(_make, engine, sessions, last), COMPUTED)
 
 
 def _make(engine: Engine, sessions: Sequence[str], last: int | None, stop: threading.Event) -> None:

@@ -1,4 +1,6 @@
-"""Side work after the answer: one worker thread, and the user's turn goes first (design 5.4).
+"""Side work after the answer: what belongs to a session goes in order, several sessions at once (design 5.4).
+
+The user's turn goes first.
 
 A piece of work is level-triggered and may be stopped at any moment; stopped work runs again after the answer.
 """
@@ -7,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from errors import trace
 from model.call.stream import Stopped
@@ -18,11 +22,25 @@ log = logging.getLogger(__name__)
 Work = Callable[[threading.Event], None]
 """A function that does the work; it watches the event and raises ``Stopped`` (or returns) soon after the event is
 set."""
+MOST_AT_ONCE = 8
+"""Pieces of work that run at the same time in a process. A model call that hangs holds up its own session until it
+times out; only when so many hang does another session wait."""
+CLOSE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A piece of work, its lane, and the event that stops it."""
+
+    lane: Hashable
+    work: Work
+    stop: threading.Event = field(default_factory=threading.Event)
 
 
 class Background:
-    """A worker thread and its list of waiting work.
+    """Worker threads and the list of waiting work.
 
+    Work of one lane runs one piece after another, in the order of the list; lanes run beside each other.
     ``yields``: whether work pauses while a turn runs, because one model serves everything. A turn with models of its
     own passes its own answer to ``turn``.
     """
@@ -30,22 +48,24 @@ class Background:
     def __init__(self, yields: Callable[[], bool]) -> None:
         self.yields = yields
         self._change = threading.Condition()
-        self._waiting: dict[Hashable, Work] = {}
-        self._running: Hashable | None = None
-        self._stop = threading.Event()
+        self._waiting: dict[Hashable, _Piece] = {}
+        self._running: dict[Hashable, _Piece] = {}
         self._turns: list[Callable[[], bool]] = []
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
-    def submit(self, key: Hashable, work: Work) -> None:
-        """Puts work on the list, in place of waiting work with the same key."""
+    def submit(self, key: Hashable, work: Work, lane: Hashable = "") -> None:
+        """Puts work at the end of the list, in place of waiting work with the same key."""
         with self._change:
             if self._closed:
                 return
-            self._waiting[key] = work
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._loop, name="background", daemon=True)
-                self._thread.start()
+            self._waiting.pop(key, None)
+            self._waiting[key] = _Piece(lane, work)
+            lanes = {piece.lane for piece in (*self._waiting.values(), *self._running.values())}
+            if len(self._threads) < min(len(lanes), MOST_AT_ONCE):
+                thread = threading.Thread(target=self._loop, name="background", daemon=True)
+                self._threads.append(thread)
+                thread.start()
             self._change.notify_all()
 
     @contextmanager
@@ -58,8 +78,10 @@ class Background:
         pauses = yields or self.yields
         with self._change:
             self._turns.append(pauses)
-            if self._running is not None and not needed(self._running) and pauses():
-                self._stop.set()
+            unwanted = [piece for key, piece in self._running.items() if not needed(key)]
+            if unwanted and pauses():
+                for piece in unwanted:
+                    piece.stop.set()
         try:
             yield
         finally:
@@ -72,60 +94,69 @@ class Background:
         and returns False."""
         with self._change:
             self._waiting.pop(key, None)
-            if self._running != key:
+            if key not in self._running:
                 return False
-            while self._running == key and not stop.is_set():
+            while key in self._running and not stop.is_set():
                 self._change.wait(0.05)
-            return self._running != key
+            return key not in self._running
 
     def has(self, wanted: Callable[[Hashable], bool]) -> bool:
         """Returns whether work with a wanted key runs or waits."""
         with self._change:
-            return any(wanted(key) for key in self._waiting) or (self._running is not None and wanted(self._running))
+            return any(wanted(key) for key in (*self._waiting, *self._running))
 
     def idle(self, seconds: float) -> bool:
-        """Waits until no work runs or waits, at most ``seconds``; returns whether the worker is idle then."""
+        """Waits until no work runs or waits, at most ``seconds``; returns whether that is so then."""
         with self._change:
-            return self._change.wait_for(lambda: not self._waiting and self._running is None, seconds)
+            return self._change.wait_for(lambda: not self._waiting and not self._running, seconds)
 
     def close(self) -> None:
-        """Stops the worker at once; the next turn finds again what is left to do."""
+        """Stops all work at once; the next turn finds again what is left to do."""
         with self._change:
             self._closed = True
             self._waiting.clear()
-            self._stop.set()
+            for piece in self._running.values():
+                piece.stop.set()
             self._change.notify_all()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
+        until = time.monotonic() + CLOSE_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _loop(self) -> None:
-        while (job := self._take()) is not None:
-            key, work = job
+        while (taken := self._take()) is not None:
+            key, piece = taken
             try:
-                work(self._stop)
+                piece.work(piece.stop)
                 again = False
             except Stopped:
                 again = True
             except Exception as error:
                 log.error("side work failed: %s", trace(error))
                 again = False
-            self._settle(key, work, again)
+            self._settle(key, again)
 
-    def _take(self) -> tuple[Hashable, Work] | None:
+    def _take(self) -> tuple[Hashable, _Piece] | None:
+        """Waits for work and moves it from the list to what runs; returns None when the list is closed."""
         with self._change:
-            self._change.wait_for(lambda: self._closed or (bool(self._waiting) and not self._held()))
-            if self._closed:
-                return None
-            key = next(iter(self._waiting))
-            self._running, self._stop = key, threading.Event()
-            return key, self._waiting.pop(key)
+            while not self._closed:
+                if (key := self._next()) is not None:
+                    self._running[key] = piece = self._waiting.pop(key)
+                    return key, piece
+                self._change.wait()
+            return None
 
-    def _held(self) -> bool:
-        return any(pauses() for pauses in self._turns)
+    def _next(self) -> Hashable | None:
+        """Returns the key of the first waiting work that may run now."""
+        if not self._waiting or any(pauses() for pauses in self._turns):
+            return None
+        taken = {piece.lane for piece in self._running.values()}
+        free = (key for key, piece in self._waiting.items() if piece.lane not in taken and key not in self._running)
+        return next(free, None)
 
-    def _settle(self, key: Hashable, work: Work, again: bool) -> None:
+    def _settle(self, key: Hashable, again: bool) -> None:
         with self._change:
-            self._running = None
+            piece = self._running.pop(key)
             if again and not self._closed and key not in self._waiting:
-                self._waiting[key] = work
+                # first in its lane, as it was
+                self._waiting = {key: _Piece(piece.lane, piece.work), **self._waiting}
             self._change.notify_all()

@@ -93,7 +93,8 @@ def beside(work: Callable[[], _T], seconds: float | None = None) -> _T:
     """Runs work that nothing can cut off, such as the lookup of a name, and returns its result or raises its error.
 
     Raises ``Cut`` as soon as this thread's call is cut off, and ``TimeoutError`` after ``seconds``; the work then ends
-    unheard, in a thread of its own.
+    unheard. It has a thread of its own, since neither a lookup nor a pipe can be woken from outside. On the way of a
+    turn that is only the lookup of a hosted model's name when a connection is opened; a kept one needs none.
     """
     call, ended = current.get() or Call(), threading.Event()
     results, failures = list[_T](), list[BaseException]()
@@ -117,21 +118,27 @@ def beside(work: Callable[[], _T], seconds: float | None = None) -> _T:
 
 
 class _Watch:
-    """One thread for all running calls of this process: it cuts off a call soon after its stop event is set."""
+    """One thread for all running calls of this process: it cuts off a call soon after its stop event is set or its
+    time is over."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()
-        self._calls: dict[Call, threading.Event] = {}
+        self._calls: dict[Call, Callable[[float], bool]] = {}
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def over(self, call: Call, stop: threading.Event | None) -> Iterator[None]:
-        """Watches the stop event of a call while the block runs. None: nobody can stop the call."""
-        if stop is None:
+    def over(self, call: Call, stop: threading.Event | None, until: float | None = None) -> Iterator[None]:
+        """Watches the stop event of a call and its latest end (monotonic clock) while the block runs. None: nobody can
+        stop the call; it may take as long as it likes."""
+        if stop is None and until is None:
             yield
             return
+
+        def ended(now: float) -> bool:
+            return (stop is not None and stop.is_set()) or (until is not None and now > until)
+
         with self._change:
-            self._calls[call] = stop
+            self._calls[call] = ended
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._look, name="model-watch", daemon=True)
                 self._thread.start()
@@ -146,7 +153,8 @@ class _Watch:
         while True:
             with self._change:
                 self._change.wait_for(lambda: self._calls)
-                stopped = [call for call, stop in self._calls.items() if stop.is_set()]
+                now = time.monotonic()
+                stopped = [call for call, ended in self._calls.items() if ended(now)]
             for call in stopped:
                 call.cut()
             time.sleep(POLL_SECONDS)

@@ -60,10 +60,10 @@ def chat(
     timeout = httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     http_client = httpx2.Client(transport=Transport(url, seconds, keep=keep), timeout=timeout, follow_redirects=True)
     retries, api_key = settings.model_retries, key or "none"
-    sdk = _Sdk(base_url=url, api_key=api_key, timeout=timeout, max_retries=retries, http_client=http_client)
+    sdk = Sdk(base_url=url, api_key=api_key, timeout=timeout, max_retries=retries, http_client=http_client)
     return Client(
         root_client=sdk,
-        client=sdk.chat.completions,
+        client=_Plain(sdk),
         base_url=url,
         api_key=SecretStr(api_key),
         model=model,
@@ -79,7 +79,7 @@ def chat(
     )
 
 
-class _Sdk(openai.OpenAI):
+class Sdk(openai.OpenAI):
     """OpenAI's client, whose pause before a retry ends when the call is cut off."""
 
     def _sleep_for_retry(
@@ -87,6 +87,23 @@ class _Sdk(openai.OpenAI):
     ) -> None:
         headers = response.headers if response is not None else None
         pause(self._calculate_retry_timeout(max_retries - retries_taken, options, headers))
+
+
+class _Plain:
+    """The SDK's chat completions without its models: each chunk of an answer is the plain data that the server sent.
+
+    To build the SDK's model of a chunk, and to take it apart again, costs more than all else that a chunk needs.
+    """
+
+    def __init__(self, sdk: openai.OpenAI) -> None:
+        self._sdk = sdk
+
+    def create(self, *, extra_body: dict[str, Any] | None = None, **fields: Any) -> openai.Stream[object]:
+        """Asks for an answer and returns its stream. ``extra_body``: fields beyond OpenAI's."""
+        body = {**fields, **(extra_body or {})}
+        return self._sdk.post(
+            "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=openai.Stream[object]
+        )
 
 
 class Client(ChatOpenAI):

@@ -1,20 +1,19 @@
 """A call upstream that is not a chat: it stops at once and ends in time, whatever its client does meanwhile.
 
-The call runs in its own thread and the caller polls. The client itself could not stop: it checks nothing while it waits
-for its server or pauses before a retry.
+The call runs in the caller's own thread. The one thread of ``abort.watch`` shuts its connection down when it is stopped
+or late: the client itself could not stop, since it checks nothing while it waits for its server or pauses.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from typing import TypeVar
 
-from model.call.abort import POLL_SECONDS, Call, current
+from model.call.abort import Call, current, watch
 from model.call.stream import Stopped
 
 Made = TypeVar("Made")
@@ -34,39 +33,25 @@ def stopped_by(stop: threading.Event | None) -> Iterator[None]:
 
 
 def interruptible(work: Callable[[], Made], seconds: float | None = None) -> Made:
-    """Runs ``work`` and returns its result or raises its error. Only requests on connections of ``connection.cuttable``
-    are aborted.
+    """Runs ``work`` in this thread and returns its result or raises its error.
 
-    Raises ``Stopped`` once ``stopping`` is set and ``TimeoutError`` after ``seconds``, in both cases at once.
+    ``work`` waits for connections of ``connection.cuttable``, in ``abort.pause`` and in ``abort.beside`` only; nothing
+    else that it waits for ends early. Raises ``Stopped`` once ``stopping`` is set and ``TimeoutError`` after
+    ``seconds``, in both cases soon.
     """
-    call, stop, arrived = Call(), stopping.get(), queue.SimpleQueue[tuple[list[Made], BaseException | None]]()
-    deadline = None if seconds is None else time.monotonic() + seconds
-
-    def run() -> None:
-        current.set(call)
-        try:
-            arrived.put(([work()], None))
-        except BaseException as error:
-            arrived.put(([], error))
-
+    call, stop = Call(), stopping.get()
     if stop is not None and stop.is_set():
         raise Stopped
-    threading.Thread(target=copy_context().run, args=(run,), name="model-call", daemon=True).start()
+    previous = current.set(call)
     try:
-        results, error = _next(arrived, stop, deadline)
+        with watch.over(call, stop, None if seconds is None else time.monotonic() + seconds):
+            made = work()
+        call.check()  # a connection that is shut down can look like the end of an answer
+        return made
+    except Exception:
+        if not call.is_cut:
+            raise
+        # the error of a connection that was shut down, in whatever form the client passes it on
+        raise (Stopped if stop is not None and stop.is_set() else TimeoutError) from None
     finally:
-        call.cut()
-    if error is not None:
-        raise error
-    return results[0]
-
-
-def _next(arrived: queue.SimpleQueue[Made], stop: threading.Event | None, until: float | None) -> Made:
-    while True:
-        try:
-            return arrived.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            if stop is not None and stop.is_set():
-                raise Stopped from None
-            if until is not None and time.monotonic() > until:
-                raise TimeoutError from None
+        current.reset(previous)

@@ -8,12 +8,13 @@ evaluates a prompt for half a minute in silence), and also in the pause before a
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextvars import Context, copy_context
 from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_message
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable
 
 from errors import EmptyAnswer
@@ -60,14 +61,17 @@ def complete(
 ) -> AIMessage:
     """Returns the whole answer as one message. Raises ``Stopped`` when ``stop`` was set before the answer's end,
     ``EmptyAnswer`` when no chunk came, else as ``stream``."""
-    whole: AIMessageChunk | None = None
-    for chunk in stream(model, messages, stop=stop, **bind):
-        whole = chunk if whole is None else whole + chunk
+    whole = summed(list(stream(model, messages, stop=stop, **bind)))
     if stop is not None and stop.is_set() and (whole is None or whole.chunk_position != "last"):
         raise Stopped
     if whole is None:
         raise EmptyAnswer
     return message(whole)
+
+
+def summed(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk | None:
+    """Returns the chunks of an answer as one; None of none. Sums them once, because the sum of two copies both."""
+    return add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else None
 
 
 def message(whole: AIMessageChunk) -> AIMessage:

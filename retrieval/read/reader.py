@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from errors import DocumentError, DocumentTooHeavy, DocumentTooSlow, DocumentUnread
+from model.call.abort import beside
 from model.call.interrupt import interruptible
 from retrieval.read.content import Content, content
 from retrieval.read.frame import receive, send
@@ -70,7 +71,7 @@ class Reader:
             return content(name, data, limits.size, limits.passages)
         try:
             child = self._begun(name, data, limits.seconds * WAIT)
-            answer = interruptible(lambda: _answer(child), limits.seconds * WAIT)
+            answer = interruptible(lambda: beside(lambda: _answer(child)), limits.seconds * WAIT)
         except TimeoutError as error:
             self._end()
             raise DocumentTooSlow(name=name, limit=limits.seconds) from error
@@ -159,7 +160,7 @@ def _begin(
         send(child.stdin, json.dumps(request).encode(), data)
         receive(child.stdout)
 
-    interruptible(hand_over, seconds)
+    interruptible(lambda: beside(hand_over), seconds)
     return child
 
 

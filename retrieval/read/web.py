@@ -24,7 +24,7 @@ from urllib.robotparser import RobotFileParser
 import httpx2
 
 from errors import DocumentTooLarge, PageError, PageGone, PageKind, PageRobots, PageUnread
-from model.call.abort import current
+from model.call.abort import beside, pause
 from model.call.connection import cuttable
 from model.call.interrupt import interruptible
 from retrieval.read.address import Guard, joined, origin, port_of, readable
@@ -118,11 +118,10 @@ class Web:
         rules = self._rules(address)
         if not rules.can_fetch(AGENT, address):
             raise PageRobots(name=readable(address))
-        pause = min(max(PAUSE, float(rules.crawl_delay(AGENT) or 0)), MOST_PAUSE)
-        rest = self._asked.get(origin(address), -math.inf) + pause - time.monotonic()
-        call = current.get()
-        if call and rest > 0:
-            call.wait(rest)
+        delay = min(max(PAUSE, float(rules.crawl_delay(AGENT) or 0)), MOST_PAUSE)
+        rest = self._asked.get(origin(address), -math.inf) + delay - time.monotonic()
+        if rest > 0:
+            pause(rest)
         self._asked[origin(address)] = time.monotonic()
 
     def _rules(self, address: str) -> RobotFileParser:
@@ -162,7 +161,7 @@ class Web:
     def _open(self, address: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
         """Yields the response of the machine that the guard returned. The request carries the host's name, and the
         certificate must be for that name."""
-        parts, machine = urlsplit(address), self.guard.machine(address)
+        parts, machine = urlsplit(address), beside(lambda: self.guard.machine(address))
         host = f"[{machine}]" if ":" in machine else machine
         url = f"{parts.scheme}://{host}:{port_of(address)}{parts.path}{f'?{parts.query}' if parts.query else ''}"
         basic_headers = {

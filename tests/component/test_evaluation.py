@@ -310,7 +310,9 @@ def test_one_piece_of_work_runs_at_a_time_and_can_be_stopped(judge: Judge) -> No
     assert disabled(at, "evaluation-judge-go")
     assert disabled(at, "evaluation-curve-go")
     assert disabled(at, "evaluation-scenario-go")
-    at = ended(click(at, "evaluation-judge-stop"), session, "judge")
+    at = click(at, "evaluation-judge-stop")
+    judge.free.set()
+    at = ended(at, session, "judge")
     assert "결과가 나오기 전에 중지했습니다." in said(at)
     assert not disabled(at, "evaluation-judge-go")
 

@@ -240,13 +240,12 @@ def test_only_servers_that_say_so_rule_a_model_out(shape: str) -> None:
 
 
 def test_a_server_that_is_late_is_told_apart_from_one_that_is_away() -> None:
-    began = time.monotonic()
     with Upstream() as upstream:
-        upstream.silent = 5.0
+        upstream.silent = 60.0
         with pytest.raises(probe.Refused) as raised:
             probe.listed(upstream.url, "", 0.2)
+        assert upstream.others[0].gone.wait(20), "the client left before the answer"
     assert raised.value.late
-    assert time.monotonic() - began < 5
     with pytest.raises(probe.Refused) as raised:
         probe.listed("http://127.0.0.1:9/v1", "", 0.2)
     assert not raised.value.late

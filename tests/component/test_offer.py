@@ -181,7 +181,7 @@ def test_the_page_is_drawn_anew_as_soon_as_it_is_known_what_comes() -> None:
         @property
         def status(self) -> Status:
             self.asked += 1
-            return Status("fetching") if self.asked < 50 else Status("ready")
+            return Status("fetching") if self.asked < 5 else Status("ready")
 
     coming = Coming()
     view: Any = SimpleNamespace(status=Status("looking"), readiness=coming, words=None)
@@ -189,7 +189,7 @@ def test_the_page_is_drawn_anew_as_soon_as_it_is_known_what_comes() -> None:
     assert coming.asked == 1
     view.status = Status("fetching")
     follow._follow_model(view, [])
-    assert coming.asked == 50
+    assert coming.asked == 5
 
 
 # --- the advice ---------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from door import doctor
-from door.doctor import Finding, can_chat, examine, free_port
+from door.doctor import Finding, can_chat, examine
 from door.phrase import phrase
+from door.reach import free_port
 from model.embedded.catalogue import QWEN3_4B, QWEN25_CODER
 from model.embedded.machine import Room
 from settings import Settings, load

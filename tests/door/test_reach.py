@@ -27,6 +27,7 @@ from errors import BadLogin, BadSetting, NeedsLogin
 from tests.door.test_host import SOCKET
 from tests.journey.application import ROOT, App, started
 from tests.port import free_port
+from tests.product import launch
 from tests.table import table
 
 HEADER = "X-Forwarded-User"
@@ -121,9 +122,10 @@ def test_without_a_login_this_machine_alone_is_let_in(alone: App) -> None:
 @pytest.mark.parametrize(("language", "sentence"), [("en", "Without a login"), ("ko", "로그인 없이는")])
 def test_the_page_itself_does_not_start_at_an_open_address(tmp_path: Path, language: str, sentence: str) -> None:
     own = {"GIEOK_DATA_DIR": str(tmp_path), "GIEOK_LANGUAGE": language, "STREAMLIT_BROWSER_SERVER_ADDRESS": "here"}
-    ended = start(own, "--server.address", "0.0.0.0")
-    assert ended.returncode == 1
-    assert sentence in ended.stderr + ended.stdout
+    begin = start if language == "en" else forked
+    code, said = begin(tmp_path, own, "--server.address", "0.0.0.0")
+    assert code == 1
+    assert sentence in said
     assert not (tmp_path / "gieok.db").exists()
 
 
@@ -131,18 +133,34 @@ def test_a_login_that_cannot_work_ends_the_start_and_says_what_it_lacks(tmp_path
     secrets = tmp_path / "secrets.toml"
     secrets.write_text('[auth]\nredirect_uri = "http://127.0.0.1/oauth2callback"\nclient_id = "gieok"\n')
     own = {"GIEOK_DATA_DIR": str(tmp_path / "data"), "GIEOK_LANGUAGE": "en"}
-    ended = start(own, "--secrets.files", str(secrets))
-    assert ended.returncode == 1
-    assert "cookie_secret, client_secret, server_metadata_url" in ended.stderr + ended.stdout
+    code, said = forked(tmp_path, own, "--secrets.files", str(secrets))
+    assert code == 1
+    assert "cookie_secret, client_secret, server_metadata_url" in said
 
 
-def start(own: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(free_port()), *options]
-    names = {settings.variable(name) for name in settings.Settings.model_fields}
-    environment = {name: value for name, value in os.environ.items() if name not in names}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment | own, capture_output=True, encoding="utf-8", timeout=120, check=False
+RUN = ["streamlit", "run", str(ROOT / "app.py"), "--server.port"]
+
+
+def start(_: Path, own: dict[str, str], *options: str) -> tuple[int, str]:
+    """Starts the page as a user does and waits for its end: its exit code, and what it wrote."""
+    command = [sys.executable, "-m", *RUN, str(free_port()), *options]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment(own), capture_output=True, encoding="utf-8", timeout=120, check=False
     )
+    return ended.returncode, ended.stderr + ended.stdout
+
+
+def forked(folder: Path, own: dict[str, str], *options: str) -> tuple[int, str]:
+    """The same without loading the product anew (``tests.product``)."""
+    log = folder / "forked.log"
+    code = launch([*RUN, str(free_port()), *options], environment(own), log).wait(120)
+    return code, log.read_text("utf-8")
+
+
+def environment(own: dict[str, str]) -> dict[str, str]:
+    """The environment of a process with these settings alone."""
+    names = {settings.variable(name) for name in settings.Settings.model_fields}
+    return {name: value for name, value in os.environ.items() if name not in names} | own
 
 
 @table(

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from graph.turn.engine import config
 from graph.turn.event import SummaryLater, SummaryMade, SummaryStarted, Token
-from graph.turn.side_work import Background
+from graph.turn.side_work import MOST_AT_ONCE, Background
 from model.call.stream import Stopped
 from model.scripted import ScriptedModel
 from store.database import schema
@@ -137,7 +137,7 @@ def test_side_work_of_another_session_yields_where_one_model_serves_all(
     chat.gate = threading.Event()
     events = bot.run(two, question(1))
     assert any(isinstance(each, Token) for each in events)
-    wait_for(lambda: (bot.background._running is None) is yields)
+    wait_for(lambda: (not bot.background._running) is yields)
     gate.set()
     time.sleep(0.1)
     assert len(utility.calls) == 1
@@ -177,13 +177,49 @@ def test_closing_is_quick_while_side_work_runs(agent: OpenAgent, session: NewSes
     own = session(bot)
     hurry(bot, own, range(1, 4))
     wait_for(lambda: utility.calls)
-    side = bot.background._thread
+    sides = list(bot.background._threads)
     bot.close()
-    assert side is not None
-    assert not side.is_alive(), "it is not waited for in vain"
+    assert [side.is_alive() for side in sides] == [False], "it is not waited for in vain"
     again = agent()
     talk(again, own, [4, 5])
     assert [summarised(prompt) for prompt in prompts(again)] == [[], [(1, 3)]]
+
+
+def test_a_hanging_call_of_one_session_holds_up_no_other_session(
+    agent: OpenAgent, session: NewSession, gate: threading.Event
+) -> None:
+    """The first session's summary hangs; the second one's summary and title are made all the same."""
+    held = topic(1).removeprefix("주제")
+
+    def side(messages: list[Any]) -> str:
+        if held in str(messages):
+            gate.wait(30)
+        return summarising(messages)
+
+    bot = agent(utility=side, kind="hosted", titles=True)
+    one, two = session(bot), session(bot)
+    hurry(bot, one, range(1, 4))
+    wait_for(lambda: bot.background._running)
+    hurry(bot, two, range(11, 14))
+    wait_for(lambda: bot.store.ledger.ready(two, [1, 2, 3], 0.3))
+    wait_for(lambda: bot.store.session(two).titled == "model")
+    assert bot.background.has(lambda key: one in str(key))
+    assert bot.store.ledger.ready(one, [1, 2, 3], 0.3) is None
+    gate.set()
+    assert bot.background.idle(5)
+    assert bot.store.ledger.ready(one, [1, 2, 3], 0.3) is not None
+
+
+@pytest.mark.parametrize(("kind", "most"), [("embedded", 1), ("local", 1), ("hosted", 2)])
+def test_a_model_that_serves_everything_gets_one_side_call_at_a_time(
+    agent: OpenAgent, session: NewSession, gate: threading.Event, kind: str, most: int
+) -> None:
+    bot = agent(utility=ScriptedModel(summarising, gate=gate), kind=kind)
+    for own in (session(bot), session(bot)):
+        hurry(bot, own, range(1, 4))
+    wait_for(lambda: len(bot.background._running) == most)
+    gate.set()
+    assert bot.background.idle(5)
 
 
 def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(
@@ -291,6 +327,79 @@ def test_work_that_fails_does_not_end_the_worker(worker: Background) -> None:
     worker.submit("b", lambda _: seen.append(1))
     assert worker.idle(5)
     assert seen == [1]
+
+
+def test_work_of_one_lane_goes_in_order_and_lanes_run_beside_each_other(worker: Background) -> None:
+    seen, both = list[str](), threading.Barrier(2)
+
+    def meeting(name: str) -> Callable[[threading.Event], None]:
+        def work(_: threading.Event) -> None:
+            both.wait(10)
+            seen.append(name)
+
+        return work
+
+    for number in range(3):
+        worker.submit(("a", number), meeting(f"a{number}"), "a")
+    for number in range(3):
+        worker.submit(("b", number), meeting(f"b{number}"), "b")
+    assert worker.idle(10)
+    assert not both.broken
+    for lane in "ab":
+        assert [name for name in seen if name.startswith(lane)] == [f"{lane}{number}" for number in range(3)]
+
+
+def test_at_most_so_many_pieces_of_work_run_at_once(worker: Background, gate: threading.Event) -> None:
+    def wait(_: threading.Event) -> None:
+        gate.wait(10)
+
+    for number in range(MOST_AT_ONCE + 3):
+        worker.submit(number, wait, number)
+    wait_for(lambda: len(worker._running) == MOST_AT_ONCE)
+    assert len(worker._threads) == MOST_AT_ONCE
+    gate.set()
+    assert worker.idle(5)
+
+
+def test_stopped_work_of_every_lane_comes_back_before_what_waits_behind_it(worker: Background) -> None:
+    seen: list[str] = []
+    for lane in "ab":
+        worker.submit(lane, stoppable(seen, lane), lane)
+    wait_for(lambda: len(seen) == 2)
+    with worker.turn(lambda _: False):
+        for lane in "ab":
+            worker.submit(f"{lane}2", stoppable(seen, f"{lane}2"), lane)
+        wait_for(lambda: not worker._running)
+    assert worker.idle(5)
+    for lane in "ab":
+        assert [each for each in seen if each.startswith(lane) and not each.endswith("stopped")] == [
+            f"{lane} began",
+            f"{lane} began",
+            f"{lane} ended",
+            f"{lane}2 began",
+            f"{lane}2 ended",
+        ]
+
+
+def test_closing_ends_the_work_of_every_lane(worker: Background) -> None:
+    stopped = list[str]()
+
+    def wait(lane: str) -> Callable[[threading.Event], None]:
+        def work(stop: threading.Event) -> None:
+            assert stop.wait(10)
+            stopped.append(lane)
+            raise Stopped
+
+        return work
+
+    for lane in "abc":
+        worker.submit(lane, wait(lane), lane)
+        worker.submit(f"{lane}2", wait(f"{lane}2"), lane)
+    wait_for(lambda: len(worker._running) == 3)
+    worker.close()
+    assert sorted(stopped) == ["a", "b", "c"]
+    assert not any(thread.is_alive() for thread in worker._threads)
+    assert worker.idle(0)
 
 
 def test_nothing_is_taken_after_closing(worker: Background) -> None:

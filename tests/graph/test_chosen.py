@@ -74,9 +74,9 @@ def test_side_work_yields_by_the_models_of_the_turn_that_runs(
     events = bot.using(models).run(two, question(1))
     assert any(isinstance(each, Token) for each in events)
     if yields:
-        wait_for(lambda: bot.background._running is None)
+        wait_for(lambda: not bot.background._running)
     else:
-        assert bot.background._running is not None
+        assert bot.background._running
     gate.set()
     chat.gate.set()
     list(events)

@@ -26,6 +26,7 @@ from tests.graph.talk import prompts
 
 GUESSED = "0123456789abcdef"
 WITHOUT_SESSION = {
+    "aside": "lists work; the work asks the store itself",
     "using": "other models",
     "of": "another user's agent; who may ask for it is the doors' question",
     "import_sessions": "makes sessions of the user's own",

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -19,6 +18,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import settings
 from tests.port import free_port as free_port
+from tests.product import Forked, launch
 from tests.stub.reply import Reply, called, failed, said
 from tests.stub.upstream import Upstream
 
@@ -80,9 +80,8 @@ def started(folder: Path, port: int = 0, /, **environment: str) -> Iterator[App]
     off = {"GIEOK_MEMORY": "false", "GIEOK_RETRIEVAL": "false"}
     off["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"  # the keyring of this machine stays untouched
     env |= {"GIEOK_DATA_DIR": str(folder / "data"), "GIEOK_LOCAL_SERVERS": ",", **off, **environment}
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)]
-    with log.open("a") as out:
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
+    log.touch()
+    process = launch(["streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)], env, log)
     try:
         app = App(f"http://127.0.0.1:{port}", log, process.pid)
         wait_for(app, process)
@@ -96,7 +95,7 @@ def started(folder: Path, port: int = 0, /, **environment: str) -> Iterator[App]
             process.wait(5)
 
 
-def wait_for(app: App, process: subprocess.Popen[bytes]) -> None:
+def wait_for(app: App, process: Forked | subprocess.Popen[bytes]) -> None:
     """Until the app answers, or an assertion with its log."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
@@ -191,12 +190,12 @@ class Person:
         self.input.fill(text)
         self.input.press("Enter")
 
-    def ask(self, text: str, number: int, seconds: float = 30) -> Locator:
+    def ask(self, text: str, number: int, seconds: float = 90) -> Locator:
         """Sends a message as turn ``number`` and waits for the whole answer."""
         self.say(text)
         return self.see(number, seconds)
 
-    def see(self, number: int, seconds: float = 30) -> Locator:
+    def see(self, number: int, seconds: float = 90) -> Locator:
         """Waits until turn ``number`` has ended."""
         expect(self.answer(number)).to_be_visible(timeout=seconds * 1000)
         expect(self.live).to_have_count(0, timeout=seconds * 1000)

@@ -200,6 +200,7 @@ def test_a_model_can_be_chosen_while_an_answer_is_running(page: Person, upstream
     dialog.get_by_role("button", name="원래 모델로").click()
     expect(dialog.get_by_role("button", name="원래 모델로")).to_have_count(0, timeout=PATIENCE)
     expect(ready(page.page)).to_have_count(0, timeout=PATIENCE)  # no Escape here: it stops the answer
+    upstream.hurry()
     answer = page.see(1, seconds=120)
     assert answer.inner_text().count("이 답변은 한 단어씩") == REPEATED  # it went on to its end
 

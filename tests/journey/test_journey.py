@@ -14,7 +14,7 @@ from tests.journey.application import REPEATED, Person
 from tests.journey.conftest import Visit
 from tests.stub.reply import said
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 
 SIZES = [(1440, 900), (1024, 768), (390, 844), (390, 480)]
 MEASURE = """() => {

@@ -9,7 +9,7 @@ from store import Finished, Store
 from tests.journey.application import App
 from tests.journey.conftest import Visit
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 
 TURNS = 1000
 

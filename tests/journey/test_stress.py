@@ -20,7 +20,7 @@ from tests.journey.application import REPEATED, App, Person, answer, free_port, 
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Upstream
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 
 SOCKETS = """
 const Native = window.WebSocket;
@@ -192,7 +192,7 @@ def test_an_embedded_server_that_is_killed_in_mid_answer_is_back_for_the_next_tr
     browser: Browser, small_model: Path, tmp_path: Path
 ) -> None:
     environment = {"GIEOK_PROVIDER": "embedded", "GIEOK_EMBEDDED_PATH": str(small_model), "GIEOK_TITLES": "false"}
-    small = {"GIEOK_ANSWER_TOKENS": "1000", "GIEOK_EMBEDDED_THREADS": "1", "GIEOK_AHEAD": "false"}
+    small = {"GIEOK_ANSWER_TOKENS": "500", "GIEOK_EMBEDDED_THREADS": "1", "GIEOK_AHEAD": "false"}
     with started(tmp_path, **environment, **small) as app, visitor(browser, app) as person:
         person.say("Write a very long story about a fox, a lake and a mountain, in many chapters.")
         expect(person.live.locator(".st-key-live-answer p").first).to_be_visible()

@@ -19,7 +19,7 @@ from tests.journey.application import SLOW, App, Person, answer, started
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Request, Upstream
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 
 LONG = "여행의 예산은 500,000원이고 3월 5일에 부산에서 떠나 제주에서 사흘을 보냅니다. " * 4
 SUMMARY = "3월 5일 부산에서 제주로 사흘, 예산 500,000원."
@@ -189,12 +189,12 @@ def test_a_comparison_is_stopped_by_its_button_and_by_closing_its_window(visit: 
     window.get_by_role("button", name="중지").click()
     expect(window.get_by_role("button", name="중지")).to_have_count(0)
     expect(window.get_by_text("이 답변은")).to_have_count(2)
-    assert all(call.gone.wait(10) for call in requests(app)[len(asked) :])
+    assert all(call.gone.wait(60) for call in requests(app)[len(asked) :])
     asked = requests(app)
     window.get_by_role("button", name="두 답변 받기").click()
     assert until(lambda: len(requests(app)) - len(asked) == 2)
     shut(person)
-    assert all(call.gone.wait(10) for call in requests(app)[len(asked) :])
+    assert all(call.gone.wait(60) for call in requests(app)[len(asked) :])
 
 
 def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:

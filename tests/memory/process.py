@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Sequence
 from functools import partial
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.context import ForkServerProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,7 @@ from memory.redis.redis_store import RedisStore
 from memory.redis.server import Server
 from store import Store
 from tests.memory.models import good, saying, small
-
-CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload([__name__])
+from tests.process import CONTEXT as CONTEXT
 
 
 def start(work: object, *args: object) -> ForkServerProcess:

@@ -63,7 +63,7 @@ def user(folder: Path, wait: bool = True) -> Iterator[tuple[ForkServerProcess, E
     ready, leave = process.CONTEXT.Event(), process.CONTEXT.Event()
     started = process.start(process.use_server, folder, ready, leave)
     try:
-        assert not wait or ready.wait(20)
+        assert not wait or ready.wait(60)
         yield started, ready
     finally:
         started.kill()
@@ -140,7 +140,7 @@ def test_a_second_keeper_starts_no_second_server(server: Server, folder: Path) -
 def test_many_starting_at_once_get_the_same_server(folder: Path) -> None:
     with contextlib.ExitStack() as stack:
         started = [stack.enter_context(user(folder, wait=False)) for _ in range(4)]
-        assert all(ready.wait(20) for _, ready in started)
+        assert all(ready.wait(60) for _, ready in started)
         servers = [
             line for line in (folder / "valkey.log").read_text("utf-8").splitlines() if "Ready to accept" in line
         ]

@@ -19,7 +19,7 @@ from model.profile import SMALL
 from retrieval import Library
 from settings import Settings, load
 from tests.retrieval.conftest import Opened
-from tests.stub.reply import Reply
+from tests.stub.reply import Reply, failed
 from tests.stub.upstream import Json, Upstream
 
 
@@ -110,6 +110,37 @@ def test_nothing_is_asked_after_a_stop(server: Upstream) -> None:
     with stopped_by(stop), pytest.raises(Stopped):
         hosted(server).query("pear")
     assert server.others == []
+
+
+def test_a_question_takes_no_thread_of_its_own(server: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, stop, started = hosted(server), threading.Event(), list[str]()
+    start, here = threading.Thread.start, threading.current_thread()
+
+    def noting(thread: threading.Thread) -> None:
+        if threading.current_thread() is here:
+            started.append(thread.name)
+        start(thread)
+
+    with stopped_by(stop):
+        model.query("pear")  # opens the connection and starts the process's one watch over its calls
+        monkeypatch.setattr(threading.Thread, "start", noting)
+        model.query("olive oil")
+        model.passages(["olive", "oil"])
+    assert started == []
+
+
+def test_a_stop_ends_the_pause_before_another_try(server: Upstream) -> None:
+    stop, asked = threading.Event(), threading.Event()
+
+    def busy(body: Json) -> Reply:
+        asked.set()
+        return failed(503, retry_after="50")
+
+    server.embeds = busy
+    stop_when_asked(asked, stop)
+    with stopped_by(stop), pytest.raises(Stopped):
+        hosted(server, model_retries=3).query("pear")
+    assert len(server.others) == 1
 
 
 def stop_when_asked(asked: threading.Event, stop: threading.Event) -> None:

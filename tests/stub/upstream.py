@@ -62,6 +62,7 @@ class Upstream:
         self.requests: list[Request] = []
         self.others: list[Request] = []
         self.closed = threading.Event()
+        self._hurried = threading.Event()
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.upstream = self
@@ -84,6 +85,16 @@ class Upstream:
         if self.always is None:
             return failed(500, "stub_script_exhausted", kind="server_error", x_should_retry="false")
         return self.always(body) if callable(self.always) else self.always
+
+    def hurry(self) -> None:
+        """The answers that are being streamed come to their end without further pauses."""
+        hurried, self._hurried = self._hurried, threading.Event()
+        hurried.set()
+
+    @property
+    def hurried(self) -> threading.Event:
+        """Set for the answers that began before ``hurry``."""
+        return self._hurried
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -179,11 +190,12 @@ class _Handler(BaseHTTPRequestHandler):
         }.items():
             self.send_header(name, value)
         self.end_headers()
+        hurried = self.server.upstream.hurried
         counted = (request.body.get("stream_options") or {}).get("include_usage")
         for chunk in reply.chunks:
             if isinstance(chunk, dict) and chunk.get("usage") and not counted:
                 continue
-            if not self._stay(request, reply.pause):
+            if not self._stay(request, 0.0 if hurried.is_set() else reply.pause):
                 return
             self._send(chunk if isinstance(chunk, str) else f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n")
         if reply.end == "hang":

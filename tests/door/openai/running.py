@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from openai import OpenAI
 
-from bench.server import Server, service
+from bench.server import Server, environment, free_port, wait
 from store import Store, Turn
+from tests.product import launch
 from tests.stub.reply import Reply, said
 from tests.stub.upstream import Upstream
 
@@ -67,10 +69,30 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, **environment: str) -> Iterator[Running]:
+def served(folder: Path, model: str, **variables: str) -> Iterator[Server]:
+    """The service as ``bench.server.service`` starts it, but forked."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port, log = free_port(), folder / "server.log"
+    log.touch()
+    arguments = ["cli.py", "serve", "--host", "127.0.0.1", "--port", str(port)]
+    process = launch(arguments, environment(folder, model, **variables), log)
+    server = Server(f"http://127.0.0.1:{port}/v1", cast("subprocess.Popen[bytes]", process), log)
+    try:
+        wait(f"http://127.0.0.1:{port}/healthz", server)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+@contextmanager
+def running(folder: Path, **variables: str) -> Iterator[Running]:
     """Starts the service with its data in ``folder``; ends it with the block."""
-    database = environment.get("DATABASE_URL") or f"sqlite:///{folder / 'data' / 'gieok.db'}"
-    with Upstream() as upstream, service(folder, upstream.url, 1, **{**CALM, **environment}) as server:
+    database = variables.get("DATABASE_URL") or f"sqlite:///{folder / 'data' / 'gieok.db'}"
+    with Upstream() as upstream, served(folder, upstream.url, **{**CALM, **variables}) as server:
         opened = Running(server, upstream, database)
         upstream.always = opened.answer
         yield opened

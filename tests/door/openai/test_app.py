@@ -82,23 +82,6 @@ def test_limits_of_the_answer_reach_the_model(service: Running) -> None:
     assert (sent.get("max_completion_tokens") or sent["max_tokens"], sent["temperature"]) == (7, 0.5)
 
 
-def test_a_session_that_answers_is_busy_after_a_while(service: Running) -> None:
-    service.answers["Slowly now"] = LONG.but(pause=2.0)
-    header = {"X-Gieok-Session": "busy"}
-    with httpx2.stream(
-        "POST",
-        f"{service.url}/chat/completions",
-        json={"messages": [{"role": "user", "content": "Slowly now"}], "stream": True},
-        headers=header,
-        timeout=60,
-    ) as answer:
-        pieces = answer.iter_text()  # kept: an iterator that is collected ends the request
-        next(pieces)
-        response = ask(service, "Meanwhile", header)
-    assert error(response) == (409, "session_busy")
-    assert int(response.headers["retry-after"]) > 0
-
-
 # --- clients that leave -------------------------------------------------------------------------
 
 
@@ -185,6 +168,19 @@ def test_limits_of_size_and_rate_are_told(tmp_path: Path) -> None:
         assert 0 < int(refused.headers["retry-after"]) <= 61
 
 
+def test_a_limit_of_requests_at_once_is_told_and_ends_with_the_request(tmp_path: Path) -> None:
+    with running(tmp_path, GIEOK_API_CONCURRENCY="1") as service:
+        service.answers["Go on and on"] = LONG
+        body = {"messages": [{"role": "user", "content": "Go on and on"}], "stream": True}
+        with httpx2.stream("POST", f"{service.url}/chat/completions", json=body, timeout=60) as answer:
+            assert answer.status_code == 200
+            refused = ask(service, "Meanwhile")
+            assert error(refused) == (429, "rate_limit_exceeded")
+            assert refused.headers["retry-after"] == "1"
+            answer.read()
+        until(lambda: ask(service, "Afterwards").status_code == 200)
+
+
 # --- keys ---------------------------------------------------------------------------------------
 
 
@@ -239,7 +235,7 @@ def test_keys_are_made_listed_and_revoked_in_a_terminal(tmp_path: Path) -> None:
 
 def test_a_server_that_ends_lets_its_turn_finish(tmp_path: Path) -> None:
     with running(tmp_path) as service:
-        service.answers["Finish this"] = LONG
+        service.answers["Finish this"] = LONG.but(pause=0.1)
         got: list[httpx2.Response] = []
         client = threading.Thread(target=lambda: got.append(ask(service, "Finish this", stream=True)))
         client.start()

@@ -95,6 +95,14 @@ def test_a_completion_has_the_shape_of_openai(service: Running, model: str) -> N
     assert [turn.question for turn in service.turns(raw.headers["x-gieok-session"])] == ["What is a fold?"]
 
 
+def test_the_tokens_that_the_model_took_from_its_cache_are_told(service: Running, model: str) -> None:
+    service.answers["Cache me"] = said("Cached.", prompt=500, cached=400)
+    answer = service.client().chat.completions.create(model=model, messages=hello("Cache me"))
+    assert answer.usage is not None
+    assert answer.usage.prompt_tokens_details is not None
+    assert (answer.usage.prompt_tokens, answer.usage.prompt_tokens_details.cached_tokens) == (500, 400)
+
+
 def test_every_chunk_of_a_stream_has_the_shape_of_openai(service: Running, model: str) -> None:
     body = {"model": model, "messages": hello("Stream me"), "stream": True, "stream_options": {"include_usage": True}}
     *chunks, end = events(posted(service, "/chat/completions", body))

@@ -20,13 +20,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from bench.server import service as served
-from door.openai import reply
+from door.openai import reply, running
 from door.openai.access import Access
 from door.openai.app import before_ending
-from door.openai.running import Requests
+from door.openai.running import Emit, Items, Requests
 from errors import SessionBusy
 from graph.turn.agent import open_agent
-from graph.turn.event import Done
+from graph.turn.event import Done, Token, ToolStarted
 from settings import load
 from store.api_key import ApiKey
 from tests.door.openai.inside import Inside, content, history, inside
@@ -61,6 +61,19 @@ def test_a_stream_is_never_silent_for_long(service: Inside, monkeypatch: pytest.
     assert answer.count(": still at work\n\n") >= 2
     assert content(answer) == "At last."
     assert answer.endswith("data: [DONE]\n\n")
+
+
+def test_a_session_that_answers_is_busy_after_a_while(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "BUSY_SECONDS", 1.0)
+    header = {"X-Gieok-Session": "busy"}
+    service.upstream.always = said("one two three").but(pause=60.0)
+    body = {**history("Slowly now"), "stream": True}
+    with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, headers=header, timeout=60) as answer:
+        pieces = answer.iter_text()  # kept: an iterator that is collected ends the request
+        next(pieces)
+        response = service.post("/v1/chat/completions", history("Meanwhile"), **header)
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "session_busy")
+    assert int(response.headers["retry-after"]) > 0
 
 
 def before_a_tool(text: str) -> Reply:
@@ -253,6 +266,52 @@ def test_requests_that_are_stopped_at_the_end_are_waited_for() -> None:
         return end
 
     assert asyncio.run(run()).answer == "so far"
+
+
+def test_pieces_that_wait_become_one_and_keep_their_place() -> None:
+    tool = ToolStarted("1", "clock", {})
+
+    async def run() -> list[object]:
+        items = Items(asyncio.get_running_loop())
+        items.put(Token("at once"))
+        first = await items.get()
+        for item in (Token("a"), Token("b"), tool, Token("c"), Token("d"), Done(1, "abcd")):
+            items.put(item)
+        return [first, *[await items.get() for _ in range(4)]]
+
+    assert asyncio.run(run()) == [Token("at once"), Token("ab"), tool, Token("cd"), Done(1, "abcd")]
+
+
+def test_a_burst_from_a_thread_arrives_in_order_and_whole() -> None:
+    pieces = [f"{number} " for number in range(5000)]
+
+    def burst(stop: threading.Event, emit: Emit) -> Done:
+        for piece in pieces:
+            emit(Token(piece))
+        return Done(1, "all")
+
+    async def run() -> str:
+        requests, text = Requests(1), ""
+        running = requests.start(burst)
+        while isinstance(item := await running.items.get(), Token):
+            text += item.text
+        assert item == Done(1, "all")
+        await asyncio.to_thread(requests.close)
+        return text
+
+    assert asyncio.run(run()) == "".join(pieces)
+
+
+def test_a_wait_that_timed_out_loses_no_item() -> None:
+    async def run() -> object:
+        items = Items(asyncio.get_running_loop())
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await items.get()
+        await asyncio.to_thread(items.put, Token("late"))
+        return await items.get()
+
+    assert asyncio.run(run()) == Token("late")
 
 
 def test_a_signal_to_end_is_told_to_the_service_before_its_server() -> None:

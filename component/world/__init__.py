@@ -1,0 +1,1 @@
+"""The page of story worlds: play, and everything that a world knows."""

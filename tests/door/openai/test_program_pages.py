@@ -1,0 +1,138 @@
+"""The pages of SillyTavern and Open WebUI in Chromium, in front of the service: what a person clicks there, the session
+in Gieok follows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.door.openai.program import OpenWebUI, SillyTavern, told, until, versions
+from tests.door.openai.running import Running
+from tests.stub.reply import said
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US")
+    opened = context.new_page()
+    opened.set_default_timeout(120_000)
+    yield opened
+    context.close()
+
+
+def opened_since(served: Running, before: set[str]) -> str:
+    """The one session that is new."""
+    [session] = set(served.sessions()) - before
+    return session
+
+
+# --- SillyTavern --------------------------------------------------------------------------------
+
+
+def open_tavern(page: Page, tavern: SillyTavern) -> Locator:
+    """Opens the chat with the first character; returns its messages."""
+    file = tavern.data / "default-user" / "settings.json"
+    settings = json.loads(file.read_text("utf-8"))
+    settings |= {"firstRun": False, "main_api": "openai"}
+    source = {"chat_completion_source": "custom", "custom_url": tavern.endpoint, "custom_model": "gieok"}
+    settings["oai_settings"] |= source
+    settings["power_user"]["auto_connect"] = True
+    file.write_text(json.dumps(settings), "utf-8")
+    page.goto(tavern.url)
+    page.wait_for_function("window.SillyTavern && !document.querySelector('#preloader')")
+    page.wait_for_function(
+        "(its => its.characters.length && its.onlineStatus !== 'no_connection')(SillyTavern.getContext())"
+    )
+    page.evaluate("SillyTavern.getContext().selectCharacterById(0)")
+    messages = page.locator("#chat .mes")
+    expect(messages).to_have_count(1)  # the greeting
+    return messages
+
+
+def test_what_is_clicked_in_sillytavern_is_followed(page: Page, tavern: SillyTavern, served: Running) -> None:
+    before, messages = set(served.sessions()), open_tavern(page, tavern)
+
+    def sees(answer: str) -> None:
+        expect(page.locator("#chat .last_mes .mes_text")).to_have_text(answer)
+        page.wait_for_function("!document.body.dataset.generating")  # it takes nothing before
+
+    def say(text: str, answer: str) -> None:
+        served.answers[text] = said(answer)
+        page.fill("#send_textarea", text)
+        page.click("#send_but")
+        sees(answer)
+
+    say("Hello, my name is Minsu.", "Welcome, Minsu.")
+    say("I live in Busan.", "By the sea, then.")
+    session = opened_since(served, before)
+    served.answers["I live in Busan."] = said("A fine harbour.")
+    page.locator("#chat .last_mes .swipe_right").click()
+    sees("A fine harbour.")
+    assert told(served.turns(session))[1:] == [("I live in Busan.", "A fine harbour.")]
+    served.answers["I live in Daegu."] = said("Hot summers there.")
+    asked = messages.nth(3)
+    asked.hover()
+    asked.locator(".mes_edit").click()
+    page.fill("#curEditTextarea", "I live in Daegu.")
+    asked.locator(".mes_edit_done").click()
+    page.click("#options_button")
+    page.click("#option_regenerate")
+    sees("Hot summers there.")
+    page.fill("#send_textarea", "/del 2")
+    page.click("#send_but")
+    expect(messages).to_have_count(3)
+    say("I have a dog.", "What is it called?")
+    assert opened_since(served, before) == session
+    kept = [("Hello, my name is Minsu.", "Welcome, Minsu."), ("I have a dog.", "What is it called?")]
+    assert told(served.turns(session)) == kept
+    assert versions(served, session, 3) == 4  # the greeting is turn 1
+
+
+# --- Open WebUI ---------------------------------------------------------------------------------
+
+
+def test_what_is_clicked_in_open_webui_is_followed(page: Page, webui: OpenWebUI, served: Running) -> None:
+    before = set(served.sessions())
+    news = page.get_by_role("button", name="Okay, Let's Go!")  # of a new version
+    page.add_locator_handler(news, lambda shown: shown.click())
+    page.goto(webui.url)
+    served.answers["</chat_history>"] = said(json.dumps({"title": "A cat", "tags": ["pets"], "follow_ups": ["Why?"]}))
+
+    def say(text: str, answer: str) -> None:
+        served.answers[text] = said(answer)
+        page.click("#chat-input")
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(answer)).to_have_count(1)
+
+    say("My cat is called Nabi.", "A pretty name.")
+    say("Where is she?", "On the roof.")
+    session = opened_since(served, before)
+    expect(page.get_by_label("Regenerate")).to_have_count(2)
+    served.answers["Where is she?"] = said("In the garden.")
+    page.get_by_label("Regenerate").last.click()
+    page.get_by_text("Try Again").click()
+    expect(page.get_by_text("In the garden.")).to_have_count(1)
+    assert told(served.turns(session))[1:] == [("Where is she?", "In the garden.")]
+    served.answers["How old is she?"] = said("Two years.")
+    asked = page.locator("[id^=message-]", has_text=re.compile("Where is she"))
+    asked.first.hover()
+    asked.first.get_by_label("Edit").first.click()
+    page.locator("textarea[id^=message-edit-]").fill("How old is she?")
+    page.locator("#confirm-edit-message-button").click()
+    expect(page.get_by_text("Two years.")).to_have_count(1)
+    say("And how heavy?", "Four kilograms.")
+    until(lambda: page.title().startswith("A cat"))
+    assert opened_since(served, before) == session
+    assert told(served.turns(session)) == [
+        ("My cat is called Nabi.", "A pretty name."),
+        ("How old is she?", "Two years."),
+        ("And how heavy?", "Four kilograms."),
+    ]
+    assert [versions(served, session, number) for number in (1, 2, 3)] == [1, 3, 1]
