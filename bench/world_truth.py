@@ -19,12 +19,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from bench.world_block import DAMAGES, damaged, whole
 from model import scripted
 from model.modelset import ModelSet
-from settings import Settings, load
+from settings import current, load
 from store import Store
 from store.world.record import HELD, LoreEntry, Node, World
 from text.language import Language
@@ -33,6 +34,7 @@ from world.state import State
 
 DATA = Path(__file__).parent / "data" / "world_truth"
 SHARE = 0.15
+MISSING = "missing"
 WAIT_SECONDS = 600.0
 Row = dict[str, Any]
 
@@ -41,13 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of this bench."""
     parser.add_argument("--seed", type=int, default=15, help="which blocks are damaged, and how")
     parser.add_argument("--model", action="store_true", help="the utility model of the settings answers light calls")
+    parser.add_argument("--missing", action="store_true", help="the damaged blocks are left out instead")
     parser.add_argument("--language", choices=("ko", "en"), help="one story only")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
     """Plays the stories. ``calls``: over 100 turns, the count of these turns scaled."""
     languages = [args.language] if args.language else ["ko", "en"]
-    played = [_play(language, args.seed, real=args.model) for language in languages]
+    played = [_play(language, args.seed, real=args.model, missing=args.missing) for language in languages]
     turns = sum(one.turns for one in played)
     calls = Counter[str]()
     for one in played:
@@ -123,18 +126,22 @@ def answers(turns: list[Row], language: str, hurt: Mapping[int, str], seed: int)
     chance = random.Random(seed)
     for row in turns:
         kind = hurt.get(row["turn"])
+        if kind == MISSING:
+            yield row["answer"]
+            continue
         block = damaged(kind, row["fields"], language, chance) if kind else whole(row["fields"])
         yield f"{row['answer']}\n\n{block}"
 
 
-def _play(language: str, seed: int, *, real: bool) -> Played:
+def _play(language: str, seed: int, *, real: bool, missing: bool) -> Played:
     """Plays one story in a data folder of its own."""
     head, turns = rows(language)
-    played = Played(language, damaged=damages(len(turns), seed))
+    hurt = damages(len(turns), seed)
+    played = Played(language, damaged=dict.fromkeys(hurt, MISSING) if missing else hurt)
     told = answers(turns, language, played.damaged, seed)
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
         settings = load(data_dir=Path(folder))
-        models = _models(told, turns, played, settings, real=real)
+        models = _models(told, turns, played, real=real)
         store = Store(settings.database)
         engine = Engine.open(settings, store, lambda: models)
         try:
@@ -152,7 +159,7 @@ def _world(store: Store, head: Row, language: Language) -> World:
     return world
 
 
-def _models(told: Iterator[str], turns: list[Row], played: Played, settings: Settings, *, real: bool) -> ModelSet:
+def _models(told: Iterator[str], turns: list[Row], played: Played, *, real: bool) -> ModelSet:
     """Returns the models: the scripted narrator, the stand-ins for light calls and for the curator."""
 
     def narrate(_: list[BaseMessage]) -> str:
@@ -174,19 +181,18 @@ def _models(told: Iterator[str], turns: list[Row], played: Played, settings: Set
 
     models = scripted.models(narrate, extract)
     models = replace(models, curator=scripted.ScriptedModel(curate), context_size=100_000)
-    return replace(models, utility=_counted(settings, played)) if real else models
+    return replace(models, utility=_counted(played)) if real else models
 
 
-def _counted(settings: Settings, played: Played) -> Any:
+def _counted(played: Played) -> Any:
+    """Returns the utility model of the settings; counts its calls."""
     from model.choice import resolve
 
-    utility = resolve.models(settings).utility
+    class Counting(BaseCallbackHandler):
+        def on_chat_model_start(self, *_: Any, **__: Any) -> None:
+            played.calls["light"] += 1
 
-    def count(messages: list[BaseMessage]) -> AIMessage:
-        played.calls["light"] += 1
-        return utility.invoke(messages)
-
-    return scripted.ScriptedModel(count)
+    return resolve.models(current()).utility.with_config(callbacks=[Counting()])
 
 
 def _turns(engine: Engine, world: World, turns: list[Row], played: Played) -> None:

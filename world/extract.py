@@ -22,10 +22,10 @@ from store.lock import session_lock
 from store.world.record import Node, Origin
 from store.world.turns import needs_snapshot
 from world.behind import Behind
-from world.block import contradictions, read
+from world.block import contradictions, cut, read
 from world.block.read import named
 from world.curator.curator import curate
-from world.curator.desk import Noted, is_due, unknown
+from world.curator.desk import Noted, is_due
 from world.curator.story import Story
 from world.file import WorldFiles
 from world.light_call import Later, LightCalls
@@ -107,13 +107,18 @@ class Extractor:
         return self._behind.story(node)
 
     def changed(self, node: Node) -> None:
-        """Brings the files up to date after the user has changed the state at this turn."""
+        """Takes in that the user has changed the state at this turn by hand."""
+        self._stories.forget(node)
+        self._behind.forget(node)
         self._settled(node)
 
     def idle(self, seconds: float) -> bool:
         """Waits until all work is done, at most so long; returns whether it is."""
         end = time.monotonic() + seconds
-        return self._queue.idle(seconds) and self._curators.idle(max(0.0, end - time.monotonic()))
+        while self._queue.idle(end - time.monotonic()) and self._curators.idle(end - time.monotonic()):
+            if self._queue.idle(0):  # the curator leaves something to do
+                return True
+        return False
 
     def close(self) -> None:
         """Ends at once. What is left is picked up at the next start."""
@@ -146,11 +151,12 @@ class Extractor:
         world = self._rows.world(node.world)
         parent = self._rows.node(node.parent) if node.parent else None
         revision, before = self._rows.revision(world.id), self._stories.state(parent, world)
-        blocks, origin, refusals = read(node.raw), BLOCK, tuple[str, ...]()
-        if not blocks:
+        broken, origin, refusals = cut(node.raw), BLOCK, tuple[str, ...]()
+        blocks = read(node.raw) if broken is None else broken
+        if broken is not None or not blocks:
             if stop is None:
                 return False
-            blocks, origin, refusals = self._light.ask(node, world, before, stop)
+            blocks, origin, refusals = self._light.ask(node, world, before, blocks, stop)
         book = self._source.lorebook(self._rows, world.id, revision)
         done = worked(blocks, before, book, node, world.language)
         self._note(node, done)
@@ -169,13 +175,8 @@ class Extractor:
 
     def _note(self, node: Node, done: Worked) -> None:
         """Stores the contradictions that code has noticed, unless they are known or intended."""
-        if not done.noticed:
-            return
-        earlier = self._rows.findings(node, limit=LEFT)
         for one in done.noticed:
-            if unknown(earlier, one.kind, one.subject):
-                self._rows.add_finding(node, one.kind, one.subject, one.text)
-                earlier = self._rows.findings(node, limit=LEFT)
+            self._rows.add_finding(node, one.kind, one.subject, one.text)
 
     def _settled(self, node: Node) -> None:
         """Plans what follows."""

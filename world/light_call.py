@@ -41,10 +41,11 @@ class LightCalls:
         self._failures: dict[int, int] = {}
 
     def ask(
-        self, node: Node, world: World, before: State, stop: threading.Event
+        self, node: Node, world: World, before: State, known: list[Fields], stop: threading.Event
     ) -> tuple[list[Fields], Origin, tuple[str, ...]]:
-        """Returns what the utility model read in the answer, and why nothing, if so. Raises ``Later`` while it may be
-        tried again, and ``Stopped``."""
+        """Returns what the utility model read in the answer, and why nothing, if so. ``known``: the blocks of the
+        answer; the last one has lost its end, and what is left of it counts more than the model's reading. Raises
+        ``Later`` while it may be tried again, and ``Stopped``."""
         reason, weight = "unreadable", UNREADABLE
         try:
             fields = light(self._models(), node.question, node.answer, before, world.language, stop)
@@ -52,10 +53,10 @@ class LightCalls:
             fields, reason, weight = None, error.code, AWAY
         if fields is not None:
             self._failures.pop(node.id, None)
-            return [fields], "light", ()
+            return [*known[:-1], {**fields, **(known[-1] if known else {})}], "light", ()
         failures = self._failures[node.id] = self._failures.get(node.id, 0) + weight
         log.warning("turn %d has no state block, and the light call failed: %s", node.turn, reason)
         if failures < MOST:
             raise Later(PAUSES[failures - 1])
         del self._failures[node.id]
-        return [], "none", (NOT_READ[world.language].format(reason=reason),)
+        return known, "block" if any(known) else "none", (NOT_READ[world.language].format(reason=reason),)

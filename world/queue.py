@@ -82,10 +82,10 @@ class Queue:
         while (key := self._next()) is not None:
             again = self._run(key)
             with self._change:
+                if again is not None:
+                    self.put(key, again)
                 self._running = None
                 self._change.notify_all()
-            if again is not None:
-                self.put(key, again)
 
     def _run(self, key: str) -> float | None:
         try:

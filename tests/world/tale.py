@@ -14,7 +14,8 @@ from model.modelset import ModelSet
 from model.profile import SMALL
 from settings import load
 from store import Store
-from store.world.record import Changes, NewNode, Node, World
+from store.world.record import NewNode, Node, World
+from store.world.worlds import Worlds
 from tests.world.test_source import Letters
 from text.language import Language
 from world.block import instruction
@@ -65,7 +66,7 @@ class Tale:
         self.settings = load(data_dir=folder, **kinds.pop("settings", {}))
         self.store = Store(self.settings.database)
         self.models: ModelSet = scripted.models(chat, light, **{"profile": SMALL, **kinds})
-        self.stories = Stories(self.store.everyone)
+        self.stories = Stories(self.store.everyone.worlds)
         self.files = WorldFiles(folder / "world")
         self.embedder = Letters()
         self.source = Source(self.files, Budgets.of(self.settings), self.embedder.name, instruction)
@@ -96,7 +97,8 @@ class Tale:
         number = parent.turn + 1 if parent else 1
         shown = text.split("\n\n```")[0]
         new = NewNode(question or f"What now, {number}?", (shown,), text, "raw")
-        return self.rows.add((world or self.world).id, parent, new)
+        rows: Worlds = self.rows
+        return rows.add((world or self.world).id, parent, new)
 
     def say(self, parent: Node | None, text: str, question: str = "", **told: Any) -> Node:
         """Stores an answer and works it off, as the engine does; returns the turn as it is then."""
@@ -112,7 +114,8 @@ class Tale:
 
     def now(self, node: Node) -> Node:
         """The turn as it is stored now."""
-        return self.rows.node(node.id)
+        rows: Worlds = self.rows
+        return rows.node(node.id)
 
     def state(self, node: Node) -> State:
         return self.stories.state(self.now(node), self.world)
@@ -131,8 +134,3 @@ def tale(folder: Path, *args: Any, **kinds: Any) -> Iterator[Tale]:
         yield told
     finally:
         told.close()
-
-
-def stored_changes(rows: Any, node: Node) -> list[tuple[int, Changes]]:
-    """The changes that are stored since the last snapshot."""
-    return rows.stored_state(node)[4]

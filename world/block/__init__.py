@@ -6,6 +6,7 @@ import prompt
 from text.language import Language
 from world.block.check import Checked, check
 from world.block.contradiction import Noticed, contradictions
+from world.block.cut import cut
 from world.block.hidden import HiddenBlock
 from world.block.light import light
 from world.block.read import Fields, read
@@ -23,6 +24,7 @@ __all__ = [
     "Noticed",
     "check",
     "contradictions",
+    "cut",
     "instruction",
     "light",
     "read",

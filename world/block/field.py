@@ -24,7 +24,7 @@ Field = Literal[
 FIELDS: tuple[Field, ...] = get_args(Field)
 _OTHER: dict[Field, tuple[str, ...]] = {
     "location": ("위치", "장소", "현재 위치"),
-    "location_moved": ("위치 이동", "장소 이동", "이동 여부", "위치 변경"),
+    "location_moved": ("moved", "위치 이동", "장소 이동", "이동 여부", "위치 변경"),
     "hp_change": ("HP 변화", "체력 변화", "hp"),
     "items_gained": ("획득 아이템", "얻은 아이템", "획득한 아이템", "아이템 획득", "item_gained"),
     "items_lost": ("잃은 아이템", "잃어버린 아이템", "아이템 소실", "아이템 손실", "item_lost"),
