@@ -19,10 +19,16 @@ from store.world.record import LoreEntry, NewNode, Node
 from tests.table import table
 from tests.world import killed
 from tests.world.tale import SECONDS, Tale, block, fields
-from world import light_call
+from world import behind, light_call
 
 OpenTale = Callable[..., Tale]
 CONTEXT = multiprocessing.get_context("spawn")
+
+
+@pytest.fixture(autouse=True)
+def vectors_from_the_first_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stories of these tests are short: their states carry every episode."""
+    monkeypatch.setattr(behind, "CARRIED", 0)
 
 
 @pytest.fixture
