@@ -41,7 +41,7 @@ class HiddenBlock:
     def __init__(self) -> None:
         self._came: list[str] = []
         self._shown: list[str] = []
-        self._rest, self._fresh, self._after = "", True, False
+        self._rest, self._fresh, self._after, self._open = "", True, False, False
         self.blocks: list[str] = []
 
     @property
@@ -66,7 +66,9 @@ class HiddenBlock:
     def _take(self, last: bool) -> str:
         visible: list[str] = []
         while self._rest:
-            part = _decided(self._rest, self._fresh, self._after, last)
+            part = _line_end(self._rest, last) if self._open else _STILL
+            if part is _STILL:
+                part = _decided(self._rest, self._fresh, self._after, last)
             if part is None:
                 break
             piece, self._rest = self._rest[: part.size], self._rest[part.size :]
@@ -74,7 +76,7 @@ class HiddenBlock:
                 self._hide(piece)
             elif piece:
                 visible.append(piece)
-                self._after = False
+                self._after = self._open = False
                 self._fresh = piece.endswith("\n")
         text = "".join(visible)
         if text:
@@ -82,9 +84,9 @@ class HiddenBlock:
         return text
 
     def _hide(self, piece: str) -> None:
-        if not self._after or not _CLOSING.fullmatch(piece):
+        if piece.strip() and not (self._after and _CLOSING.fullmatch(piece)):
             self.blocks.append(piece)
-        self._fresh, self._after = True, True
+        self._fresh, self._after, self._open = True, True, not piece.endswith("\n")
 
 
 def whole(raw: str) -> HiddenBlock:
@@ -93,6 +95,18 @@ def whole(raw: str) -> HiddenBlock:
     hidden.feed(raw)
     hidden.end()
     return hidden
+
+
+_STILL = _Part(-2, False)
+
+
+def _line_end(rest: str, last: bool) -> _Part | None:
+    """Returns what is left of the line on which a block ended: blanks and the line's end; ``_STILL`` for anything
+    else."""
+    if not rest.strip(" \t"):
+        return _Part(len(rest), True) if last else None
+    match = re.match(r"[ \t]*\n", rest)
+    return _Part(match.end(), True) if match else _STILL
 
 
 def _decided(rest: str, fresh: bool, after: bool, last: bool) -> _Part | None:
@@ -195,7 +209,7 @@ def _tagged(text: str, last: bool) -> _Part | None:
     if name not in STATE:
         return _NOTHING
     inside = text[match.end() :]
-    close = re.search(rf"[<\[]/\s*{re.escape(name)}\s*[>\]][ \t]*\n?", inside, re.IGNORECASE)
+    close = re.search(rf"[<\[]/\s*{re.escape(name)}\s*[>\]]", inside, re.IGNORECASE)
     if close is not None:
         return _Part(match.end() + close.end(), True)
     return _unclosed(match.end(), inside, last)
@@ -217,7 +231,7 @@ def _json(text: str, last: bool) -> _Part | None:
     size = _balanced(text)
     if size is None:
         return _unclosed(0, text, last)
-    return _Part(size + len(re.match(r"[ \t]*\n?", text[size:])[0]), True)  # type: ignore[index]
+    return _Part(size, True)
 
 
 def _balanced(text: str) -> int | None:
@@ -245,7 +259,7 @@ def _lines(rest: str, last: bool) -> _Part | None:
     for line in complete.splitlines():
         if field_of(line) is not None:
             fields += 1
-        elif line.strip() and not (fields and _goes_on(line)):
+        elif line.strip() and not (fields and goes_on(line)):
             return _NOTHING
     if last:
         return _Part(len(rest), True) if fields >= FEWEST else _NOTHING
@@ -261,9 +275,9 @@ def _lines(rest: str, last: bool) -> _Part | None:
 
 def _may_go_on(line: str) -> bool:
     """Returns whether a line that is not complete can belong to the list of the field before it, or end a block."""
-    return _goes_on(line) or not line.strip(" \t-*•`~")
+    return goes_on(line) or not line.strip(" \t-*•`~")
 
 
-def _goes_on(line: str) -> bool:
+def goes_on(line: str) -> bool:
     """Returns whether a line can belong to the list of the field before it."""
     return bool(re.match(r"\s*(?:[-*•]\s|[\[\]{}]|[\"'])|[ \t]{2,}\S|\s*(?:`{3,}|~{3,}|-{3,})\s*$", line))

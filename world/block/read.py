@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from world.block.field import BY_NAME, LINE, Field, field_of, plain
-from world.block.hidden import STATE, whole
+from world.block.hidden import STATE, goes_on, whole
 
 Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
@@ -77,7 +77,7 @@ def _pieces(text: str) -> Iterator[tuple[Field, str]]:
                 yield field, "\n".join(lines)
             match = LINE.match(line)
             field, lines = known, [match[2] if match else ""]
-        elif line.strip() and field is not None:
+        elif line.strip() and field is not None and goes_on(line):
             lines.append(line)
     if field is not None:
         yield field, "\n".join(lines)

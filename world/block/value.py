@@ -14,7 +14,7 @@ MOST_HP = 10_000
 MOST_HP_CHANGE = 1_000
 MOST_DELTA = 100
 _NOTHING = re.compile(r"[\s.…\-–—_()\[\]{}<>\"'`]*|none|null|nothing|n/?a|없음|무|해당 ?없음", re.IGNORECASE)
-_NUMBER = re.compile(r"[+\-−]?\s*\d{1,9}")
+_NUMBER = re.compile(r"([+\-−]?\s*\d{1,9})\s*(?:hp|points?|pts?|점|포인트)?", re.IGNORECASE)
 _YES, _NO = ("true", "yes", "y", "예", "네", "참", "o"), ("false", "no", "n", "아니오", "아니요", "거짓", "x")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 
@@ -87,8 +87,8 @@ def number(value: Any, most: int) -> int:
         raise Refused("not_number")
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        value = int("".join(value.split()).replace("−", "-"))
+    if isinstance(value, str) and (match := _NUMBER.fullmatch(value.strip())):
+        value = int("".join(match[1].split()).replace("−", "-"))
     if not isinstance(value, int):
         raise Refused("not_number")
     if abs(value) > most:
