@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from world.block.field import BY_NAME, LINE, Field, field_of, plain
-from world.block.hidden import STATE, goes_on, whole
+from world.block.hidden import whole
+from world.block.part import STATE, goes_on
 
 Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
@@ -44,7 +45,21 @@ def named(value: Any) -> Fields:
         if isinstance(inner, Mapping) and str(name).casefold() in STATE:
             return named(inner)
     known = ((BY_NAME.get(plain(str(name))), item) for name, item in value.items())
-    return {field: item for field, item in known if field is not None}
+    fields: Fields = {field: item for field, item in known if field is not None}
+    if "relationship_changes" in fields:
+        fields["relationship_changes"] = _relations(fields["relationship_changes"])
+    return fields
+
+
+def _relations(given: Any) -> Any:
+    """Returns changes of relations with those in arrows as objects; «A -> B: friend (+1)» is an object of one name to
+    YAML."""
+    entries = given if isinstance(given, list) else [given]
+    told = [": ".join(map(str, *one.items())) if isinstance(one, Mapping) and len(one) == 1 else one for one in entries]
+    arrows = [_ARROW.match(one) if isinstance(one, str) else None for one in told]
+    if not any(arrows):
+        return given
+    return [match.groupdict() if match else one for match, one in zip(arrows, entries, strict=True)]
 
 
 def _parsed(text: str) -> Iterator[Any]:
