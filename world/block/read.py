@@ -16,7 +16,9 @@ from world.block.part import STATE, goes_on
 
 Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
-_EDGE = re.compile(r"^\s*(?:`{3,}|~{3,}).*$|</?[^<>\n]{1,20}>|^\s*\[/?[^\[\]\n]{1,20}\]\s*$", re.MULTILINE)
+_ON_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*(?:state|상태)[ \t]+(?=\S+[ \t]*[:：])", re.IGNORECASE)
+_ONE_LINE = re.compile(r"\s*`{3,}[^\n]*`{3,}\s*")
+_EDGE = re.compile(r"<!--.*$|-->|^\s*(?:`{3,}|~{3,}).*$|</?[^<>\n]{1,20}>|^\s*\[/?[^\[\]\n]{1,20}\]\s*$", re.MULTILINE)
 _ARROW = re.compile(
     r"^\s*(?P<from>.+?)\s*(?:->|→|=>)\s*(?P<to>.+?)\s*[:：]\s*(?P<type>[^()\d+-]*?)\s*\(?\s*(?P<delta>[+\-−]?\d+)?\s*\)?\s*$"
 )
@@ -29,7 +31,9 @@ def read(raw: str) -> list[Fields]:
 
 def read_block(block: str) -> Fields:
     """Returns the fields of one block."""
-    inside = _EDGE.sub("", block).strip()
+    if _ONE_LINE.fullmatch(block):
+        return {}  # where one field ends and the next begins is a guess
+    inside = _EDGE.sub("", _ON_FENCE.sub("", block)).strip()
     for value in _parsed(inside):
         if fields := named(value):
             return fields
