@@ -25,7 +25,7 @@ FIELDS: tuple[Field, ...] = get_args(Field)
 _OTHER: dict[Field, tuple[str, ...]] = {
     "location": ("위치", "장소", "현재 위치"),
     "location_moved": ("moved", "위치 이동", "장소 이동", "이동 여부", "위치 변경"),
-    "hp_change": ("HP 변화", "체력 변화", "hp"),
+    "hp_change": ("HP 변화", "체력 변화"),
     "items_gained": ("획득 아이템", "얻은 아이템", "획득한 아이템", "아이템 획득", "item_gained"),
     "items_lost": ("잃은 아이템", "잃어버린 아이템", "아이템 소실", "아이템 손실", "item_lost"),
     "npc_met": ("만난 NPC", "만난 인물", "NPC 조우", "npcs_met"),
@@ -46,7 +46,11 @@ BY_NAME: dict[str, Field] = {
 }
 _WRITTEN = {name for field in FIELDS for name in (field, field.replace("_", " "), *_OTHER[field])}
 NAMES: tuple[str, ...] = tuple(sorted(_WRITTEN, key=len, reverse=True))
-_MARKS = r"[ \t>]*(?:[-*•][ \t]+)?[\"'`*_]{0,3}"
+_MARKS = (
+    r"[ \t>]*(?:(?:[-*•]|\d{1,2}[.)])[ \t]+)?(?:[\u2600-\u27bf\U0001f300-\U0001faff][\ufe0f\u200d]?[ \t]*){0,2}"
+    r"[\"'`*_]{0,3}"
+)
+"""What may stand before a name: a quotation's sign, a bullet or number, a picture, signs of bold text."""
 LINE = re.compile(
     _MARKS + "(" + "|".join(re.escape(name) for name in NAMES) + r")[\"'`*_]{0,3}[ \t]*[:：=][ \t]*(.*)", re.IGNORECASE
 )
@@ -65,7 +69,7 @@ def may_become(line: str) -> bool:
     """Returns whether a line that is not complete yet may turn into one that says a field."""
     match = _OPEN_MARKS.match(line)
     rest = line[match.end() if match else 0 :].casefold()
-    if not rest:
+    if not rest or re.fullmatch(r"[-*•]|\d{1,2}[.)]?", rest):
         return True
     return any(name.startswith(rest) or (rest.startswith(name) and _tail(rest[len(name) :])) for name in _LOWER)
 

@@ -2,37 +2,12 @@
 
 A block is: a fenced part whose fence says ``state``, or whose first line says a field; a part between ``<state>`` or
 ``[state]`` and its end; a JSON object whose first name is a field; or, at the end of the answer, at least two lines
-that say fields. Everything else is shown as soon as it cannot become one of these.
+that say fields. Everything else is shown as soon as it cannot become one of these (``world.block.part``).
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
-from world.block.field import BY_NAME, field_of, may_become, plain
-
-STATE = ("state", "state_block", "stateblock", "state block", "상태", "상태블록", "상태 블록")
-"""What the first line of a fence, or a tag, says of a block for certain."""
-MAYBE = ("", "json", "yaml", "yml", "text", "txt", "plaintext")
-"""What the first line of a fence may say around a block or around anything else."""
-FEWEST = 2
-"""Lines that say fields and make a block without a fence."""
-LONGEST = 20_000
-"""Characters after which what has begun like a block is shown: no block is as long."""
-_FENCE = re.compile(r"(`{3,}|~{3,})([^\n`]*)(\n?)")
-_TAG = re.compile(r"<\s*([^<>\n/]{1,20}?)\s*>|\[\s*([^\[\]\n/]{1,20}?)\s*\]")
-_JSON = re.compile(r"\{\s*[\"']([^\"'\n]{1,40})[\"']\s*:")
-_JSON_BEGUN = re.compile(r"\{\s*[\"']?[^\"'\n:]*[\"']?\s*")
-_CLOSING = re.compile(r"[ \t]*(?:`{3,}|~{3,}|</[^\n>]{1,20}>|\[/[^\n\]]{1,20}\]|-{3,})[ \t]*(?:\n|$)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of the answer that is decided. ``size``: of the text that it takes from the beginning of the rest."""
-
-    size: int
-    hidden: bool
+from world.block.part import CLOSING, STILL, decided, line_end
 
 
 class HiddenBlock:
@@ -41,7 +16,7 @@ class HiddenBlock:
     def __init__(self) -> None:
         self._came: list[str] = []
         self._shown: list[str] = []
-        self._rest, self._fresh, self._after = "", True, False
+        self._rest, self._fresh, self._after, self._open = "", True, False, False
         self.blocks: list[str] = []
 
     @property
@@ -66,7 +41,9 @@ class HiddenBlock:
     def _take(self, last: bool) -> str:
         visible: list[str] = []
         while self._rest:
-            part = _decided(self._rest, self._fresh, self._after, last)
+            part = line_end(self._rest, last) if self._open else STILL
+            if part is STILL:
+                part = decided(self._rest, self._fresh, self._after, last)
             if part is None:
                 break
             piece, self._rest = self._rest[: part.size], self._rest[part.size :]
@@ -74,7 +51,7 @@ class HiddenBlock:
                 self._hide(piece)
             elif piece:
                 visible.append(piece)
-                self._after = False
+                self._after = self._open = False
                 self._fresh = piece.endswith("\n")
         text = "".join(visible)
         if text:
@@ -82,9 +59,9 @@ class HiddenBlock:
         return text
 
     def _hide(self, piece: str) -> None:
-        if not self._after or not _CLOSING.fullmatch(piece):
+        if piece.strip() and not (self._after and CLOSING.fullmatch(piece)):
             self.blocks.append(piece)
-        self._fresh, self._after = True, True
+        self._fresh, self._after, self._open = True, True, not piece.endswith("\n")
 
 
 def whole(raw: str) -> HiddenBlock:
@@ -93,177 +70,3 @@ def whole(raw: str) -> HiddenBlock:
     hidden.feed(raw)
     hidden.end()
     return hidden
-
-
-def _decided(rest: str, fresh: bool, after: bool, last: bool) -> _Part | None:
-    """Returns the first part of the rest of an answer, or None while more must come. ``fresh``: the rest begins a line;
-    ``after``: a block stands right before it; ``last``: nothing more comes."""
-    if after and (closing := _CLOSING.match(rest)) and (last or closing.end() < len(rest) or rest.endswith("\n")):
-        return _Part(closing.end(), True)
-    if after and not last and len(rest) < 3 and rest.strip("`~-< [/\n") == "":
-        return None
-    if fresh and (part := _opened(rest, last)) is not _NOTHING:
-        return part
-    return _prose(rest, fresh, last)
-
-
-_NOTHING = _Part(-1, False)
-
-
-def _opened(rest: str, last: bool) -> _Part | None:
-    """Returns the block that begins with the rest; ``_NOTHING`` where none does."""
-    indent = len(rest) - len(rest.lstrip(" \t"))
-    text = rest[indent:]
-    part: _Part | None = _NOTHING
-    if not text:
-        return None if not last else _NOTHING
-    if text[0] in "`~":
-        part = _fenced(text, last)
-    elif text[0] in "<[":
-        part = _tagged(text, last)
-    elif text[0] == "{":
-        part = _json(text, last)
-    if part is _NOTHING:
-        return _lines(rest, last)
-    return None if part is None else _Part(part.size + indent, part.hidden)
-
-
-def _prose(rest: str, fresh: bool, last: bool) -> _Part | None:
-    """Returns the part up to the next place where a block may begin."""
-    if not fresh and rest.startswith("```"):
-        part = _fenced(rest, last)
-        return _Part(3, False) if part is _NOTHING else part
-    ends = (rest.find("\n") + 1, rest.find("```", 1))
-    end = min((at for at in ends if at > 0), default=0)
-    if end or last:
-        return _Part(end or len(rest), False)
-    whole = rest.rstrip("`")  # a fence may have begun
-    return _Part(len(whole), False) if whole else None
-
-
-def _fenced(text: str, last: bool) -> _Part | None:
-    match = _FENCE.match(text)
-    if match is None:  # one or two of its signs so far
-        return None if not last and len(text) < 3 and not text.strip("`~") else _NOTHING
-    if not match[3] and not last:
-        return None
-    info = match[2].strip().casefold()
-    inside = text[match.end() :]
-    if info not in STATE and (info not in MAYBE or not (sure := _says_field(inside, last))):
-        return _NOTHING if info not in MAYBE or sure is False else None
-    close = re.search(rf"^[ \t]*{re.escape(match[1][0])}{{3,}}[ \t]*(?:\n|\Z)", inside, re.MULTILINE)
-    if close is not None and (last or inside[close.start() :].endswith("\n") or close.end() < len(inside)):
-        return _Part(match.end() + close.end(), True)
-    return _unclosed(match.end(), inside, last)
-
-
-def _says_field(inside: str, last: bool) -> bool | None:
-    """Returns whether the first line with content says a field; None while that is not known."""
-    for line in inside.splitlines(keepends=True):
-        if not line.strip():
-            continue
-        if line.lstrip()[0] == "{":
-            match = _JSON.match(inside.lstrip())
-            if match is not None:
-                return plain(match[1]) in BY_NAME
-            return False if last or len(inside) > 100 else None
-        if not line.endswith("\n") and not last:
-            return None if may_become(line) else False
-        return field_of(line) is not None
-    return False if last else None
-
-
-def _unclosed(start: int, inside: str, last: bool) -> _Part | None:
-    """Returns a block whose end was never written: up to a line of prose after a blank line, else to the end."""
-    if not last:
-        return None if len(inside) < LONGEST else _Part(start, False)
-    at, blank = 0, False
-    for line in inside.splitlines(keepends=True):
-        if blank and line.strip() and field_of(line) is None and line.lstrip()[0] not in "-[{}]\"'":
-            break
-        blank = not line.strip()
-        at += len(line)
-    return _Part(start + at, True)
-
-
-def _tagged(text: str, last: bool) -> _Part | None:
-    match = _TAG.match(text)
-    if match is None:
-        open_end = not last and len(text) <= 22 and "\n" not in text
-        return None if open_end and _may_be_tag(text) else _NOTHING
-    name = (match[1] or match[2]).casefold()
-    if name not in STATE:
-        return _NOTHING
-    inside = text[match.end() :]
-    close = re.search(rf"[<\[]/\s*{re.escape(name)}\s*[>\]][ \t]*\n?", inside, re.IGNORECASE)
-    if close is not None:
-        return _Part(match.end() + close.end(), True)
-    return _unclosed(match.end(), inside, last)
-
-
-def _may_be_tag(text: str) -> bool:
-    begun = text[1:].lstrip().casefold()
-    return any(name.startswith(begun.rstrip()) for name in STATE)
-
-
-def _json(text: str, last: bool) -> _Part | None:
-    match = _JSON.match(text)
-    if match is None:
-        return (
-            None if not last and len(text) < 60 and re.fullmatch(r"\{\s*[\"']?[^\"'\n:]*[\"']?\s*", text) else _NOTHING
-        )
-    if plain(match[1]) not in BY_NAME:
-        return _NOTHING
-    size = _balanced(text)
-    if size is None:
-        return _unclosed(0, text, last)
-    return _Part(size + len(re.match(r"[ \t]*\n?", text[size:])[0]), True)  # type: ignore[index]
-
-
-def _balanced(text: str) -> int | None:
-    """Returns the size of the JSON object that begins a text; None when it does not end."""
-    depth, quoted, escaped = 0, False, False
-    for at, sign in enumerate(text):
-        if quoted:
-            quoted, escaped = escaped or sign != '"', not escaped and sign == "\\"
-        elif sign == '"':
-            quoted = True
-        elif sign in "{[":
-            depth += 1
-        elif sign in "}]":
-            depth -= 1
-            if not depth:
-                return at + 1
-    return None
-
-
-def _lines(rest: str, last: bool) -> _Part | None:
-    """Returns lines that say fields up to the end of the answer."""
-    if rest.lstrip(" \t").startswith("\n"):
-        return _NOTHING  # an empty line before fields belongs to the prose
-    fields, complete = 0, rest if last else rest[: rest.rfind("\n") + 1]
-    for line in complete.splitlines():
-        if field_of(line) is not None:
-            fields += 1
-        elif line.strip() and not (fields and _goes_on(line)):
-            return _NOTHING
-    if last:
-        return _Part(len(rest), True) if fields >= FEWEST else _NOTHING
-    open_line = rest[len(complete) :]
-    if not complete and not open_line.strip(" \t"):
-        return None
-    if not fields:
-        return None if open_line and may_become(open_line) and not complete.strip() else _NOTHING
-    if len(rest) > LONGEST or (open_line.strip() and not may_become(open_line) and not _may_go_on(open_line)):
-        return _NOTHING
-    return None
-
-
-def _may_go_on(line: str) -> bool:
-    """Returns whether a line that is not complete can belong to the list of the field before it, or end a block."""
-    return _goes_on(line) or not line.strip(" \t-*•`~")
-
-
-def _goes_on(line: str) -> bool:
-    """Returns whether a line can belong to the list of the field before it."""
-    return bool(re.match(r"\s*(?:[-*•]\s|[\[\]{}]|[\"'])|[ \t]{2,}\S|\s*(?:`{3,}|~{3,}|-{3,})\s*$", line))

@@ -1,5 +1,5 @@
-"""What a turn does to the lorebook, by code (specification 12.9): entries follow the people, things and places that they
-are about, and are mentioned.
+"""What a turn does to the lorebook, by code (specification 12.9): entries follow the people, things and places that
+they are about, and are mentioned.
 """
 
 from __future__ import annotations

@@ -11,11 +11,14 @@ from typing import Any
 import yaml
 
 from world.block.field import BY_NAME, LINE, Field, field_of, plain
-from world.block.hidden import STATE, whole
+from world.block.hidden import whole
+from world.block.part import STATE, goes_on
 
 Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
-_EDGE = re.compile(r"^\s*(?:`{3,}|~{3,}).*$|</?[^<>\n]{1,20}>|^\s*\[/?[^\[\]\n]{1,20}\]\s*$", re.MULTILINE)
+_ON_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*(?:state|상태)[ \t]+(?=\S+[ \t]*[:：])", re.IGNORECASE)
+_ONE_LINE = re.compile(r"\s*`{3,}[^\n]*`{3,}\s*")
+_EDGE = re.compile(r"<!--.*$|-->|^\s*(?:`{3,}|~{3,}).*$|</?[^<>\n]{1,20}>|^\s*\[/?[^\[\]\n]{1,20}\]\s*$", re.MULTILINE)
 _ARROW = re.compile(
     r"^\s*(?P<from>.+?)\s*(?:->|→|=>)\s*(?P<to>.+?)\s*[:：]\s*(?P<type>[^()\d+-]*?)\s*\(?\s*(?P<delta>[+\-−]?\d+)?\s*\)?\s*$"
 )
@@ -28,7 +31,9 @@ def read(raw: str) -> list[Fields]:
 
 def read_block(block: str) -> Fields:
     """Returns the fields of one block."""
-    inside = _EDGE.sub("", block).strip()
+    if _ONE_LINE.fullmatch(block):
+        return {}  # where one field ends and the next begins is a guess
+    inside = _EDGE.sub("", _ON_FENCE.sub("", block)).strip()
     for value in _parsed(inside):
         if fields := named(value):
             return fields
@@ -44,7 +49,21 @@ def named(value: Any) -> Fields:
         if isinstance(inner, Mapping) and str(name).casefold() in STATE:
             return named(inner)
     known = ((BY_NAME.get(plain(str(name))), item) for name, item in value.items())
-    return {field: item for field, item in known if field is not None}
+    fields: Fields = {field: item for field, item in known if field is not None}
+    if "relationship_changes" in fields:
+        fields["relationship_changes"] = _relations(fields["relationship_changes"])
+    return fields
+
+
+def _relations(given: Any) -> Any:
+    """Returns changes of relations with those in arrows as objects; «A -> B: friend (+1)» is an object of one name to
+    YAML."""
+    entries = given if isinstance(given, list) else [given]
+    told = [": ".join(map(str, *one.items())) if isinstance(one, Mapping) and len(one) == 1 else one for one in entries]
+    arrows = [_ARROW.match(one) if isinstance(one, str) else None for one in told]
+    if not any(arrows):
+        return given
+    return [match.groupdict() if match else one for match, one in zip(arrows, entries, strict=True)]
 
 
 def _parsed(text: str) -> Iterator[Any]:
@@ -77,7 +96,7 @@ def _pieces(text: str) -> Iterator[tuple[Field, str]]:
                 yield field, "\n".join(lines)
             match = LINE.match(line)
             field, lines = known, [match[2] if match else ""]
-        elif line.strip() and field is not None:
+        elif line.strip() and field is not None and goes_on(line):
             lines.append(line)
     if field is not None:
         yield field, "\n".join(lines)
