@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from model.file_lock import written
 from store.world.record import Changes, Character, LoreEntry, NewNode, Node, World
 from text.language import Language
-from world.book.model import Book
+from world.book.model import Book, Card
 from world.engine import Engine
 from world.file import PREFIX
 from world.state import FULL_HP
@@ -24,7 +25,7 @@ class Beginning:
     player: str = ""
     greetings: tuple[str, ...] = ()
     prefix: str = ""
-    changes: Changes = Changes()
+    changes: Changes = field(default_factory=Changes)
     lore: tuple[LoreEntry, ...] = ()
 
 
@@ -69,6 +70,18 @@ def take_in(engine: Engine, world: World, book: Book) -> Node | None:
     return _told(engine, world, prefix, beginning.lore, beginning.greetings)
 
 
+def book_of(engine: Engine, world: World) -> Book:
+    """Returns a world as a file for other programs: its lorebook, and a card with its prefix and its greetings. Raises
+    ``WorldUnknown``, ``BadWorldFile``."""
+    prefix = engine.files.read(world.id, PREFIX).body if PREFIX in engine.files.names(world.id) else ""
+    begun = engine.store.worlds.children(world.id, 0)
+    greetings = [node.answer for node in begun if not node.question.strip()]
+    fields: dict[str, Any] = {"description": prefix}
+    if greetings:
+        fields |= {"first_mes": greetings[0], "alternate_greetings": greetings[1:]}
+    return Book(world.name, tuple(engine.store.worlds.lore(world.id)), Card(world.name, fields))
+
+
 def remove(engine: Engine, world: World) -> None:
     """Removes a world with its stories and files. Raises ``WorldUnknown``, ``StoreUnavailable``."""
     engine.store.worlds.delete(world.id)
@@ -98,4 +111,4 @@ def _prefix(engine: Engine, world: World) -> str:
     return engine.files.text(world.id, PREFIX) if PREFIX in engine.files.names(world.id) else ""
 
 
-__all__ = ["Beginning", "found", "from_book", "remove", "take_in"]
+__all__ = ["Beginning", "book_of", "found", "from_book", "remove", "take_in"]

@@ -128,7 +128,8 @@ export default function (component) {
   if (!window.gieokCloses) {
     window.gieokCloses = true;
     document.addEventListener("click", (event) => {
-      const leads = ".gieok-list .row button.open, .st-key-new-chat button, .st-key-documents-open button";
+      const pages = ".st-key-documents-open button, .st-key-worlds-open button";
+      const leads = `.gieok-list .row button.open, .st-key-new-chat button, ${pages}`;
       if (innerWidth > 768 || !event.target.closest(leads)) return;
       document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
     });
@@ -202,6 +203,11 @@ NAMES = {
     '[data-testid="stFeedback"] > [role="radiogroup"]': "a11y.rating",
     ".st-key-new-private button": "private.create",
     ".st-key-documents-open button": "documents.title",
+    ".st-key-worlds-open button": "world.title",
+    ".st-key-world-back button": "documents.back",
+    '[class*="st-key-rewind-"] button': "world.rewind",
+    '[class*="st-key-edit-w"] button': "world.edit",
+    ".st-key-world-imported-close button": "a11y.close",
     '[class*="st-key-again-"] button': "turn.again",
     '[class*="st-key-more-"]:not(.st-key-more-summaries) button': "turn.more",
     '[role="dialog"] > button': "a11y.close",
@@ -222,6 +228,7 @@ _REGIONS = {
     '[class*="st-key-chat-"]': "a11y.chat",
     ".st-key-panel": "panel.title",
     '[data-testid="stLayoutWrapper"]:has(> .st-key-documents)': "documents.title",
+    '[data-testid="stLayoutWrapper"]:has(> .st-key-worlds)': "world.title",
     '[data-testid="stLayoutWrapper"]:has(> .st-key-sessions)': "session.list",
 }
 

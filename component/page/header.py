@@ -11,16 +11,20 @@ from component.page.view import View, on_documents
 from component.panel.panel import DRAWER
 from component.widget.markdown import plain, short
 from component.work.readiness import State
+from component.world.view import on_worlds
+from component.world.view import title as world_title
 
 
 def draw_header(view: View) -> None:
     """Draws the header."""
     words = view.words
     title = view.session.title if view.session and view.session.title else words("session.new")
-    title = words("documents.title") if on_documents() else title
+    elsewhere = on_documents() or on_worlds()
+    if elsewhere:
+        title = words("documents.title") if on_documents() else world_title(words)
     with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"# {words('app.name')}", width="content", anchors=False)
-        private = view.is_private and not on_documents()
+        private = view.is_private and not elsewhere
         st.markdown("&nbsp;" if private else f":gray[{plain(short(title, 60))}]", width="stretch")
         if private:
             with st.container(key="chip-private", width="content"):
@@ -28,7 +32,7 @@ def draw_header(view: View) -> None:
         state = view.status.state
         with st.container(key=f"chip-{state}", width="content"):
             st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
-        if on_documents():
+        if elsewhere:
             return
         with st.container(key="open-panel", width="content"):
             st.button(
