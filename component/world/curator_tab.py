@@ -85,7 +85,10 @@ def _draw_notebook(shown: WorldView, block: Block | None, prefix: str) -> None:
     st.caption(_about(words, shown, block))
     typed = f"{prefix}world-typed-notebook-{place_of(shown)}-{version[0]}-{version[1]}"
     fill(typed, block.text if block else "")
-    st.text_area(words("world.curator.notebook"), key=typed, height=200, label_visibility="collapsed")
+    st.text_area(
+        words("world.curator.notebook"), key=typed, height=200, label_visibility="collapsed", on_change="ignore",
+        persist_state="page",
+    )  # fmt: skip
     save = partial(_save, shown, typed)
     st.button(words("world.save"), key=f"{prefix}world-notebook-save", on_click=save)
 

@@ -85,13 +85,13 @@ def _draw_own(shown: WorldView, known: Files, name: str, prefix: str) -> None:
         st.caption(words("world.file.prefix"))
     typed = f"{prefix}world-typed-file-{world}-{name}-{crc32(text.encode())}"  # a file that changed gets a new field
     fill(typed, text)
-    st.text_area(words("world.file.text", name=name), key=typed, height=300)
+    st.text_area(words("world.file.text", name=name), key=typed, height=300, on_change="ignore", persist_state="page")
     usual = _budgets(shown).prefix if name == PREFIX else _budgets(shown).files
     file = next((one for one in (known.prefix, *known.further) if one is not None and one.name == name), None)
     if file is not None:
         _draw_budget(shown, file.body, file.allowed(usual))
     with st.container(horizontal=True):
-        save = partial(_write, shown, name, typed)
+        save = partial(_save, shown, name, typed)
         st.button(words("world.save"), key=f"{prefix}world-file-save", type="primary", on_click=save)
         if there:
             remove = partial(_remove, shown, name, typed)
@@ -102,8 +102,11 @@ def _draw_own(shown: WorldView, known: Files, name: str, prefix: str) -> None:
 
 def _draw_new(shown: WorldView, chosen: str, prefix: str) -> None:
     words, typed = shown.view.words, f"{prefix}world-typed-file-{place_of(shown)}-new"
-    st.text_input(words("world.file.name"), key=f"{typed}-name", placeholder="npc.md", help=words("world.file.help"))
-    st.text_area(words("world.file.text", name="…"), key=typed, height=200)
+    st.text_input(
+        words("world.file.name"), key=f"{typed}-name", placeholder="npc.md", help=words("world.file.help"),
+        persist_state="page",
+    )  # fmt: skip
+    st.text_area(words("world.file.text", name="…"), key=typed, height=200, on_change="ignore", persist_state="page")
     create = partial(_create, shown, typed, chosen)
     st.button(words("world.file.create"), key=f"{prefix}world-file-create", type="primary", on_click=create)
 
@@ -121,6 +124,10 @@ def _create(shown: WorldView, typed: str, chosen: str) -> None:
 
 def _refuse(name: str, reason: str, code: str) -> None:
     raise BadWorldFile(name=name, reason=reason, reason_code=code)
+
+
+def _save(shown: WorldView, name: str, typed: str) -> None:
+    _write(shown, name, typed)
 
 
 def _write(shown: WorldView, name: str, typed: str) -> bool:

@@ -41,19 +41,19 @@ def draw_form(shown: WorldView, one: LoreEntry, prefix: str = "") -> None:
         value = ", ".join(one.keys) if name == "keys" else getattr(one, name)
         fill(f"{typed}-{name}", value)
     with st.container(border=True, key=f"{prefix}world-lore-form"):
-        st.text_input(words("world.lore.keyword"), key=f"{typed}-keyword", max_chars=NAME_CHARS)
+        st.text_input(words("world.lore.keyword"), key=f"{typed}-keyword", max_chars=NAME_CHARS, persist_state="page")
         help_keys = words("world.lore.keys.help")
-        st.text_input(words("world.lore.keys.label"), key=f"{typed}-keys", help=help_keys)
-        st.text_area(words("world.lore.content"), key=f"{typed}-content", height=140)
+        st.text_input(words("world.lore.keys.label"), key=f"{typed}-keys", help=help_keys, persist_state="page")
+        st.text_area(words("world.lore.content"), key=f"{typed}-content", height=140, persist_state="page")
         if mark is not None and mark.content is not None:
             st.caption(plain(words("world.lore.changed.about")))
         st.selectbox(
-            words("world.lore.layer"), LAYERS, key=f"{typed}-layer",
+            words("world.lore.layer"), LAYERS, key=f"{typed}-layer", persist_state="page",
             format_func=lambda name: words(f"world.lore.layer.{name}"),
         )  # fmt: skip
-        st.text_input(words("world.people.place"), key=f"{typed}-location", max_chars=NAME_CHARS)
-        st.text_input(words("world.lore.category"), key=f"{typed}-category", max_chars=NAME_CHARS)
-        st.checkbox(words("world.lore.enabled"), key=f"{typed}-enabled")
+        st.text_input(words("world.people.place"), key=f"{typed}-location", max_chars=NAME_CHARS, persist_state="page")
+        st.text_input(words("world.lore.category"), key=f"{typed}-category", max_chars=NAME_CHARS, persist_state="page")
+        st.checkbox(words("world.lore.enabled"), key=f"{typed}-enabled", persist_state="page")
         with st.container(horizontal=True):
             save = partial(_save, shown, one, typed)
             st.button(words("world.save"), key=f"{prefix}world-lore-save", type="primary", on_click=save)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,17 +55,17 @@ def reported(shown: WorldView) -> dict[int, dict[str, Any]]:
     return left | {int(one["id"]): {**one, "reason": "in"} for one in lore.get("in", ())}
 
 
-def matching(entries: Sequence[LoreEntry], marks: Any, query: str, layer: str) -> list[LoreEntry]:
+def matching(entries: Sequence[LoreEntry], marks: Mapping[int, LoreMark], query: str, layer: str) -> list[LoreEntry]:
     """Returns the entries of a layer («all»: of every one) that hold every word of the query, ignoring case."""
     terms = query.casefold().split()
-    return [
-        one
-        for one in entries
-        if layer in ("all", one.layer)
-        and all(
-            term in f"{one.keyword} {' '.join(one.keys)} {_now(one, marks.get(one.id))}".casefold() for term in terms
-        )
-    ]
+    found = [one for one in entries if layer in ("all", one.layer)]
+    for term in terms:
+        found = [one for one in found if term in _searched(one, marks.get(one.id)).casefold()]
+    return found
+
+
+def _searched(one: LoreEntry, mark: LoreMark | None) -> str:
+    return " ".join((one.keyword, *one.keys, _now(one, mark)))
 
 
 def _order(one: LoreEntry, told: dict[int, dict[str, Any]]) -> tuple[float, str, int]:

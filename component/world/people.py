@@ -98,17 +98,17 @@ def _draw_fields(shown: WorldView, one: Character, prefix: str) -> None:
     with st.container(border=True, key=f"{prefix}world-person-fields"):
         st.selectbox(
             words("world.people.place"), places, index=None, key=f"{typed}-place", accept_new_options=True,
-            placeholder=words("world.people.nowhere"),
+            placeholder=words("world.people.nowhere"), persist_state="page",
         )  # fmt: skip
-        st.number_input(words("world.people.hp"), 0, MOST_HP, None, step=1, key=f"{typed}-hp")
+        st.number_input(words("world.people.hp"), 0, MOST_HP, None, step=1, key=f"{typed}-hp", persist_state="page")
         st.selectbox(
             words("world.people.status"), statuses, key=f"{typed}-status", format_func=partial(status, words),
-            accept_new_options=True,
+            accept_new_options=True, persist_state="page",
         )  # fmt: skip
         save = partial(_save, shown, one, typed)
         with st.container(horizontal=True):
             st.button(words("world.save"), key=f"{prefix}world-person-save", type="primary", on_click=save)
-            st.button(words("world.cancel"), key=f"{prefix}world-person-cancel", on_click=_toggle, args=(one.name,))
+            st.button(words("world.cancel"), key=f"{prefix}world-person-cancel", on_click=_drop, args=(typed,))
 
 
 def _save(shown: WorldView, one: Character, typed: str) -> None:
@@ -123,7 +123,14 @@ def _save(shown: WorldView, one: Character, typed: str) -> None:
     said = {shown.view.words(f"world.people.{word}"): word for word in (ALIVE, DEAD)}
     new = replace(one, location=place, hp=None if hp is None else int(hp), status=said.get(code, code))
     if correct(shown, Changes(characters=(new,))):
-        _toggle(one.name)
+        _drop(typed)
+
+
+def _drop(typed: str) -> None:
+    """Closes the fields and forgets what was typed."""
+    st.session_state.pop(EDITED, None)
+    for field in ("place", "hp", "status"):
+        st.session_state.pop(f"{typed}-{field}", None)
 
 
 def _draw_items(shown: WorldView, prefix: str) -> None:
@@ -140,7 +147,7 @@ def _draw_items(shown: WorldView, prefix: str) -> None:
     draw_pages(pages, key)
     typed = f"{prefix}world-typed-item-{place_of(shown)}"
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{prefix}world-item-new"):
-        st.text_input(words("world.items.new"), key=typed, max_chars=NAME_CHARS)
+        st.text_input(words("world.items.new"), key=typed, max_chars=NAME_CHARS, persist_state="page")
         add = partial(_add, shown, typed)
         st.button(words("world.items.add"), key=f"{prefix}world-item-add", icon=":material/add:", on_click=add)
 
@@ -154,8 +161,12 @@ def _draw_item(shown: WorldView, one: Item, key: str) -> None:
         changes = Changes(items=(replace(one, status=LOST if held else HELD),))
         icon = ":material/remove_circle:" if held else ":material/undo:"
         st.button(
-            label, key=f"{key}-turn", icon=icon, type="tertiary", help=label, on_click=correct, args=(shown, changes)
+            label, key=f"{key}-turn", icon=icon, type="tertiary", help=label, on_click=_turn, args=(shown, changes)
         )
+
+
+def _turn(shown: WorldView, changes: Changes) -> None:
+    correct(shown, changes)
 
 
 def _add(shown: WorldView, typed: str) -> None:
