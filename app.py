@@ -45,9 +45,10 @@ from component.work import resource, user
 from component.world.book_window import draw_export as draw_book_export
 from component.world.book_window import draw_import as draw_book_import
 from component.world.follow import follow_world, watch_world
-from component.world.view import on_worlds
+from component.world.view import WORLD_DRAWER, on_worlds
 from component.world.window import draw_change, draw_create
 from component.world.window import draw_delete as draw_delete_world
+from component.world.world_page import draw_drawer as draw_world_drawer
 from component.world.world_page import draw_worlds
 from door import reach
 from door.phrase import chosen
@@ -70,6 +71,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "versions": draw_versions,
     "world-change": draw_change,
     "world-delete": draw_delete_world,
+    WORLD_DRAWER: draw_world_drawer,
     "world-export": draw_book_export,
     "world-import": draw_book_import,
     "world-new": draw_create,
@@ -143,7 +145,7 @@ def draw_stories(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
     st.empty()  # keeps the place of the conversation
     st.empty()  # and of the documents
     worlds = draw_worlds(view)
-    announce(view.words, view.session_id, view.job)
+    announce(view.words, view.session_id, view.job, "world.panel")
     if draw_window(view):
         watch_world(view, worlds)
     else:

@@ -179,12 +179,13 @@ export default function (component) {
 _component = st.components.v2.component("gieok_announce", js=_SCRIPT)
 _say = st.components.v2.component("gieok_say", js=_SAY)  # apart, so that _component's data is sent once (config.toml)
 
+_OPENER = ".st-key-open-panel button"
 # Selector → catalogue key of the accessible name, for controls that Streamlit names in English or not at all.
 NAMES = {
     '[data-testid="stChatInputSubmitButton"]': "a11y.send",
     '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
     '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
-    ".st-key-open-panel button": "panel.open",
+    _OPENER: "panel.open",
     '[class*="st-key-document-menu-"] button': "documents.menu",
     '[data-testid="stFileUploaderDropzone"] button:not([data-testid="stFileChipDeleteBtn"] *)': "documents.choose",
     '[data-testid="stChatInputFileUploadButton"] button': "documents.choose",
@@ -233,8 +234,9 @@ _REGIONS = {
 }
 
 
-def announce(words: Words, session_id: str | None, job: Job | None) -> None:
-    """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names.
+def announce(words: Words, session_id: str | None, job: Job | None, panel: str = "panel.title") -> None:
+    """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names. ``panel``:
+    the key of the panel's name.
 
     Also sets two keys: Up edits the question of the last turn, Ctrl/⌘+K moves the focus to the search.
     """
@@ -247,9 +249,9 @@ def announce(words: Words, session_id: str | None, job: Job | None) -> None:
     jump = st.session_state.get("jump", (0, 0))
     data: dict[str, object] = {"jump": list(jump), "lang": words.language}
     data["editor"], data["begun"] = list(st.session_state.get(OPENED, (0, ""))), st.session_state.get(BEGUN, 0)
-    data["names"] = {selector: words(key) for selector, key in NAMES.items()}
+    data["names"] = {selector: words(key) for selector, key in {**NAMES, _OPENER: panel}.items()}
     data["choose"] = words("documents.choose")
-    data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
+    data["regions"] = {selector: words(key) for selector, key in {**_REGIONS, ".st-key-panel": panel}.items()}
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, words))
         _say(key="say", data={"say": say, "serial": str(serial)})

@@ -11,7 +11,7 @@ from component.page.view import View, on_documents
 from component.panel.panel import DRAWER
 from component.widget.markdown import plain, short
 from component.work.readiness import State
-from component.world.view import on_worlds
+from component.world.view import WORLD, WORLD_DRAWER, on_worlds
 from component.world.view import title as world_title
 
 
@@ -32,16 +32,17 @@ def draw_header(view: View) -> None:
         state = view.status.state
         with st.container(key=f"chip-{state}", width="content"):
             st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
-        if elsewhere:
-            return
-        with st.container(key="open-panel", width="content"):
-            st.button(
-                words("panel.open"),
-                key="open-panel-button",
-                icon=":material/right_panel_open:",
-                on_click=window.ask,
-                args=(DRAWER,),
-            )
+        if not elsewhere:
+            _draw_opener(words("panel.open"), DRAWER)
+        elif on_worlds() and st.query_params.get(WORLD):
+            _draw_opener(words("world.panel"), WORLD_DRAWER)
+
+
+def _draw_opener(label: str, name: str) -> None:
+    """Draws the button that opens the panel as a drawer; style.css hides it where the panel stands beside."""
+    icon = ":material/right_panel_open:"
+    with st.container(key="open-panel", width="content"):
+        st.button(label, key="open-panel-button", icon=icon, on_click=window.ask, args=(name,))
 
 
 def _colour(state: State) -> Literal["green", "red", "orange"]:

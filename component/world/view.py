@@ -23,6 +23,8 @@ from world.state import State
 WORLDS = "world"
 """The value of ``view`` in the address for this page."""
 WORLD, NODE = "w", "n"
+WORLD_DRAWER = "world-drawer"
+"""The name of the window that shows the panel of a world on narrow screens."""
 
 
 @dataclass(frozen=True, slots=True)

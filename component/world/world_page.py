@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from component.page import window
 from component.page.view import View, show_documents, told
 from component.widget.failure import draw_error, toast
 from component.widget.markdown import plain
+from component.widget.region import stage
 from component.world.book_window import draw_imported
 from component.world.chooser import draw_chooser
 from component.world.composer import draw_composer
 from component.world.live import LiveTurn
+from component.world.panel import draw_world_panel
 from component.world.playing import settle
 from component.world.story import draw_story
 from component.world.view import WorldView, current, show_world
@@ -44,7 +47,8 @@ def draw_worlds(view: View) -> Drawn:
 
 
 def _draw_play(shown: WorldView, error: GieokError | None) -> LiveTurn | None:
-    with st.container(key="world-play"):
+    left, right = st.columns([7, 3], gap="medium", wrap=False)
+    with left:
         _draw_head(shown)
         draw_imported(shown)
         live = draw_story(shown)
@@ -53,7 +57,19 @@ def _draw_play(shown: WorldView, error: GieokError | None) -> LiveTurn | None:
         else:
             st.empty()
         draw_composer(shown)
+    with right.container(height=160, key="panel", border=False), stage("context", ("world", shown.world.id)):
+        draw_world_panel(shown)
     return live
+
+
+def draw_drawer(view: View, about: object = None) -> None:
+    """Draws the panel of the open world as a drawer from the right, for narrow screens."""
+    shown = current(view)
+    if shown is None:
+        window.shut()
+        return
+    title = view.words("world.panel")
+    window.draw(title, lambda: draw_world_panel(shown, "drawer-"), width="medium", position="right")
 
 
 def _draw_head(shown: WorldView) -> None:
