@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from component.page.catalogue import Words
+from component.world.prompt_tab import broke
 from store.world.record import Node
-from world.receipt import NAMES
-
-_LABELS = {name: label for label, name in NAMES.items()}
-_HISTORY = re.compile(r"history (?:at|before) turn (\d+)")
 
 
 def facts(words: Words, node: Node, *, whole: bool) -> str:
@@ -29,9 +25,9 @@ def _paid(words: Words, receipt: Mapping[str, Any]) -> list[str]:
     tokens = {"prompt": receipt.get("prompt_tokens", 0), "answer": receipt.get("answer_tokens", 0)}
     parts = [about + words("turn.tokens", **tokens)]
     if cached := receipt.get("cached_tokens"):
-        parts.append(words("world.receipt.cached", count=cached))
+        parts.append(words("world.play.cached", count=cached))
     if saved := receipt.get("saved_usd"):
-        parts.append(words("world.receipt.saved" if saved > 0 else "world.receipt.lost", amount=abs(float(saved))))
+        parts.append(words("world.play.saved" if saved > 0 else "world.play.lost", amount=abs(float(saved))))
     return parts
 
 
@@ -39,15 +35,8 @@ def hindrance(words: Words, node: Node) -> str:
     """Returns what broke the prefix that a provider caches, and whether the state was late; empty for neither."""
     receipt = node.receipt or {}
     parts = []
-    if broke := str(receipt.get("broke") or ""):
-        parts.append(words("world.receipt.broke", part=_part(words, broke)))
+    if part := str(receipt.get("broke") or ""):
+        parts.append(broke(words, part))
     if late := int(receipt.get("late") or 0):
-        parts.append(words("world.receipt.late", count=late))
+        parts.append(words("world.play.late", count=late))
     return " ".join(parts)
-
-
-def _part(words: Words, broke: str) -> str:
-    if history := _HISTORY.match(broke):
-        return words("world.part.history", turn=int(history[1]))
-    label = _LABELS.get(broke)
-    return words(f"world.part.{label}") if label else broke

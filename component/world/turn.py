@@ -41,7 +41,7 @@ def _draw_refusals(shown: WorldView, node: Node) -> None:
     if note := hindrance(words, node):
         st.caption(f":material/info: {plain(note)}")
     if node.refusals:
-        with st.expander(words("world.refusals", count=len(node.refusals)), icon=":material/rule:"):
+        with st.expander(words("world.play.refused", count=len(node.refusals)), icon=":material/rule:"):
             st.markdown("\n".join(f"- {plain(refusal)}" for refusal in node.refusals))
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("fresh")
 BLOCK = "\n\n```state\nlocation: 등불 탑\nlocation_moved: true\n```"
 
 
-def numbered(block: str = "") -> Callable[[Any], str]:
+def numbered(block: str = BLOCK) -> Callable[[Any], str]:
     """Answers «장면 1.», «장면 2.», … with a state block."""
     numbers = iter(range(1, 1000))
     return lambda _: f"장면 {next(numbers)}.{block}"
