@@ -8,6 +8,7 @@ from typing import Any
 from component.page.catalogue import Words
 from component.world.prompt_tab import broke
 from store.world.record import Node
+from world.receipt import NAMES
 
 
 def facts(words: Words, node: Node, *, whole: bool) -> str:
@@ -32,10 +33,11 @@ def _paid(words: Words, receipt: Mapping[str, Any]) -> list[str]:
 
 
 def hindrance(words: Words, node: Node) -> str:
-    """Returns what broke the prefix that a provider caches, and whether the state was late; empty for neither."""
+    """Returns what broke the prefix that a provider caches, and whether the state was late; empty for neither. State and
+    lore stand last and change with every turn, so they are no news."""
     receipt = node.receipt or {}
     parts = []
-    if part := str(receipt.get("broke") or ""):
+    if (part := str(receipt.get("broke") or "")) and part != NAMES["changing"]:
         parts.append(broke(words, part))
     if late := int(receipt.get("late") or 0):
         parts.append(words("world.play.late", count=late))

@@ -63,7 +63,7 @@ def test_a_newcomer_plays_the_bundled_story_and_goes_back(visit: Visit, width: i
     expect(answers(person).first).to_contain_text("저녁 안개가 검은 강을 덮는다")
     play(person, "첫 장면을 보여 줘")
     expect(answers(person).last).to_contain_text("회색 여우가 계단 위에서")
-    expect(answers(person).last).not_to_contain_text("items_lost")
+    expect(answers(person).last).not_to_contain_text("npc_met")
     expect(page.locator(".st-key-world-head")).to_contain_text("등불 탑")
     play(person, "다음 장면을 보여 줘")
     sound(person)
