@@ -42,6 +42,14 @@ from component.sidebar.trash import draw_trash
 from component.widget.failure import draw_error, retry_button, toast
 from component.widget.markdown import plain
 from component.work import resource, user
+from component.world.book_window import draw_export as draw_book_export
+from component.world.book_window import draw_import as draw_book_import
+from component.world.follow import follow_world, watch_world
+from component.world.view import WORLD_DRAWER, on_worlds
+from component.world.window import draw_change, draw_create
+from component.world.window import draw_delete as draw_delete_world
+from component.world.world_page import draw_drawer as draw_world_drawer
+from component.world.world_page import draw_worlds
 from door import reach
 from door.phrase import chosen
 from door.policy import middleware
@@ -61,6 +69,12 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "source": draw_source,
     "trash": draw_trash,
     "versions": draw_versions,
+    "world-change": draw_change,
+    "world-delete": draw_delete_world,
+    WORLD_DRAWER: draw_world_drawer,
+    "world-export": draw_book_export,
+    "world-import": draw_book_import,
+    "world-new": draw_create,
 }
 
 
@@ -91,6 +105,9 @@ def draw(view: View) -> None:
     if on_documents():
         draw_library(view, model, drawn)
         return
+    if on_worlds():
+        draw_stories(view, model, drawn)
+        return
     left, right = st.columns([7, 3], gap="medium", wrap=False)
     with left:
         turns, live, places = draw_chat(view)
@@ -99,6 +116,7 @@ def draw(view: View) -> None:
     with right.container(height=160, key="panel", border=False):
         panel = draw_panel(view, turns)
     st.empty()  # keeps the place of the documents
+    st.empty()  # and of the worlds
     announce(view.words, view.session_id, view.job)
     draw_point()
     if draw_window(view):
@@ -115,9 +133,23 @@ def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
         toast(view.words, error)
     st.empty()  # keeps the place of the conversation
     adding = draw_documents(view)
+    st.empty()  # and of the worlds
     announce(view.words, view.session_id, view.job)
     if not draw_window(view):
         follow_documents(view, adding, [model])
+        look_out(view, drawn)
+
+
+def draw_stories(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> None:
+    """Draws the page of story worlds, then follows the turn that is being played."""
+    st.empty()  # keeps the place of the conversation
+    st.empty()  # and of the documents
+    worlds = draw_worlds(view)
+    announce(view.words, view.session_id, view.job, "world.panel")
+    if draw_window(view):
+        watch_world(view, worlds)
+    else:
+        follow_world(view, worlds, [model])
         look_out(view, drawn)
 
 

@@ -70,20 +70,34 @@ class WorldFiles:
 
     def read(self, world: str, name: str) -> WorldFile:
         """Reads a file. Raises ``BadWorldFile``."""
+        status = self._status(world, name)
+        try:
+            return _read(self._path(world, name), status.st_mtime_ns, status.st_size, status.st_ino)
+        except OSError as error:
+            raise BadWorldFile(name=name, reason="it cannot be read", reason_code="unread") from error
+
+    def _status(self, world: str, name: str) -> os.stat_result:
+        """Returns what the disk tells of a file that may be read. Raises ``BadWorldFile``."""
         path = self._path(world, name)
         try:
             status = path.lstat()
             if not path.is_file() or path.is_symlink():
                 raise BadWorldFile(name=name, reason="it is a link or no file", reason_code="link")
-            _check_size(name, status.st_size)
-            return _read(path, status.st_mtime_ns, status.st_size, status.st_ino)
         except OSError as error:
             raise BadWorldFile(name=name, reason="it cannot be read", reason_code="unread") from error
+        _check_size(name, status.st_size)
+        return status
 
     def text(self, world: str, name: str) -> str:
-        """Returns a file as it is, front matter included, for an editor. Raises ``BadWorldFile``."""
-        self.read(world, name)
-        return self._path(world, name).read_text("utf-8-sig")
+        """Returns a file as it is, front matter included, for an editor; also one whose front matter is damaged, so
+        that it can be mended. Raises ``BadWorldFile``."""
+        self._status(world, name)
+        try:
+            return self._path(world, name).read_text("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadWorldFile(name=name, reason="it is not UTF-8", reason_code="no_utf8") from error
+        except OSError as error:
+            raise BadWorldFile(name=name, reason="it cannot be read", reason_code="unread") from error
 
     def write(self, world: str, name: str, text: str) -> None:
         """Replaces or creates a file in one step, so that a reader sees the old or the new one. Raises ``OSError``, and

@@ -128,7 +128,8 @@ export default function (component) {
   if (!window.gieokCloses) {
     window.gieokCloses = true;
     document.addEventListener("click", (event) => {
-      const leads = ".gieok-list .row button.open, .st-key-new-chat button, .st-key-documents-open button";
+      const pages = ".st-key-documents-open button, .st-key-worlds-open button";
+      const leads = `.gieok-list .row button.open, .st-key-new-chat button, ${pages}`;
       if (innerWidth > 768 || !event.target.closest(leads)) return;
       document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
     });
@@ -178,12 +179,13 @@ export default function (component) {
 _component = st.components.v2.component("gieok_announce", js=_SCRIPT)
 _say = st.components.v2.component("gieok_say", js=_SAY)  # apart, so that _component's data is sent once (config.toml)
 
+_OPENER = ".st-key-open-panel button"
 # Selector → catalogue key of the accessible name, for controls that Streamlit names in English or not at all.
 NAMES = {
     '[data-testid="stChatInputSubmitButton"]': "a11y.send",
     '[data-testid="stSidebarCollapseButton"] button': "a11y.sidebar.close",
     '[data-testid="stExpandSidebarButton"]': "a11y.sidebar.open",
-    ".st-key-open-panel button": "panel.open",
+    _OPENER: "panel.open",
     '[class*="st-key-document-menu-"] button': "documents.menu",
     '[data-testid="stFileUploaderDropzone"] button:not([data-testid="stFileChipDeleteBtn"] *)': "documents.choose",
     '[data-testid="stChatInputFileUploadButton"] button': "documents.choose",
@@ -202,6 +204,11 @@ NAMES = {
     '[data-testid="stFeedback"] > [role="radiogroup"]': "a11y.rating",
     ".st-key-new-private button": "private.create",
     ".st-key-documents-open button": "documents.title",
+    ".st-key-worlds-open button": "world.title",
+    ".st-key-world-back button": "documents.back",
+    '[class*="st-key-rewind-"] button': "world.rewind",
+    '[class*="st-key-edit-w"] button': "world.edit",
+    ".st-key-world-imported-close button": "a11y.close",
     '[class*="st-key-again-"] button': "turn.again",
     '[class*="st-key-more-"]:not(.st-key-more-summaries) button': "turn.more",
     '[role="dialog"] > button': "a11y.close",
@@ -222,12 +229,14 @@ _REGIONS = {
     '[class*="st-key-chat-"]': "a11y.chat",
     ".st-key-panel": "panel.title",
     '[data-testid="stLayoutWrapper"]:has(> .st-key-documents)': "documents.title",
+    '[data-testid="stLayoutWrapper"]:has(> .st-key-worlds)': "world.title",
     '[data-testid="stLayoutWrapper"]:has(> .st-key-sessions)': "session.list",
 }
 
 
-def announce(words: Words, session_id: str | None, job: Job | None) -> None:
-    """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names.
+def announce(words: Words, session_id: str | None, job: Job | None, panel: str = "panel.title") -> None:
+    """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names. ``panel``:
+    the key of the panel's name.
 
     Also sets two keys: Up edits the question of the last turn, Ctrl/⌘+K moves the focus to the search.
     """
@@ -240,9 +249,9 @@ def announce(words: Words, session_id: str | None, job: Job | None) -> None:
     jump = st.session_state.get("jump", (0, 0))
     data: dict[str, object] = {"jump": list(jump), "lang": words.language}
     data["editor"], data["begun"] = list(st.session_state.get(OPENED, (0, ""))), st.session_state.get(BEGUN, 0)
-    data["names"] = {selector: words(key) for selector, key in NAMES.items()}
+    data["names"] = {selector: words(key) for selector, key in {**NAMES, _OPENER: panel}.items()}
     data["choose"] = words("documents.choose")
-    data["regions"] = {selector: words(key) for selector, key in _REGIONS.items()}
+    data["regions"] = {selector: words(key) for selector, key in {**_REGIONS, ".st-key-panel": panel}.items()}
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, words))
         _say(key="say", data={"say": say, "serial": str(serial)})

@@ -74,7 +74,7 @@ def watch(view: View, live: Live | None) -> None:
 
 def _follow_unseen(job: Job) -> None:
     while not job.progress.ended:
-        _yield_to_clicks()
+        yield_to_clicks()
         job.wait(job.progress.version, BEAT)
 
 
@@ -94,8 +94,8 @@ def _follow_adding(view: View, adding: Adding, model: Places) -> None:
     intakes, status = resource.intakes(), view.status
     seen = intakes.version
     while adding.update():
-        status = _show_model(view, model, status)
-        _yield_to_clicks()
+        status = show_model(view, model, status)
+        yield_to_clicks()
         seen = intakes.wait(seen, BEAT)
         time.sleep(BEAT)
 
@@ -104,7 +104,7 @@ def _follow_answer(view: View, live: Live, panel: Panel, model: Places, adding: 
     status, report, shown_summaries = view.status, None, 0
     while True:
         progress = live.job.progress
-        status = _show_model(view, model, status)
+        status = show_model(view, model, status)
         live.update(progress, status)
         adding.update()
         if progress.report is not report:
@@ -116,7 +116,7 @@ def _follow_answer(view: View, live: Live, panel: Panel, model: Places, adding: 
             panel.show_summaries()
         if progress.ended:
             return
-        _yield_to_clicks()
+        yield_to_clicks()
         live.job.wait(progress.version, BEAT)
         time.sleep(0.03)
 
@@ -125,12 +125,12 @@ def _follow_model(view: View, model: Places) -> None:
     """Redraws the model's state until the model is ready or has failed, or until the search for a model has ended."""
     status = view.status
     while not status.settled and (status.state == "looking" or view.status.state != "looking"):
-        status = _show_model(view, model, status)
-        _yield_to_clicks()
+        status = show_model(view, model, status)
+        yield_to_clicks()
         time.sleep(BEAT)
 
 
-def _show_model(view: View, model: Places, before: Status) -> Status:
+def show_model(view: View, model: Places, before: Status) -> Status:
     """Redraws the model's state if it differs from ``before``; returns the current status."""
     now = view.readiness.status
     if now is not before:
@@ -145,7 +145,7 @@ def _follow_start(panel: Panel) -> bool:
     if not panel.memory or memory is None or not memory.starting:
         return False
     while memory.starting and time.monotonic() < until:
-        _yield_to_clicks()
+        yield_to_clicks()
         memory.wait(BEAT)
     return not memory.starting
 
@@ -156,7 +156,7 @@ def _follow_fold(view: View, panel: Panel) -> bool:
     while panel.folding and time.monotonic() < until:
         if not folds(view):
             return True
-        _yield_to_clicks()
+        yield_to_clicks()
         time.sleep(3 * BEAT)
     return False
 
@@ -171,7 +171,7 @@ def _follow_ahead(view: View, turns: list[Turn]) -> bool:
     background, until = resource.here().background, time.monotonic() + AHEAD_SECONDS
     had_summary = _has_summary(view.store, view.session_id, turns[-1].number)
     while not had_summary and ahead.making(background, view.session_id) and time.monotonic() < until:
-        _yield_to_clicks()
+        yield_to_clicks()
         time.sleep(3 * BEAT)
     return not had_summary and _has_summary(view.store, view.session_id, turns[-1].number)
 
@@ -181,6 +181,6 @@ def _has_summary(store: Store, session: str, last: int) -> bool:
     return bool(newest) and newest[-1].turns[-1] >= last
 
 
-def _yield_to_clicks() -> None:
+def yield_to_clicks() -> None:
     """Lets Streamlit interrupt this run for a user's action; reading session state is enough and sends nothing."""
     st.session_state.get("told")

@@ -11,16 +11,20 @@ from component.page.view import View, on_documents
 from component.panel.panel import DRAWER
 from component.widget.markdown import plain, short
 from component.work.readiness import State
+from component.world.view import WORLD, WORLD_DRAWER, on_worlds
+from component.world.view import title as world_title
 
 
 def draw_header(view: View) -> None:
     """Draws the header."""
     words = view.words
     title = view.session.title if view.session and view.session.title else words("session.new")
-    title = words("documents.title") if on_documents() else title
+    elsewhere = on_documents() or on_worlds()
+    if elsewhere:
+        title = words("documents.title") if on_documents() else world_title(words)
     with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"# {words('app.name')}", width="content", anchors=False)
-        private = view.is_private and not on_documents()
+        private = view.is_private and not elsewhere
         st.markdown("&nbsp;" if private else f":gray[{plain(short(title, 60))}]", width="stretch")
         if private:
             with st.container(key="chip-private", width="content"):
@@ -28,16 +32,17 @@ def draw_header(view: View) -> None:
         state = view.status.state
         with st.container(key=f"chip-{state}", width="content"):
             st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
-        if on_documents():
-            return
-        with st.container(key="open-panel", width="content"):
-            st.button(
-                words("panel.open"),
-                key="open-panel-button",
-                icon=":material/right_panel_open:",
-                on_click=window.ask,
-                args=(DRAWER,),
-            )
+        if not elsewhere:
+            _draw_opener(words("panel.open"), DRAWER)
+        elif on_worlds() and st.query_params.get(WORLD):
+            _draw_opener(words("world.panel"), WORLD_DRAWER)
+
+
+def _draw_opener(label: str, name: str) -> None:
+    """Draws the button that opens the panel as a drawer; style.css hides it where the panel stands beside."""
+    icon = ":material/right_panel_open:"
+    with st.container(key="open-panel", width="content"):
+        st.button(label, key="open-panel-button", icon=icon, on_click=window.ask, args=(name,))
 
 
 def _colour(state: State) -> Literal["green", "red", "orange"]:

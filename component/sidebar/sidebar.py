@@ -17,6 +17,7 @@ from component.settings.own_answer import draw_entry
 from component.sidebar.bring_in import ask_import, draw_imported
 from component.sidebar.session_list import draw_sessions
 from component.widget.undo import draw_undo
+from component.world.view import show_worlds
 
 _MARKS = (("0.1", "short"), ("0.3", "balanced"), ("0.5", "detailed"))
 
@@ -33,6 +34,8 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             st.button("", key="new-private", icon=icon, help=label, on_click=begin_private)
             icon, label = ":material/folder_open:", words("documents.title")
             st.button("", key="documents-open", icon=icon, help=label, on_click=show_documents)
+            icon, label = ":material/public:", words("world.title")
+            st.button("", key="worlds-open", icon=icon, help=label, on_click=show_worlds)
         draw_imported(view)
         draw_sessions(view)
         with st.container(key="side-foot", gap="small"):

@@ -6,10 +6,12 @@ bookmark and the browser's back button find the same place in the story again.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
 
+from component.page.catalogue import Words
 from component.page.view import PAGE, View, tell
 from component.work import resource
 from component.work.side_call import SideCall
@@ -21,6 +23,8 @@ from world.state import State
 WORLDS = "world"
 """The value of ``view`` in the address for this page."""
 WORLD, NODE = "w", "n"
+WORLD_DRAWER = "world-drawer"
+"""The name of the window that shows the panel of a world on narrow screens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,14 @@ def show_world(world_id: str | None, node_id: int = 0) -> None:
             st.query_params[name] = value
         else:
             st.query_params.pop(name, None)
+
+
+def title(words: Words) -> str:
+    """Returns the name of the world that the address asks for; without one, that of the page."""
+    with suppress(GieokError):
+        if world_id := st.query_params.get(WORLD):
+            return resource.engine().store.worlds.world(world_id).name
+    return words("world.title")
 
 
 def current(view: View) -> WorldView | None:

@@ -59,10 +59,11 @@ def place(connection: Connection, node_id: int) -> tuple[Path, int]:
     return plain(row.path), row.turn
 
 
-def before(connection: Connection, node: Node, last: int) -> list[Any]:
+def before(connection: Connection, node: Node, last: int, skip: int = 0) -> list[Any]:
     """Returns the rows of the last turns up to this one, newest first; without the large columns that only a state
-    needs."""
+    needs. ``skip``: how many of the very last are left out."""
     path, turn = place(connection, node.id)
+    turn -= skip
     query = select(*_COLUMNS).where(
         _NODE.world_id == node.world, on_path(_NODE.line, _NODE.turn, path), _NODE.turn <= turn
     )

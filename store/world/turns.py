@@ -72,11 +72,12 @@ class Turns(Rows):
         with self._transaction() as connection:
             return tree.find(connection, node_id)
 
-    def path(self, node: Node, last: int = 50) -> list[Node]:
-        """Returns the last turns that lead to this one, it included, oldest first. Raises ``WorldUnknown``."""
+    def path(self, node: Node, last: int = 50, skip: int = 0) -> list[Node]:
+        """Returns the last turns that lead to this one, it included, oldest first. ``skip``: how many of the very last
+        are left out. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             tree.find(connection, node.id)
-            return [tree.as_node(row) for row in reversed(tree.before(connection, node, last))]
+            return [tree.as_node(row) for row in reversed(tree.before(connection, node, last, skip))]
 
     def children(self, world_id: str, parent_id: int) -> list[Node]:
         """Returns the turns that follow a turn, oldest first; 0 for the beginnings of stories. Raises

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
@@ -47,6 +48,20 @@ $$
 """
 LONG = "이 답변은 한 단어씩 천천히 도착하는 긴 답변입니다. 기억은 대화를 세 턴마다 요약합니다. "
 
+
+SCENE = """안개가 걷히고 등불 탑이 모습을 드러낸다. 회색 여우가 계단 위에서 당신을 내려다본다.
+
+“불씨를 찾으러 왔구나.” 여우가 꼬리를 말며 말한다.
+
+```state
+location: 등불 탑
+location_moved: true
+npc_met: [회색 여우]
+hp_change: -5
+items_lost: [없는 검]
+mood: 긴장
+```"""
+_SCENES = count(1)
 
 _LEFT = re.compile(
     r"Exception in ASGI application\n(?:(?!Exception in ASGI).*\n)*?"
@@ -130,6 +145,8 @@ def answer(body: dict[str, object]) -> Reply:
         return said(LONG * REPEATED).but(pause=0.4 if "아주" in question else 0.04)
     if "실패" in question:
         return failed(500, "server_error", kind="server_error", x_should_retry="false")
+    if "장면" in question:
+        return said(f"{next(_SCENES)}번째 장면. {SCENE}")
     if "계산" in question:
         return called("calculate", {"expression": "15*24"})
     return said(f"알겠습니다. {question[:200]} 에 대해 답합니다.")

@@ -1,0 +1,164 @@
+"""The Markdown files of a world: the state as text, the story so far, and the user's own files."""
+
+from __future__ import annotations
+
+from functools import partial
+from zlib import crc32
+
+import streamlit as st
+
+from component.page.view import tried
+from component.widget.failure import draw_error
+from component.widget.markdown import plain
+from component.world.correction import fill, place_of
+from component.world.view import WorldView
+from errors import BadWorldFile
+from model.call.token import estimate
+from world.budget import Budgets
+from world.file import LIVE, PREFIX, STORY, WRITTEN, Files
+from world.live import live_state
+
+NEW = "new"
+
+
+def draw_files(shown: WorldView, prefix: str = "") -> None:
+    """Draws the tab: damaged files with their errors, the field that chooses a file, and that file."""
+    words, files = shown.view.words, shown.engine.files
+    known = files.all(shown.world.id)
+    for problem in known.problems:
+        draw_error(words, problem)
+    own = [name for name in files.names(shown.world.id) if name not in (PREFIX, *WRITTEN)]
+    names = (LIVE, PREFIX, STORY, *own, NEW)
+    key = f"{prefix}world-file-{shown.world.id}"
+    if st.session_state.get(key) not in names:
+        st.session_state.pop(key, None)
+    name = st.selectbox(
+        words("world.file.choose"), names, key=key,
+        format_func=lambda one: words("world.file.new") if one == NEW else one,
+    )  # fmt: skip
+    if name == LIVE:
+        _draw_live(shown, known)
+    elif name == STORY:
+        _draw_story(shown)
+    elif name == NEW:
+        _draw_new(shown, key, prefix)
+    else:
+        _draw_own(shown, known, name, prefix)
+
+
+def _draw_live(shown: WorldView, known: Files) -> None:
+    """Draws live_state.md as it is after the turn that is shown; the file on the disk is of the newest turn."""
+    words, live = shown.view.words, known.live
+    same = live is not None and shown.node is not None and live.node == shown.node.id
+    st.code(live_state(shown.state, shown.world.language), language=None, wrap_lines=True)
+    if same and live is not None:
+        st.caption(plain(words("world.file.live", turn=live.turn, updated=live.updated_at)))
+    else:
+        st.caption(plain(words("world.file.live.other")))
+    _draw_budget(shown, live_state(shown.state, shown.world.language), _budgets(shown).state)
+
+
+def _draw_story(shown: WorldView) -> None:
+    words = shown.view.words
+    st.caption(words("world.file.story"))
+    if STORY not in shown.engine.files.names(shown.world.id):
+        st.caption(words("world.file.story.none"))
+        return
+    try:
+        text = shown.engine.files.text(shown.world.id, STORY)
+    except BadWorldFile:  # shown above
+        return
+    st.code(text, language=None, wrap_lines=True, height=400)
+    _draw_budget(shown, text, _budgets(shown).files)
+
+
+def _draw_own(shown: WorldView, known: Files, name: str, prefix: str) -> None:
+    """Draws the text of a file with the buttons that store and remove it."""
+    words, files, world = shown.view.words, shown.engine.files, shown.world.id
+    there, text = name in files.names(world), ""
+    if there:
+        try:
+            text = files.text(world, name)
+        except BadWorldFile as problem:  # its box stands above
+            st.caption(plain(words("world.file.unread", name=problem.values["name"])))
+    if name == PREFIX:
+        st.caption(words("world.file.prefix"))
+    typed = f"{prefix}world-typed-file-{world}-{name}-{crc32(text.encode())}"  # a file that changed gets a new field
+    fill(typed, text)
+    st.text_area(words("world.file.text", name=name), key=typed, height=300, on_change="ignore", persist_state="page")
+    usual = _budgets(shown).prefix if name == PREFIX else _budgets(shown).files
+    file = next((one for one in (known.prefix, *known.further) if one is not None and one.name == name), None)
+    if file is not None:
+        _draw_budget(shown, file.body, file.allowed(usual))
+    with st.container(horizontal=True):
+        save = partial(_save, shown, name, typed)
+        st.button(words("world.save"), key=f"{prefix}world-file-save", type="primary", on_click=save)
+        if there:
+            remove = partial(_remove, shown, name, typed)
+            st.button(
+                words("world.file.remove"), key=f"{prefix}world-file-remove", icon=":material/delete:", on_click=remove
+            )
+
+
+def _draw_new(shown: WorldView, chosen: str, prefix: str) -> None:
+    words, typed = shown.view.words, f"{prefix}world-typed-file-{place_of(shown)}-new"
+    st.text_input(
+        words("world.file.name"), key=f"{typed}-name", placeholder="npc.md", help=words("world.file.help"),
+        persist_state="page",
+    )  # fmt: skip
+    st.text_area(words("world.file.text", name="…"), key=typed, height=200, on_change="ignore", persist_state="page")
+    create = partial(_create, shown, typed, chosen)
+    st.button(words("world.file.create"), key=f"{prefix}world-file-create", type="primary", on_click=create)
+
+
+def _create(shown: WorldView, typed: str, chosen: str) -> None:
+    name = (st.session_state.get(f"{typed}-name") or "").strip()
+    name = name if name.endswith(".md") else f"{name}.md"
+    if name in (*WRITTEN, *shown.engine.files.names(shown.world.id)):
+        tried(partial(_refuse, name, "there is such a file already", "taken"))
+    elif _write(shown, name, typed):
+        st.session_state.pop(f"{typed}-name", None)
+        st.session_state.pop(typed, None)
+        st.session_state[chosen] = name
+
+
+def _refuse(name: str, reason: str, code: str) -> None:
+    raise BadWorldFile(name=name, reason=reason, reason_code=code)
+
+
+def _save(shown: WorldView, name: str, typed: str) -> None:
+    _write(shown, name, typed)
+
+
+def _write(shown: WorldView, name: str, typed: str) -> bool:
+    """Stores what was typed; returns whether that was possible. The page shows why it was not."""
+
+    def write() -> None:
+        try:
+            shown.engine.store.worlds.world(shown.world.id)  # a world that was deleted meanwhile gets no folder again
+            shown.engine.files.write(shown.world.id, name, str(st.session_state.get(typed) or ""))
+        except OSError:
+            _refuse(name, "it cannot be written", "unwritten")
+
+    return tried(write)
+
+
+def _remove(shown: WorldView, name: str, typed: str) -> None:
+    def remove() -> None:
+        try:
+            shown.engine.files.remove(shown.world.id, name)
+        except OSError:
+            _refuse(name, "it cannot be removed", "unwritten")
+
+    if tried(remove):
+        st.session_state.pop(typed, None)
+
+
+def _budgets(shown: WorldView) -> Budgets:
+    return Budgets.of(shown.engine.settings)
+
+
+def _draw_budget(shown: WorldView, text: str, budget: int) -> None:
+    words, tokens = shown.view.words, estimate(text)
+    said = plain(words("world.file.budget", tokens=tokens, budget=budget))
+    st.caption(said if tokens <= budget else f":orange[{said} {plain(words('world.file.over'))}]")

@@ -1,0 +1,93 @@
+"""The fields of one lorebook entry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from component.page.view import tried
+from component.widget.markdown import plain
+from component.world.correction import NAME_CHARS, fill, typed_name
+from component.world.view import WorldView
+from errors import Empty, TooLong
+from store.world.record import LAYERS, LoreEntry
+from text.clean import clean
+
+OPEN = "world-lore-open"
+"""Session-state key of the id of the entry whose fields are open."""
+NEW = 0
+CONTENT_CHARS, MOST_KEYS = 20_000, 50
+_FIELDS = ("keyword", "keys", "content", "layer", "location", "category", "enabled")
+
+
+def open_form(entry_id: int) -> None:
+    """Opens the fields of an entry, or of a new one."""
+    st.session_state[OPEN] = entry_id
+
+
+def leave() -> None:
+    """Closes the fields."""
+    st.session_state.pop(OPEN, None)
+
+
+def draw_form(shown: WorldView, one: LoreEntry, prefix: str = "") -> None:
+    """Draws the fields of an entry with the buttons that store or drop them."""
+    words, typed = shown.view.words, f"{prefix}world-typed-lore-{shown.world.id}-{one.id}"
+    mark = shown.state.lore.get(one.id)
+    for name in _FIELDS:
+        value = ", ".join(one.keys) if name == "keys" else getattr(one, name)
+        fill(f"{typed}-{name}", value)
+    with st.container(border=True, key=f"{prefix}world-lore-form"):
+        st.text_input(words("world.lore.keyword"), key=f"{typed}-keyword", max_chars=NAME_CHARS, persist_state="page")
+        help_keys = words("world.lore.keys.help")
+        st.text_input(words("world.lore.keys.label"), key=f"{typed}-keys", help=help_keys, persist_state="page")
+        st.text_area(words("world.lore.content"), key=f"{typed}-content", height=140, persist_state="page")
+        if mark is not None and mark.content is not None:
+            st.caption(plain(words("world.lore.changed.about")))
+        st.selectbox(
+            words("world.lore.layer"), LAYERS, key=f"{typed}-layer", persist_state="page",
+            format_func=lambda name: words(f"world.lore.layer.{name}"),
+        )  # fmt: skip
+        st.text_input(words("world.people.place"), key=f"{typed}-location", max_chars=NAME_CHARS, persist_state="page")
+        st.text_input(words("world.lore.category"), key=f"{typed}-category", max_chars=NAME_CHARS, persist_state="page")
+        st.checkbox(words("world.lore.enabled"), key=f"{typed}-enabled", persist_state="page")
+        with st.container(horizontal=True):
+            save = partial(_save, shown, one, typed)
+            st.button(words("world.save"), key=f"{prefix}world-lore-save", type="primary", on_click=save)
+            st.button(words("world.cancel"), key=f"{prefix}world-lore-cancel", on_click=_drop, args=(typed,))
+
+
+def _drop(typed: str) -> None:
+    leave()
+    for name in _FIELDS:
+        st.session_state.pop(f"{typed}-{name}", None)
+
+
+def _save(shown: WorldView, one: LoreEntry, typed: str) -> None:
+    fields = {name: st.session_state.get(f"{typed}-{name}") for name in _FIELDS}
+    if tried(lambda: shown.engine.store.worlds.put_lore(shown.world.id, [filled(one, fields)])):
+        _drop(typed)
+
+
+def filled(one: LoreEntry, fields: dict[str, Any]) -> LoreEntry:
+    """Returns the entry with what was typed. Raises ``Empty``, ``TooLong``."""
+    content = clean(fields["content"] or "").strip()
+    if not content:
+        raise Empty(what="content")
+    if len(content) > CONTENT_CHARS:
+        raise TooLong(what="content", size=len(content), limit=CONTENT_CHARS)
+    keys = dict.fromkeys(typed_name(key, "keyword") for key in (fields["keys"] or "").split(",") if key.strip())
+    location, category = fields["location"] or "", fields["category"] or ""
+    return replace(
+        one,
+        keyword=typed_name(fields["keyword"] or "", "keyword"),
+        keys=tuple(keys)[:MOST_KEYS],
+        content=content,
+        layer=fields["layer"],
+        location=typed_name(location, "place") if location.strip() else "",
+        category=typed_name(category, "category") if category.strip() else "",
+        enabled=bool(fields["enabled"]),
+    )

@@ -1,0 +1,168 @@
+"""The lorebook as it stands in the story: what the last prompt got of it and why, with the way to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from component.page.catalogue import Words
+from component.page.view import trying
+from component.widget.markdown import plain, short
+from component.widget.overflow import Item, draw_overflow
+from component.world.correction import draw_pages, paged
+from component.world.lore_form import NEW, OPEN, draw_form, leave, open_form
+from component.world.view import WorldView
+from store.world.record import LAYERS, LoreEntry, LoreMark
+
+ASKED = "world-lore-asked"
+"""Session-state key of the id of the entry whose removal is to be confirmed."""
+CONTENT_CHARS = 240
+_COLOURS = {"A1": "red", "A2": "orange", "A3": "blue", "A4": "violet"}
+
+
+def draw_lore(shown: WorldView, prefix: str = "") -> None:
+    """Draws the tab: the filter, the entries on the open page, and the button for a new one."""
+    words = shown.view.words
+    st.button(
+        words("world.lore.new"), key=f"{prefix}world-lore-new", icon=":material/add:", on_click=open_form, args=(NEW,)
+    )
+    if st.session_state.get(OPEN) == NEW:
+        draw_form(shown, LoreEntry(0, "", ""), prefix)
+    entries = shown.engine.store.worlds.lore(shown.world.id)
+    if not entries:
+        st.caption(words("world.lore.none"))
+        return
+    query, layer = _draw_filter(words, prefix)
+    matches = matching(entries, shown.state.lore, query, layer)
+    st.caption(_counts(words, shown, len(matches), len(entries)))
+    told = reported(shown)
+    key = f"{prefix}world-lore-page-{shown.world.id}-{layer}-{query}"
+    rows, pages = paged(sorted(matches, key=lambda one: _order(one, told)), key)
+    with st.container(key=f"{prefix}world-lore", gap="small"):
+        for one in rows:
+            _draw_entry(shown, one, told.get(one.id), prefix)
+    draw_pages(pages, key)
+
+
+def reported(shown: WorldView) -> dict[int, dict[str, Any]]:
+    """Returns what the report of the turn that is shown tells of entries, by id."""
+    lore = (shown.node.report or {}).get("lore", {}) if shown.node else {}
+    left = {int(one["id"]): one for one in lore.get("out", ())}
+    return left | {int(one["id"]): {**one, "reason": "in"} for one in lore.get("in", ())}
+
+
+def matching(entries: Sequence[LoreEntry], marks: Mapping[int, LoreMark], query: str, layer: str) -> list[LoreEntry]:
+    """Returns the entries of a layer («all»: of every one) that hold every word of the query, ignoring case."""
+    terms = query.casefold().split()
+    found = [one for one in entries if layer in ("all", one.layer)]
+    for term in terms:
+        found = [one for one in found if term in _searched(one, marks.get(one.id)).casefold()]
+    return found
+
+
+def _searched(one: LoreEntry, mark: LoreMark | None) -> str:
+    return " ".join((one.keyword, *one.keys, _now(one, mark)))
+
+
+def _order(one: LoreEntry, told: dict[int, dict[str, Any]]) -> tuple[float, str, int]:
+    """Sorts entries as the last prompt did: those that were in it first, then by score."""
+    row = told.get(one.id)
+    score = float(row.get("score", 0)) + (1000 if row["reason"] == "in" else 0) if row else -1000
+    return -score, one.layer, one.id
+
+
+def _draw_filter(words: Words, prefix: str) -> tuple[str, str]:
+    label = words("world.lore.search")
+    query = st.text_input(
+        label, key=f"{prefix}world-lore-query", placeholder=label, label_visibility="collapsed",
+        icon=":material/search:",
+    )  # fmt: skip
+    layer = st.segmented_control(
+        words("world.lore.layer"), ("all", *LAYERS), default="all", key=f"{prefix}world-lore-layer", required=True,
+        format_func=lambda name: words("world.lore.all") if name == "all" else name, label_visibility="collapsed",
+    )  # fmt: skip
+    return query or "", layer or "all"
+
+
+def _counts(words: Words, shown: WorldView, count: int, whole: int) -> str:
+    lore = (shown.node.report or {}).get("lore", {}) if shown.node else {}
+    parts = [words("world.lore.count", count=count, all=whole)]
+    parts += [words(f"world.lore.why.{name.replace(' ', '_')}", count=n) for name, n in lore.get("counts", {}).items()]
+    return plain(" · ".join(parts))
+
+
+def _draw_entry(shown: WorldView, one: LoreEntry, row: dict[str, Any] | None, prefix: str) -> None:
+    words, mark = shown.view.words, shown.state.lore.get(one.id)
+    name = f"~~{plain(one.keyword)}~~" if not one.enabled else f"**{plain(one.keyword)}**"
+    lines = [f":{_COLOURS[one.layer]}-badge[{one.layer}] {name}"]
+    lines.append(plain(short(_now(one, mark), CONTENT_CHARS)))
+    lines.append(f":small[:gray[{plain(_facts(words, one, mark, shown.state.turn))}]]")
+    lines += [f":small[{plain(told(words, row))}]"] if row else []
+    key = f"{prefix}world-lore-{one.id}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
+        st.markdown("  \n".join(lines), width="stretch")
+        _draw_menu(shown, one, prefix)
+    if st.session_state.get(OPEN) == one.id:
+        draw_form(shown, one, prefix)
+    if st.session_state.get(ASKED) == one.id:
+        _draw_removal(shown, one, prefix)
+
+
+def _now(one: LoreEntry, mark: LoreMark | None) -> str:
+    return one.content if mark is None or mark.content is None else mark.content
+
+
+def _facts(words: Words, one: LoreEntry, mark: LoreMark | None, turn: int) -> str:
+    place = one.location if mark is None or mark.location is None else mark.location
+    parts = [one.category] if one.category else []
+    parts += [words("world.lore.place", place=place)] if place else []
+    parts += [words("world.lore.keys", keys=", ".join(one.keys))] if one.keys else []
+    last = mark.last_mentioned if mark else 0
+    parts.append(words("world.lore.mentioned", turn=last, ago=turn - last) if last else words("world.lore.unmentioned"))
+    parts += [words("world.lore.changed")] if mark is not None and mark.content is not None else []
+    return " · ".join([*parts, *([] if one.enabled else [words("world.lore.off")])])
+
+
+def told(words: Words, row: dict[str, Any]) -> str:
+    """Returns why an entry was in the last prompt or not, and what its score is the sum of."""
+    said = words(f"world.lore.reason.{row['reason']}")
+    if "score" not in row:
+        return said
+    parts = " + ".join(f"{words(f'world.lore.part.{part}')} {value:g}" for part, value in row.get("parts", {}).items())
+    score = words("world.lore.score", score=f"{row['score']:g}", parts=parts or "0")
+    return f"{said} · {score}"
+
+
+def _draw_menu(shown: WorldView, one: LoreEntry, prefix: str) -> None:
+    words, worlds = shown.view.words, shown.engine.store.worlds
+    name, icon = ("disable", "toggle_off") if one.enabled else ("enable", "toggle_on")
+    turned = replace(one, enabled=not one.enabled)
+    choices = {
+        "edit": Item(words("world.lore.edit"), "edit", partial(open_form, one.id)),
+        name: Item(words(f"world.lore.{name}"), icon, partial(worlds.put_lore, shown.world.id, [turned])),
+        "remove": Item(words("world.lore.remove"), "delete", partial(_ask, one.id)),
+    }
+    draw_overflow(f"{prefix}world-lore-menu-{one.id}", choices, upright=True)
+
+
+def _ask(entry_id: int | None) -> None:
+    leave()
+    st.session_state[ASKED] = entry_id
+
+
+def _draw_removal(shown: WorldView, one: LoreEntry, prefix: str) -> None:
+    words = shown.view.words
+    with st.container(key=f"{prefix}world-lore-removal", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(plain(words("world.lore.remove.ask", name=one.keyword)), width="stretch")
+        remove, yes = partial(_remove, shown, one.id), words("world.lore.remove.yes")
+        st.button(yes, key=f"{prefix}world-lore-remove-yes", type="primary", on_click=remove)
+        st.button(words("world.cancel"), key=f"{prefix}world-lore-remove-no", on_click=_ask, args=(None,))
+
+
+def _remove(shown: WorldView, entry_id: int) -> None:
+    _ask(None)
+    trying(partial(shown.engine.store.worlds.remove_lore, shown.world.id, [entry_id]))

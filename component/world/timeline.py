@@ -1,0 +1,72 @@
+"""What happened, turn by turn, the newest first; the way back to any turn."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from component.widget.markdown import plain, short
+from component.world.correction import draw_pages
+from component.world.view import WorldView, show_world
+from store.world.record import Episode, Node
+
+TURNS = 30
+"""Turns on one page."""
+QUESTION_CHARS = 80
+
+
+def draw_timeline(shown: WorldView, prefix: str = "") -> None:
+    """Draws the tab: the turns up to the one that is shown."""
+    words, node = shown.view.words, shown.node
+    if node is None:
+        st.caption(words("world.timeline.none"))
+        return
+    pages = max(1, -(-node.turn // TURNS))
+    key = f"{prefix}world-timeline-page-{shown.world.id}-{node.id}"
+    page = min(int(st.session_state.get(key, 1)), pages)
+    nodes = turns(shown, page, pages)
+    told = shown.engine.store.worlds.episodes(shown.world.id, [one.id for one in nodes])
+    with st.container(key=f"{prefix}world-timeline", gap="small"):
+        for one in nodes:
+            _draw_turn(shown, one, told.get(one.id), f"{prefix}world-turn-{one.id}")
+        if page == pages:
+            _draw_beginning(shown, prefix)
+    draw_pages(pages, key)
+
+
+def turns(shown: WorldView, page: int, pages: int) -> list[Node]:
+    """Returns the turns of a page, the newest first; the last page has the greeting (turn 0), too."""
+    assert shown.node is not None
+    skip = (page - 1) * TURNS
+    count = TURNS + 1 if page == pages else TURNS
+    return shown.engine.store.worlds.path(shown.node, count, skip)[::-1]
+
+
+def _draw_turn(shown: WorldView, node: Node, episode: Episode | None, key: str) -> None:
+    words, current = shown.view.words, shown.node is not None and node.id == shown.node.id
+    line = episode.description if episode else short(node.question or node.answer, QUESTION_CHARS)
+    facts = [episode.location] if episode and episode.location else []
+    if episode is not None and episode.importance > 0:
+        facts.append(words("world.timeline.importance", value=f"{episode.importance:.2g}"))
+    if episode is None:
+        facts.append(words(f"world.timeline.{'raw' if node.status == 'raw' else 'nothing'}"))
+    if node.origin == "user":
+        facts.append(words("world.timeline.corrected"))
+    name = plain(words("world.timeline.turn", turn=node.turn))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
+        about = f"  \n:small[:gray[{plain(' · '.join(facts))}]]" if facts else ""
+        st.markdown(f"**{name}** {plain(line)}{about}", width="stretch")
+        _draw_way(shown, f"{key}-show", words("world.timeline.show", turn=node.turn), node.id, current)
+
+
+def _draw_beginning(shown: WorldView, prefix: str) -> None:
+    words, key = shown.view.words, f"{prefix}world-turn-begin"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
+        st.markdown(f"**{plain(words('world.timeline.begin'))}**", width="stretch")
+        _draw_way(shown, f"{key}-show", words("world.timeline.show_begin"), 0, False)
+
+
+def _draw_way(shown: WorldView, key: str, label: str, node_id: int, disabled: bool) -> None:
+    st.button(
+        label, key=key, icon=":material/history:", type="tertiary", help=label, disabled=disabled,
+        on_click=show_world, args=(shown.world.id, node_id),
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""Where stories begin: the bundled one, and files of other programs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errors import BadWorldFile, WorldUnknown
+from model import scripted
+from settings import load
+from store import Store
+from store.world.record import LoreEntry
+from tests.table import table
+from text.language import Language
+from world.beginning import Beginning, found, from_book, remove, take_in
+from world.book import read_book
+from world.engine import Engine
+from world.file import MOST_BYTES, PREFIX
+from world.sample import begin, sample
+
+CARD = {
+    "spec": "chara_card_v2",
+    "data": {
+        "name": "세라",
+        "description": "{{char}}는 약초꾼이다. {{user}}를 믿지 않는다.",
+        "first_mes": "{{user}}, 무엇을 찾으러 왔지?",
+        "alternate_greetings": ["조용히 해. 여우가 듣고 있어."],
+        "character_book": {"entries": [{"keys": ["이끼"], "content": "밤에 빛난다.", "enabled": True}]},
+    },
+}
+
+
+@pytest.fixture
+def model() -> scripted.ScriptedModel:
+    return scripted.ScriptedModel(lambda _: "여우가 돌아본다.")
+
+
+@pytest.fixture
+def engine(tmp_path: Path, model: scripted.ScriptedModel) -> Iterator[Engine]:
+    settings = load(data_dir=tmp_path)
+    store, models = Store(settings.database), scripted.models(model, lambda _: "{}")
+    opened = Engine.open(settings, store, lambda: models)
+    yield opened
+    opened.close()
+    store.close()
+
+
+def card(**fields: Any) -> bytes:
+    return json.dumps({**CARD, "data": {**CARD["data"], **fields}}).encode()  # type: ignore[dict-item]
+
+
+@table("language", ["ko", "en"])
+def test_the_bundled_story_begins_with_its_greeting_its_people_and_its_lore(engine: Engine, language: Language) -> None:
+    world, node = begin(engine, language)
+    told = sample(language)
+    assert (node.turn, node.question, node.answer, node.status) == (0, "", told.greetings[0].strip(), "given")
+    state = engine.state(node, world)
+    assert state.me.location == told.changes.characters[0].location
+    assert set(state.locations) == {place.name for place in told.changes.locations}
+    assert [entry.keyword for entry in engine.store.worlds.lore(world.id)] == [entry.keyword for entry in told.lore]
+    assert {entry.layer for entry in told.lore} == {"A1", "A2", "A3", "A4"}
+    assert engine.files.text(world.id, PREFIX).strip() == told.prefix.strip()
+
+
+@table("language", ["ko", "en"])
+def test_everything_that_the_bundled_story_names_exists_in_it(language: Language) -> None:
+    told = sample(language)
+    places = {place.name for place in told.changes.locations}
+    people = {one.name for one in told.changes.characters}
+    assert told.player in people
+    assert {one.location for one in told.changes.characters} <= places
+    assert {other for place in told.changes.locations for other in place.adjacent} <= places
+    assert {entry.location for entry in told.lore} - {""} <= places
+    assert {name for one in told.changes.relations for name in (one.from_char, one.to_char)} <= people
+
+
+def test_the_first_message_of_the_bundled_story_is_its_turn_1_with_its_world_before_it(
+    engine: Engine, model: scripted.ScriptedModel
+) -> None:
+    world, greeting = begin(engine, "ko")
+    node = engine.play(world.id, greeting, "등불 탑으로 간다", threading.Event(), lambda _: None)
+    assert (node.turn, node.parent) == (1, greeting.id)
+    sent = "\n".join(str(message.content) for message in model.calls[-1])
+    assert "안개 낀 강가의 나루터" in sent
+    assert "청동 접시" in sent, "the entry of the lamp tower"
+    assert greeting.answer in sent
+
+
+def test_a_card_becomes_a_world_with_its_character_and_every_greeting(engine: Engine) -> None:
+    book = read_book(card(), "card.json", "아리아")
+    world, node = found(engine, from_book(book, "ko", "아리아"))
+    assert (world.name, world.player) == ("세라", "아리아")
+    assert node is not None
+    assert node.answer == "아리아, 무엇을 찾으러 왔지?"
+    beginnings = engine.store.worlds.children(world.id, 0)
+    assert [one.answer for one in beginnings] == [node.answer, "조용히 해. 여우가 듣고 있어."]
+    assert set(engine.state(node, world).characters) == {"아리아", "세라"}
+    assert "세라는 약초꾼이다. 아리아를 믿지 않는다." in engine.files.text(world.id, PREFIX)
+    assert [entry.keys for entry in engine.store.worlds.lore(world.id)] == [("이끼",)]
+
+
+def test_a_card_taken_into_a_world_leaves_what_was_there(engine: Engine) -> None:
+    world, greeting = begin(engine, "ko")
+    before = engine.store.worlds.lore(world.id)
+    node = take_in(engine, world, read_book(card(name="미르"), "card.json", world.player))
+    assert node is not None
+    assert node.id != greeting.id
+    state = engine.state(greeting, world)
+    assert state.characters["도윤"].hp == 60
+    assert "미르" in state.characters
+    text = engine.files.text(world.id, PREFIX)
+    assert text.index("# 안개 나루") < text.index("# 미르")
+    assert engine.store.worlds.lore(world.id)[: len(before)] == before
+    assert len(engine.store.worlds.lore(world.id)) == len(before) + 1
+
+
+def test_a_lorebook_taken_in_changes_nothing_but_the_lorebook(engine: Engine) -> None:
+    world, greeting = begin(engine, "en")
+    text = engine.files.text(world.id, PREFIX)
+    book = replace(read_book(card(), "card.json"), card=None)
+    assert take_in(engine, world, book) is None
+    assert engine.files.text(world.id, PREFIX) == text
+    assert engine.store.worlds.children(world.id, 0) == [greeting]
+
+
+def test_of_a_world_that_cannot_be_founded_nothing_stays(engine: Engine) -> None:
+    entry = LoreEntry(0, "bell", "It rings.")
+    with pytest.raises(BadWorldFile):
+        found(engine, Beginning("Too long", "en", prefix="x" * (MOST_BYTES + 1), lore=(entry,)))
+    assert engine.store.worlds.all() == []
+
+
+def test_a_removed_world_is_gone_with_its_files(engine: Engine, tmp_path: Path) -> None:
+    world, greeting = begin(engine, "ko")
+    remove(engine, world)
+    with pytest.raises(WorldUnknown):
+        engine.store.worlds.node(greeting.id)
+    assert not (tmp_path / "world" / world.id).exists()
