@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bench.provider_cache import SECONDS, Block, Cost, ProviderCache, blocks, shares
@@ -58,7 +60,7 @@ def test_shares() -> None:
 
 
 def test_system_messages_are_read_first_and_parts_are_blocks() -> None:
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "one"},
         {
             "role": "system",
