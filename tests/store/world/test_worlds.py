@@ -206,6 +206,7 @@ def test_a_greeting_is_turn_zero_and_may_be_regenerated(opened: Store, world: Wo
     assert known is not None
     assert known.id == other.id
     assert [node.id for node in opened.worlds.path(first)] == [greeting.id, first.id]
+    assert [node.id for node in opened.worlds.path(first, skip=1)] == [greeting.id]
 
 
 def test_two_stories_that_fit_alike_are_ambiguous_but_a_greeting_is_not(opened: Store, world: World) -> None:
