@@ -14,6 +14,7 @@ from world.block import value
 from world.block.field import Field
 from world.block.narration import of_absence, of_earlier, sentences
 from world.block.sign import attacks, in_two_places, speaks
+from world.block.spelling import bare
 from world.block.value import Refused
 from world.lore.mention import Matcher, plain
 from world.state import State
@@ -138,7 +139,7 @@ def _twice(state: State, answer: str) -> Iterator[_Seen]:
 def _within(place: str, wider: str) -> bool:
     """Returns whether a place has the wider one's name and then its own: «동쪽 항구 선착장» lies in «동쪽 항구»."""
     one, other = (_ARTICLE.sub("", plain(name)) for name in (place, wider))
-    return re.match(rf"{re.escape(other)}(?:\W|$)", one) is not None
+    return bare(one) == bare(other) or re.match(rf"{re.escape(other)}(?:\W|$)", one) is not None
 
 
 def _items(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_Seen]:
