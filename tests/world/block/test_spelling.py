@@ -50,4 +50,5 @@ def test_a_known_place_thing_and_person_are_not_made_twice() -> None:
 def test_a_copied_instruction_changes_nothing(language: Language) -> None:
     checked = check(read(instruction(language))[0], STATE, Lorebook.of([]), 5, "", language)
     assert (checked.fields, checked.refusals) == ({}, ())
-    assert checked.changes.characters == checked.changes.items == ()
+    assert checked.changes.characters == ()
+    assert checked.changes.items == ()
