@@ -18,6 +18,8 @@ from world.block.episode import Deeds, episode
 from world.block.field import FIELDS, Field
 from world.block.lore import marks
 from world.block.refusal import sentence
+from world.block.spelling import spelled
+from world.block.template import is_template
 from world.block.value import Refused, RelationChange
 from world.lore.lorebook import Lorebook
 from world.state import FULL_HP, State
@@ -44,7 +46,7 @@ def check(
     """Returns the changes that a block leads to. ``state``: before the turn; ``turn``: its number; ``text``: question
     and answer as the reader sees them, for the lorebook entries that they mention; ``language``: the world's."""
     draft = _Draft(state, language)
-    given = {name: fields[name] for name in FIELDS if name in fields and not value.is_nothing(fields[name])}
+    given = {name: fields[name] for name in FIELDS if name in fields and _says(name, fields[name])}
     absurd = not draft.take(given)
     if absurd:
         draft = _Draft(state, language, refusals=[sentence("", "absurd", language)])
@@ -55,6 +57,10 @@ def check(
     )
     changes = replace(draft.changes(), lore=lore, episode=happened)
     return Checked(changes, tuple(draft.refusals), _record(given), absurd)
+
+
+def _says(name: Field, given: Any) -> bool:
+    return not value.is_nothing(given) and not is_template(name, given)
 
 
 def nothing(state: State, book: Lorebook, turn: int, text: str, language: Language) -> Changes:
@@ -137,12 +143,17 @@ class _Draft:
         known = self.characters.get(name) or self.before.characters.get(name)
         return known or (self.me if name == self.before.player else Character(name))
 
+    def _person(self, name: str) -> str:
+        """Returns a character's name as the story has it."""
+        return spelled(name, (self.before.player, *self.before.characters, *self.characters))
+
     def place(self, name: str) -> Location:
         """Returns a place as it is now; a new one when none has that name."""
         return self.locations.get(name) or self.before.locations.get(name) or Location(name)
 
     def location(self, given: Any, others: Mapping[Field, Any]) -> None:
-        there, here = value.name(given), self.me.location
+        here = self.me.location
+        there = spelled(value.name(given), (here, *self.before.locations))
         if there == here:
             return
         if here and "location_moved" in others and not _truth(others["location_moved"]):
@@ -173,6 +184,7 @@ class _Draft:
 
     def gained(self, given: Any, _: Mapping[Field, Any]) -> None:
         for name in value.names(given):
+            name = spelled(name, (*self.before.items, *self.items))
             known = self.items.get(name) or self.before.items.get(name)
             if known is None or known.status != HELD:
                 self.items[name] = Item(name, HELD)
@@ -180,6 +192,7 @@ class _Draft:
 
     def lost(self, given: Any, _: Mapping[Field, Any]) -> None:
         def lose(name: str) -> None:
+            name = spelled(name, (*self.before.items, *self.items))
             known = self.items.get(name) or self.before.items.get(name)
             if known is None or known.status != HELD:
                 raise Refused("not_held", name=name)
@@ -190,6 +203,7 @@ class _Draft:
 
     def met(self, given: Any, _: Mapping[Field, Any]) -> None:
         def meet(name: str) -> None:
+            name = self._person(name)
             if name == self.before.player:
                 return
             known, new = self.character(name), name not in self.before.characters
@@ -202,7 +216,7 @@ class _Draft:
         self._each("npc_met", value.names(given), meet)
 
     def died(self, given: Any, _: Mapping[Field, Any]) -> None:
-        for name in value.names(given):
+        for name in map(self._person, value.names(given)):
             known = self.character(name)
             if not known.dead:
                 self.characters[name] = replace(known, hp=0, status=DEAD)
@@ -215,9 +229,9 @@ class _Draft:
         self._each("relationship_changes", entries, lambda entry: self._relate(value.relation(entry)))
 
     def _relate(self, change: RelationChange) -> None:
-        if (self.before.characters.get(change.from_char) or Character("")).dead:
-            raise Refused("dead", name=change.from_char)
-        pair = (change.from_char, change.to_char)
+        pair = (self._person(change.from_char), self._person(change.to_char))
+        if (self.before.characters.get(pair[0]) or Character("")).dead:
+            raise Refused("dead", name=pair[0])
         known = self.relations.get(pair) or self.before.relations.get(pair)
         strength = (known.strength if known else 0) + change.delta
         kind = change.rel_type or (known.rel_type if known else "")

@@ -39,7 +39,9 @@ def light(
     messages = [SystemMessage(prompt.render("world_extract", language)), HumanMessage(told)]
     reply = str(complete_shaped(models.utility, messages, SHAPE, stop=stop, max_tokens=MOST_TOKENS).text)
     blocks = read(reply)
-    return blocks[-1] if blocks else (read_block(reply) or None)
+    fields: Fields = dict(blocks[-1] if blocks else read_block(reply))
+    fields.pop("location_moved", None)  # small models say no beside a new place; the place alone says it
+    return fields or None
 
 
 def _abridged(text: str, most: int) -> str:
@@ -59,7 +61,6 @@ _RELATION: dict[str, Any] = {
 }
 _PROPERTIES: dict[Field, Any] = {
     "location": _TEXT,
-    "location_moved": {"type": "boolean"},
     "hp_change": _NUMBER,
     "items_gained": _TEXTS,
     "items_lost": _TEXTS,

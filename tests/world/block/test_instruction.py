@@ -10,13 +10,14 @@ from world.block import instruction, read
 from world.block.field import FIELDS
 
 MOST = 220
-"""Tokens. The embedded model's own tokenizer counts 167 in Korean and 122 in English; the estimate counts more."""
+"""Tokens. The embedded model's own tokenizer counts 167 in Korean and 122 in English; the estimate
+is a little lower, hence the margin."""
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_the_instruction_is_short_and_names_the_fields(language: Language) -> None:
     text = instruction(language)
-    assert estimate(text) <= MOST
+    assert estimate(text) * 1.15 <= MOST
     assert {name for name in FIELDS if name in text} == set(FIELDS) - {"location_status"}
 
 

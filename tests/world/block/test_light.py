@@ -20,7 +20,7 @@ from world.block.light import MOST_CHARS
 from world.state import State
 
 STATE = State("아리아").after(Changes(characters=(Character("아리아", "마을", 40),)), 3)
-REPLY = {"location": "숲", "location_moved": True, "hp_change": -5, "npc_met": ["세라"], "mood": "긴장"}
+REPLY = {"location": "숲", "hp_change": -5, "npc_met": ["세라"], "mood": "긴장"}
 JSON = json.dumps(REPLY, ensure_ascii=False)
 
 
@@ -38,8 +38,9 @@ def asked(upstream: Upstream, answer: str = "세라가 웃는다.", stop: thread
         f"```json\n{JSON}\n```",
         f"```state\n{JSON}\n```",
         f"Here it is:\n\n```json\n{json.dumps(REPLY, ensure_ascii=False, indent=2)}\n```\nDone.",
+        json.dumps({**REPLY, "location_moved": False}, ensure_ascii=False),
         json.dumps({"state": REPLY}, ensure_ascii=False),
-        "location: 숲\nlocation_moved: true\nhp_change: -5\nnpc_met: [세라]\nmood: 긴장",
+        "location: 숲\nlocation_moved: false\nhp_change: -5\nnpc_met: [세라]\nmood: 긴장",
     ],
 )
 def test_a_reply_is_read_in_every_usual_form(text: str) -> None:

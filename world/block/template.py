@@ -1,0 +1,22 @@
+"""Values that a model copied from the instruction instead of filling them in: they say nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, get_args
+
+import prompt
+from text.language import Language
+from world.block.field import Field
+from world.block.read import Fields, read
+
+
+def is_template(field: Field, given: Any) -> bool:
+    """Returns whether a value is the instruction's own for its field."""
+    return any(given == template[field] for template in _templates() if field in template)
+
+
+@cache
+def _templates() -> tuple[Fields, ...]:
+    """Returns the blocks that the instructions show."""
+    return tuple(block for language in get_args(Language) for block in read(prompt.render("world_state", language)))
