@@ -66,7 +66,8 @@ class Profile:
     answers from the results of tools and documents and cites them, or code words the results and quotes the best
     section. ``prompt``: full, with instructions, tools and the time; or bare, with a few lines, summaries, memory and
     the conversation, and the user's message alone at its end. ``sampling``: None leaves it to the server. ``images``:
-    the model reads images that come with a message.
+    the model reads images that come with a message. ``story``: at the end of a turn of a story the model tells what
+    has changed in a state block, or a light call reads that from the turn afterwards (decision 51).
     """
 
     name: Literal["small", "strong", "toolless"]
@@ -78,9 +79,10 @@ class Profile:
     prompt: Literal["full", "bare"]
     sampling: Sampling | None = None
     images: bool = False
+    story: Literal["block", "light"] = "block"
 
 
-SMALL = Profile("small", "routed", "extracted", "extracted", "words", "quoted", "bare")
+SMALL = Profile("small", "routed", "extracted", "extracted", "words", "quoted", "bare", story="light")
 STRONG = Profile("strong", "native", "model", "model", "model", "cited", "full", images=True)
 TOOLLESS = replace(STRONG, name="toolless", tools="routed")
 """A strong model behind a server that takes no tools."""

@@ -128,7 +128,8 @@ def _fitting(episodes: Episodes, budget: int) -> tuple[tuple[Episode, int], ...]
 
 def _prefix(given: Given, parts: _Parts) -> str:
     stable = [parts.prefix.text] if parts.prefix and parts.prefix.text else []
-    return "\n".join((PREFIX, *stable, "", TRACKING, given.instruction.strip()))
+    asked = ("", TRACKING, given.instruction.strip()) if given.instruction.strip() else ()
+    return "\n".join((PREFIX, *stable, *asked))
 
 
 def _changing(given: Given, parts: _Parts) -> str:

@@ -108,7 +108,7 @@ class Engine:
 
         embedder = embedder or embedding.embedder(settings)
         files = WorldFiles(settings.data_dir / "world")
-        source = Source(files, Budgets.of(settings), embedder.name, instruction)
+        source = Source(files, Budgets.of(settings), embedder.name, lambda language: _instruction(models(), language))
         stories = Stories(store.everyone.worlds)
         extractor = Extractor(store.everyone, stories, source, files, models, embedder, settings)
         return cls(settings, store, models, embedder, stories, source, extractor)
@@ -168,7 +168,7 @@ class Engine:
         being worked off; else the older state counts, and the report says so."""
         self._extractor.give_way()
         base, late = begun.base, self._late(begun.base)
-        given = self._given(begun.world, begun, late) if begun.world is not None else _nothing(begun)
+        given = self._given(begun.world, begun, late) if begun.world is not None else self._nothing(begun)
         context = build(replace(given, turn=begun.number))
         return Prompted(context.prefix, context.changing, context.report, late, base.receipt if base else None)
 
@@ -275,6 +275,12 @@ class Engine:
             late=late,
         )
 
+    def _nothing(self, begun: Begun) -> Given:
+        """Returns what the first prompt of a new world is made from."""
+        world = unsaved(begun)
+        asks = _instruction(self.models(), world.language)
+        return Given(world, State(world.player), begun.number, begun.question, Lorebook.of(()), instruction=asks)
+
     def _late(self, base: Node | None) -> int:
         """Returns how many turns up to this one are not worked off, after a short wait."""
         if base is None or base.status != "raw" or self._extractor.work(base):
@@ -306,11 +312,9 @@ def unsaved(begun: Begun) -> World:
     return World("", "", name, "", language, DEFAULT_PLAYER[language], 0.0, 0.0)
 
 
-def _nothing(begun: Begun) -> Given:
-    """Returns what the first prompt of a new world is made from."""
-    world = unsaved(begun)
-    state, book = State(world.player), Lorebook.of(())
-    return Given(world, state, begun.number, begun.question, book, instruction=instruction(world.language))
+def _instruction(models: ModelSet, language: Language) -> str:
+    """Returns what asks the model for a state block; empty for a model that then writes nothing else."""
+    return instruction(language) if models.profile.story == "block" else ""
 
 
 def _grown(begun: Begun, raw: str) -> str:

@@ -144,7 +144,7 @@ class Turn:
         tokens = self._tokens(given)
         paid = self._receipt(tokens, given)
         node = None
-        if reply.raw.strip() and reply.reason not in CALLS:
+        if reply.shown.strip() and reply.reason not in CALLS:
             node = self._engine.keep(self.begun, reply.raw, reply.shown, paid, self._prompted.report, stopped=not whole)
         return Ended(node, paid, tokens)
 
