@@ -708,6 +708,13 @@ class WorldTurnTaken(CallerError):
     hint = "Correct the last turn, or go back to this one first."
 
 
+class WorldTurnRaw(CallerError):
+    code = "world_turn_raw"
+    message = "Turn {turn} is still being read for what it has changed."
+    hint = "Try again in a moment."
+    retryable = True
+
+
 class FolderUnknown(CallerError):
     code = "folder_unknown"
     message = "There is no such folder any more."

@@ -160,7 +160,7 @@ class Story:
         changes = self.words.changes(turn, self.ids)
         before = self.stories.state(self.node, self.world)
         after = before.after(changes, turn)
-        snapshot = snapshot_of(after) if needs_snapshot(node) else None
+        snapshot = snapshot_of(after, self.rows.begin_state(self.world.id)) if needs_snapshot(node) else None
         self.rows.settle(node.id, changes, origin="block", snapshot=snapshot)
         self._put("episode", [(node.id, turn)])
         self.node = self.rows.node(node.id)

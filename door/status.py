@@ -159,6 +159,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.SessionUnknown: UNKNOWN,
     errors.WorldUnknown: UNKNOWN,
     errors.WorldTurnTaken: CONFLICT,
+    errors.WorldTurnRaw: CONFLICT,
     errors.FolderUnknown: UNKNOWN,
     errors.SessionDeleted: CONFLICT,
     errors.PrivateEnded: UNKNOWN,

@@ -248,6 +248,7 @@ class Engine:
 
     def correct(self, node: Node, changes: Changes) -> Node:
         """Changes by hand what is so after the last turn of a story (``store.worlds.changed``)."""
+        self._extractor.work(node)
         corrected = self.store.worlds.changed(node, changes)
         self._stories.forget(corrected)
         self._extractor.changed(corrected)
@@ -283,7 +284,7 @@ class Engine:
 
     def _late(self, base: Node | None) -> int:
         """Returns how many turns up to this one are not worked off, after a short wait."""
-        if base is None or base.status != "raw" or self._extractor.work(base):
+        if base is None or base.status == "done" or self._extractor.work(base):
             return 0
         return self._extractor.wait(base, WAIT_SECONDS)
 

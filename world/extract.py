@@ -166,7 +166,7 @@ class Extractor:
             origin=origin,
             block=done.block,
             refusals=(*refusals, *done.refusals),
-            snapshot=snapshot_of(done.state) if needs_snapshot(node) else None,
+            snapshot=snapshot_of(done.state, self._rows.begin_state(world.id)) if needs_snapshot(node) else None,
         )
         if taken:
             self._stories.keep(node, done.state, revision)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from store.world.change import Snapshot
 from store.world.record import Changes, Node, World
+from store.world.turns import StoredState
 from world.state import State
 
 KEPT = 512
@@ -20,7 +21,7 @@ class Rows(Protocol):
 
     def begin_state(self, world_id: str) -> Changes: ...
     def revision(self, world_id: str) -> int: ...
-    def stored_state(self, node: Node) -> tuple[Snapshot | None, int, list[tuple[int, Changes]]]: ...
+    def stored_state(self, node: Node) -> StoredState: ...
 
 
 class Stories:
@@ -32,58 +33,73 @@ class Stories:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._lock = threading.Lock()
-        self._states: OrderedDict[int, tuple[int, State]] = OrderedDict()
+        self._states: OrderedDict[tuple[str, int], tuple[int, State]] = OrderedDict()
 
     def state(self, node: Node | None, world: World) -> State:
         """Returns the state after a turn, or before the first one. Of turns that are not worked off nothing is in
         it."""
         revision = self._rows.revision(world.id)
-        known = self._known(node.id, revision) if node is not None else None
+        known = self._known(node, revision) if node is not None else None
         if known is not None:
             return known
         begin = State(world.player).after(self._rows.begin_state(world.id), 0)
         if node is None:
             return begin
-        state = _folded(begin, *self._rows.stored_state(node))
-        state = replace(state, turn=node.turn)
-        if node.status != "raw":
+        stored = self._rows.stored_state(node)
+        state = replace(_folded(begin, stored), turn=node.turn)
+        if stored.settled:
             self.keep(node, state, revision)
         return state
 
     def keep(self, node: Node, state: State, revision: int) -> None:
         """Keeps the state after a turn that is worked off."""
         with self._lock:
-            self._states[node.id] = (revision, state)
-            self._states.move_to_end(node.id)
+            self._states[node.world, node.id] = (revision, state)
+            self._states.move_to_end((node.world, node.id))
             while len(self._states) > KEPT:
                 self._states.popitem(last=False)
 
     def forget(self, node: Node) -> None:
         """Drops the state after a turn, which was corrected by hand."""
         with self._lock:
-            self._states.pop(node.id, None)
+            self._states.pop((node.world, node.id), None)
 
-    def _known(self, node_id: int, revision: int) -> State | None:
+    def _known(self, node: Node, revision: int) -> State | None:
         with self._lock:
-            known = self._states.get(node_id)
+            known = self._states.get((node.world, node.id))
             if known is None or known[0] != revision:
                 return None
-            self._states.move_to_end(node_id)
+            self._states.move_to_end((node.world, node.id))
             return known[1]
 
 
-def _folded(begin: State, snapshot: Snapshot | None, turn: int, changes: list[tuple[int, Changes]]) -> State:
+def _folded(begin: State, stored: StoredState) -> State:
     """Returns the state that the changes lead to, from a snapshot or from the beginning. What the beginning says stays
-    under a snapshot, too, so that a character who is added to it later is there."""
+    under a snapshot, which holds only what the turns have changed."""
     state = begin
-    if snapshot is not None:
-        state = begin.after(snapshot.changes, turn)
-        state = replace(state, recent=snapshot.recent, important=snapshot.important)
-    for number, one in changes:
+    if stored.snapshot is not None:
+        state = begin.after(stored.snapshot.changes, stored.begun)
+        state = replace(state, recent=stored.snapshot.recent, important=stored.snapshot.important)
+    for number, one in stored.changes:
         state = state.after(one, number)
     return state
 
 
-def snapshot_of(state: State) -> Snapshot:
-    """Returns the snapshot of a state."""
-    return Snapshot(state.changes(), state.recent, state.important)
+def snapshot_of(state: State, begin: Changes) -> Snapshot:
+    """Returns the snapshot of a state: what differs from the world's beginning, which may be edited later."""
+    whole = state.changes()
+    changed = replace(
+        whole,
+        characters=_without(whole.characters, begin.characters),
+        relations=_without(whole.relations, begin.relations),
+        locations=_without(whole.locations, begin.locations),
+        items=_without(whole.items, begin.items),
+    )
+    return Snapshot(changed, state.recent, state.important)
+
+
+_One = TypeVar("_One")
+
+
+def _without(rows: tuple[_One, ...], known: tuple[_One, ...]) -> tuple[_One, ...]:
+    return tuple(row for row in rows if row not in known)

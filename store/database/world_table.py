@@ -52,6 +52,7 @@ line = Table(
     Column("id", _ID, primary_key=True, autoincrement=True),
     Column("world_id", ExactName(64), nullable=False, index=True),
     Column("path", PlainData, nullable=False),
+    sqlite_autoincrement=True,
 )
 """Lines of turns without a fork. ``path``: the lines before it, each with its first turn (``store.path``)."""
 
@@ -79,6 +80,7 @@ node = Table(
     UniqueConstraint("line", "turn"),
     Index("world_node_parent", "world_id", "parent"),
     Index("world_node_raw", "id", sqlite_where=RAW, postgresql_where=RAW),
+    sqlite_autoincrement=True,
 )
 """``since``: how many turns ago the last snapshot was."""
 
@@ -166,6 +168,7 @@ lore = Table(
     Column("location", ExactText, nullable=False),
     Column("enabled", Boolean, nullable=False),
     Column("extra", PlainData, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 vector = Table(
@@ -201,6 +204,7 @@ finding = Table(
     Column("status", String(12), nullable=False),
     Column("created", Float, nullable=False),
     Index("world_finding_node", "world_id", "node"),
+    sqlite_autoincrement=True,
 )
 
 BY_NODE = (characters, relationships, locations, items, events, lore_mark, block)

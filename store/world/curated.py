@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -10,7 +12,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from errors import WorldUnknown
 from store.database import world_table as table
 from store.owner import mine
-from store.path import on_path
+from store.path import branch_at
 from store.world import tree
 from store.world.record import Block, BlockName, Finding, FindingKind, FindingStatus, Node
 from store.world.rows import Rows
@@ -24,9 +26,9 @@ class Curated(Rows):
     def block(self, node: Node, name: BlockName) -> Block | None:
         """Returns the newest version of a text on the path of a turn. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            query = _on_path(connection, node, select(table.block).join(table.node, _NODE.id == _BLOCK.node))
-            newest = query.where(_BLOCK.name == name).order_by(_NODE.turn.desc(), _BLOCK.version.desc()).limit(1)
-            row = connection.execute(newest).first()
+            query = select(table.block, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _BLOCK.node)
+            query = query.where(_BLOCK.name == name).order_by(_NODE.turn.desc(), _BLOCK.version.desc())
+            row = next(_on_path(connection, node, query), None)
         return Block(name, row.node, row.version, row.text, row.created) if row is not None else None
 
     def put_block(self, node: Node, name: BlockName, text: str) -> Block:
@@ -42,20 +44,21 @@ class Curated(Rows):
     def findings(self, node: Node, status: FindingStatus | None = None, limit: int = 50) -> list[Finding]:
         """Returns the findings on the path of a turn, the newest first. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            whole = select(table.finding, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
-            query = _on_path(connection, node, whole).where(_FINDING.world_id == node.world)
+            query = select(table.finding, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
+            query = query.where(_FINDING.world_id == node.world)
             query = query.where(_FINDING.status == status) if status is not None else query
-            rows = connection.execute(query.order_by(_FINDING.id.desc()).limit(limit))
-            return [_finding(row) for row in rows]
+            rows = _on_path(connection, node, query.order_by(_FINDING.id.desc()))
+            return [_finding(row) for row in islice(rows, limit)]
 
     def add_finding(self, node: Node, kind: FindingKind, subject: str, text: str) -> Finding | None:
         """Stores what was noticed at a turn; None when the user has called the same intended before, or it is open
         already. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            whole = select(_FINDING.status).join(table.node, _NODE.id == _FINDING.node)
-            same = (_FINDING.world_id == node.world, _FINDING.kind == kind, _FINDING.subject == subject)
-            query = _on_path(connection, node, whole).where(*same)
-            if set(connection.execute(query).scalars()) & {"open", "dismissed"}:
+            # locks the world's row, so that two processes note the same thing once
+            connection.execute(update(table.world).where(_WORLD.id == node.world).values(slug=_WORLD.slug))
+            query = select(_FINDING.status, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
+            query = query.where(_FINDING.world_id == node.world, _FINDING.kind == kind, _FINDING.subject == subject)
+            if {row.status for row in _on_path(connection, node, query)} & {"open", "dismissed"}:
                 return None
             row = {"world_id": node.world, "node": node.id, "kind": kind, "subject": subject, "text": text}
             row |= {"status": "open", "created": time.time()}
@@ -71,11 +74,14 @@ class Curated(Rows):
                 raise WorldUnknown(world="")
 
 
-def _on_path(connection: Connection, node: Node, query: Any) -> Any:
-    """Returns the query with the condition that its turn lies on the path of ``node``. Raises ``WorldUnknown``."""
+def _on_path(connection: Connection, node: Node, query: Any) -> Iterator[Any]:
+    """Yields the rows of a query whose turns lie on the path of ``node``. ``query``: with line and number of the turn.
+    Raises ``WorldUnknown``."""
     tree.find(connection, node.id)
     path, turn = tree.place(connection, node.id)
-    return query.where(_NODE.world_id == node.world, on_path(_NODE.line, _NODE.turn, path), _NODE.turn <= turn)
+    for row in connection.execute(query.where(_NODE.world_id == node.world, _NODE.turn <= turn)):
+        if row.turn >= path[0][1] and branch_at(path, row.turn) == row.line:
+            yield row
 
 
 def _finding(row: Any) -> Finding:

@@ -40,8 +40,11 @@ def known(connection: Connection, world_id: str | None, turns: Sequence[tuple[st
     marks = [owned(mark_of(question, answer), user) for question, answer in turns[older:]]
     steps = _steps(connection, world_id, marks)
     ways = _from_start(marks, steps) if not older else []
+    greeted = bool(ways) and max(count for count, _ in ways) == 1 and not turns[0][0]
     if not ways:
         ways = _from_anywhere(marks, steps)
+    elif greeted and (later := [way for way in _from_anywhere(marks, steps) if way[0] == len(marks) > 1]):
+        ways = later  # a client that drops its oldest turns may keep the greeting
     if not ways:
         return Known(None, 0)
     longest = max(count for count, _ in ways)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select
 from errors import WorldUnknown
 from store.database import world_table as table
 from store.owner import may
-from store.path import Path, branch_at, fork, on_path, plain
+from store.path import Path, branch_at, fork, plain
 from store.world.record import Node
 
 _NODE, _LINE = table.node.c, table.line.c
@@ -64,11 +64,17 @@ def before(connection: Connection, node: Node, last: int, skip: int = 0) -> list
     needs. ``skip``: how many of the very last are left out."""
     path, turn = place(connection, node.id)
     turn -= skip
-    query = select(*_COLUMNS).where(
-        _NODE.world_id == node.world, on_path(_NODE.line, _NODE.turn, path), _NODE.turn <= turn
-    )
-    query = query.where(_NODE.turn > turn - last).order_by(_NODE.turn.desc())
-    return list(connection.execute(query))
+    return between(connection, select(*_COLUMNS, _NODE.line), path, turn - last + 1, turn)
+
+
+def between(connection: Connection, query: Any, path: Path, first: int, last: int) -> list[Any]:
+    """Returns the rows of the turns ``first`` to ``last`` of a path, newest first. ``query``: of turns, with their line
+    and number. The statement names only the lines of these turns, however many the path has: one that was swiped at
+    every turn has as many lines as turns."""
+    lines = {branch_at(path, number) for number in range(max(first, path[0][1]), last + 1)}
+    here = query.where(_NODE.line.in_(lines), _NODE.turn >= first, _NODE.turn <= last)
+    rows = connection.execute(here.order_by(_NODE.turn.desc()))
+    return [row for row in rows if branch_at(path, row.turn) == row.line]
 
 
 def ancestors(connection: Connection, node: Node, node_ids: Iterable[int]) -> set[int]:

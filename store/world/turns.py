@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from errors import WorldTurnTaken
+from errors import WorldTurnRaw, WorldTurnTaken
 from store.database import world_table as table
 from store.owner import in_worlds
-from store.path import on_path
 from store.world import change, line, tree
 from store.world.change import Snapshot
 from store.world.record import Changes, Known, NewNode, Node, Origin
@@ -19,9 +19,21 @@ from store.world.rows import Rows, check_world
 
 SNAPSHOT_TURNS = 16
 """After so many turns a state is stored whole again, so that reading one never looks further back."""
-LOOK_BACK = 64
+LOOK_BACK = 32
 """Turns that are looked at in one go for the last snapshot."""
 _NODE, _KEY, _WORLD = table.node.c, table.key.c, table.world.c
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """What the state after a turn is made from: the last snapshot on its path, the number of its turn, and the changes
+    of the turns after it, each with its number, oldest first; without a snapshot the changes of all turns.
+    ``settled``: all of these turns are worked off, so the state stays as it is."""
+
+    snapshot: Snapshot | None
+    begun: int
+    changes: tuple[tuple[int, Changes], ...]
+    settled: bool
 
 
 class Turns(Rows):
@@ -138,13 +150,13 @@ class Turns(Rows):
         ``WorldUnknown``."""
         with self._transaction() as connection:
             tree.find(connection, node_id)
-            before = table.node.alias()
-            waits = select(before.c.id).where(before.c.id == _NODE.parent, before.c.status == "raw").exists()
+            if not _ready(connection, node_id):
+                return False
             values: dict[str, Any] = {"status": "done", "origin": origin, "block": block, "refusals": list(refusals)}
             values |= {"mood": changes.mood}
             if snapshot is not None:
                 values |= {"snapshot": change.plain_snapshot(snapshot), "since": 0}
-            claimed = update(table.node).where(_NODE.id == node_id, _NODE.status == "raw", ~waits).values(**values)
+            claimed = update(table.node).where(_NODE.id == node_id, _NODE.status == "raw").values(**values)
             if not connection.execute(claimed).rowcount:
                 return False
             change.write(connection, node_id, changes)
@@ -152,35 +164,51 @@ class Turns(Rows):
 
     def changed(self, node: Node, changes: Changes) -> Node:
         """Adds the user's correction to what the last turn of a story changed. Raises ``WorldTurnTaken`` when other
-        turns follow, ``WorldUnknown``."""
+        turns follow, ``WorldTurnRaw`` while it is not worked off, ``WorldUnknown``."""
         with self._transaction() as connection:
             tree.find(connection, node.id)
             follows = select(func.count()).where(_NODE.world_id == node.world, _NODE.parent == node.id)
-            row = connection.execute(
-                select(_NODE.snapshot, _NODE.mood, follows.scalar_subquery().label("follow")).where(_NODE.id == node.id)
-            ).one()
+            columns = select(_NODE.snapshot, _NODE.mood, _NODE.status, follows.scalar_subquery().label("follow"))
+            row = connection.execute(columns.where(_NODE.id == node.id)).one()
             if row.follow:
                 raise WorldTurnTaken(turn=node.turn)
+            if row.status == "raw":
+                raise WorldTurnRaw(turn=node.turn)
             values: dict[str, Any] = {"origin": "user", "status": "done"}
             values |= {"mood": row.mood if changes.mood is None else changes.mood}
             if row.snapshot:
                 old = change.snapshot_of(row.snapshot)
-                whole = Snapshot(change.merged(old.changes, changes), old.recent, old.important)
+                recent = tuple(one for one in old.recent if one.node != node.id)
+                recent = (*recent, changes.episode) if changes.episode else old.recent
+                whole = Snapshot(change.merged(old.changes, changes), recent, old.important)
                 values["snapshot"] = change.plain_snapshot(whole)
             connection.execute(update(table.node).where(_NODE.id == node.id).values(**values))
             change.write(connection, node.id, changes)
+            raised = _WORLD.revision + 1  # states that other processes keep are outdated
+            connection.execute(update(table.world).where(_WORLD.id == node.world).values(revision=raised))
             return tree.find(connection, node.id)
 
-    def stored_state(self, node: Node) -> tuple[Snapshot | None, int, list[tuple[int, Changes]]]:
-        """Returns what the state after a turn is made from: the last snapshot on its path, the number of its turn, and
-        the changes of the turns after it, each with its number, oldest first. Without a snapshot the changes of all
-        turns. Raises ``WorldUnknown``."""
+    def stored_state(self, node: Node) -> StoredState:
+        """Returns what the state after a turn is made from. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             tree.find(connection, node.id)
             snapshot, rows = _since_snapshot(connection, node)
             parts = change.read(connection, {row.id: row.mood for row in rows})
-        begun = snapshot[1] if snapshot else 0
-        return snapshot[0] if snapshot else None, begun, [(row.turn, parts[row.id]) for row in reversed(rows)]
+        whole, begun = snapshot or (None, 0)
+        changes = tuple((row.turn, parts[row.id]) for row in reversed(rows))
+        return StoredState(whole, begun, changes, all(row.status != "raw" for row in rows))
+
+
+def _ready(connection: Connection, node_id: int) -> bool:
+    """Returns whether the last turn before this one that an answer made, not one that a client told, is worked off."""
+    columns = select(_NODE.parent, _NODE.status)
+    parent = connection.execute(select(_NODE.parent).where(_NODE.id == node_id)).scalar_one()
+    while parent:
+        row = connection.execute(columns.where(_NODE.id == parent)).one()
+        if row.status != "given":
+            return bool(row.status == "done")
+        parent = row.parent
+    return True
 
 
 def needs_snapshot(node: Node) -> bool:
@@ -191,12 +219,10 @@ def needs_snapshot(node: Node) -> bool:
 def _since_snapshot(connection: Connection, node: Node) -> tuple[tuple[Snapshot, int] | None, list[Any]]:
     """Returns the last snapshot up to a turn with its number, and the rows of the turns after it, newest first."""
     path, turn = tree.place(connection, node.id)
-    columns = select(_NODE.id, _NODE.turn, _NODE.mood, _NODE.snapshot)
-    here = columns.where(_NODE.world_id == node.world, on_path(_NODE.line, _NODE.turn, path))
+    columns = select(_NODE.id, _NODE.line, _NODE.turn, _NODE.status, _NODE.mood, _NODE.snapshot)
     rows: list[Any] = []
     while True:
-        wanted = here.where(_NODE.turn <= turn, _NODE.turn > turn - LOOK_BACK).order_by(_NODE.turn.desc())
-        some = connection.execute(wanted).all()
+        some = tree.between(connection, columns, path, turn - LOOK_BACK + 1, turn) if turn >= path[0][1] else []
         for row in some:
             if row.snapshot:
                 return (change.snapshot_of(row.snapshot), row.turn), rows

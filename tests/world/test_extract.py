@@ -220,7 +220,7 @@ def test_a_long_line_is_read_from_snapshots(opened: OpenTale) -> None:
     longest = 0
     for number in range(1, 60):
         node = told.say(node, f"Ouch, {number}.", hp_change=-1)
-        longest = max(longest, len(told.rows.stored_state(node)[2]))
+        longest = max(longest, len(told.rows.stored_state(node).changes))
     assert node is not None
     assert longest <= 16
     assert told.state(node).me.hp == 41

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, func, select
 
-from errors import Empty, TooLong, WorldTurnTaken, WorldUnknown
+from errors import Empty, TooLong, WorldTurnRaw, WorldTurnTaken, WorldUnknown
 from store import Store
 from store.database import world_table as table
 from store.world.change import Snapshot
@@ -60,7 +60,7 @@ def moved(store: Store, stories: Stories, world: World, node: Node) -> None:
     )
     parent = store.worlds.node(node.parent) if node.parent else None
     after = stories.state(parent, world).after(changes, node.turn)
-    snapshot = snapshot_of(after) if needs_snapshot(node) else None
+    snapshot = snapshot_of(after, store.worlds.begin_state(world.id)) if needs_snapshot(node) else None
     assert store.worlds.settle(node.id, changes, origin="block", block={"mood": "x"}, snapshot=snapshot)
 
 
@@ -305,7 +305,7 @@ def test_reading_a_state_costs_the_same_at_turn_30_and_at_turn_300(opened: Store
     for node in (nodes[29], nodes[299]):
         fetched = list[str]()
         with listening(opened, fetched):
-            _, _, changes = opened.worlds.stored_state(node)
+            changes = opened.worlds.stored_state(node).changes
         costs.append((len(fetched), len(changes) <= SNAPSHOT_TURNS))
     assert costs[0] == costs[1]
     assert costs[0][1]
@@ -421,3 +421,84 @@ def test_any_text_comes_back_as_it_was(text: str, tmp_path_factory: pytest.TempP
     node = store.worlds.add(world.id, None, NewNode(f"q{text}", (text,), text, "raw"))
     assert (node.question, node.answer, node.raw) == (f"q{text}", text, text)
     store.close()
+
+
+# --- what a review has found ------------------------------------------------------------------------
+
+
+def test_ids_are_never_used_again(opened: Store, world: World) -> None:
+    """A state or a lorebook entry that somebody still keeps must not become another user's."""
+    node = said(opened, world, None, "q", "a")
+    entry = opened.worlds.put_lore(world.id, [LoreEntry(0, "에르겐", "약초상")])[0]
+    opened.worlds.remove_lore(world.id, [entry.id])
+    assert opened.worlds.put_lore(world.id, [LoreEntry(0, "항구", "배")])[0].id > entry.id
+    opened.worlds.delete(world.id)
+    other = opened.of("other")
+    assert said(other, other.worlds.create("w", "en"), None, "q", "a").id > node.id
+
+
+def test_a_story_that_is_swiped_at_every_turn_stays_readable(opened: Store, world: World) -> None:
+    stories, parent, costs = Stories(opened.worlds), None, list[int]()
+    for number in range(1, 121):
+        said(opened, world, parent, f"q{number}", "swiped away", status="given")
+        parent = said(opened, world, parent, f"q{number}", f"a{number}")
+        moved(opened, stories, world, parent)
+        if number in (40, 120):
+            statements = list[str]()
+            with listening(opened, statements):
+                Stories(opened.worlds).state(parent, world)
+                opened.worlds.path(parent, 10)
+                opened.worlds.findings(parent)
+                opened.worlds.block(parent, "story")
+            costs.append(max(map(len, statements)))
+    assert parent is not None
+    assert costs[1] <= costs[0] * 1.2
+    assert [node.turn for node in opened.worlds.path(parent, 5)] == [116, 117, 118, 119, 120]
+    assert stories.state(parent, world).me.location == "곳 120"
+
+
+def test_a_turn_that_a_client_told_waits_for_the_one_before(opened: Store, world: World) -> None:
+    first = said(opened, world, None, "1", "a")
+    told = said(opened, world, first, "2", "b", status="given")
+    after = said(opened, world, told, "3", "c")
+    stories = Stories(opened.worlds)
+    assert stories.state(told, world).mood == ""
+    assert not opened.worlds.settle(after.id, Changes(), origin="none")
+    assert opened.worlds.settle(first.id, Changes(mood="dark"), origin="block")
+    assert stories.state(told, world).mood == "dark"
+    assert opened.worlds.settle(after.id, Changes(), origin="none")
+
+
+def test_a_correction_reaches_other_processes_and_waits_for_the_reading(opened: Store, world: World) -> None:
+    first = said(opened, world, None, "1", "a")
+    with pytest.raises(WorldTurnRaw):
+        opened.worlds.changed(first, Changes(mood="bright"))
+    assert opened.worlds.settle(first.id, Changes(mood="dark"), origin="block")
+    elsewhere = Stories(opened.worlds)
+    node = opened.worlds.node(first.id)
+    assert elsewhere.state(node, world).mood == "dark"
+    opened.worlds.changed(node, Changes(mood="bright"))
+    assert elsewhere.state(node, world).mood == "bright"
+
+
+def test_a_beginning_that_is_edited_counts_where_no_turn_has_changed_it(opened: Store, world: World) -> None:
+    opened.worlds.set_begin_state(
+        world.id, Changes(characters=(Character("도윤", "나루터", 60), Character("세라", "숲")))
+    )
+    nodes = story(opened, world, 20)
+    opened.worlds.set_begin_state(world.id, Changes(characters=(Character("도윤", "탑", 90),)))
+    stories = Stories(opened.worlds)
+    for node in (nodes[14], nodes[19]):
+        state = stories.state(node, world)
+        assert state.characters["도윤"] == Character("도윤", "탑", 90)
+        assert "세라" not in state.characters
+
+
+def test_a_client_that_keeps_the_greeting_and_drops_the_middle_stays_in_its_story(opened: Store, world: World) -> None:
+    nodes = [said(opened, world, None, "", "어서 오게.", status="given")]
+    for number in range(1, 9):
+        nodes.append(said(opened, world, nodes[-1], f"질문 {number}", f"대답 {number}"))
+    told = pairs(nodes)
+    known = opened.worlds.known(None, [told[0], *told[5:]])
+    assert known.node is not None
+    assert (known.node.id, known.count) == (nodes[-1].id, 5)
