@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from zlib import crc32
 
@@ -10,6 +11,7 @@ import streamlit as st
 from component.page.view import tried
 from component.widget.failure import draw_error
 from component.widget.markdown import plain
+from component.widget.moment import moment
 from component.world.correction import fill, place_of
 from component.world.view import WorldView
 from errors import BadWorldFile
@@ -52,10 +54,18 @@ def _draw_live(shown: WorldView, known: Files) -> None:
     same = live is not None and shown.node is not None and live.node == shown.node.id
     st.code(live_state(shown.state, shown.world.language), language=None, wrap_lines=True)
     if same and live is not None:
-        st.caption(plain(words("world.file.live", turn=live.turn, updated=live.updated_at)))
+        st.caption(plain(words("world.file.live", turn=live.turn, updated=_when(live.updated_at))))
     else:
         st.caption(plain(words("world.file.live.other")))
     _draw_budget(shown, live_state(shown.state, shown.world.language), _budgets(shown).state)
+
+
+def _when(updated_at: str) -> str:
+    """Returns a time of ISO 8601 by the reader's clock; other text as it is."""
+    try:
+        return moment(datetime.fromisoformat(updated_at).timestamp())
+    except (ValueError, OverflowError):
+        return updated_at
 
 
 def _draw_story(shown: WorldView) -> None:

@@ -146,7 +146,7 @@ def _draw_menu(shown: WorldView, one: LoreEntry, prefix: str) -> None:
         name: Item(words(f"world.lore.{name}"), icon, partial(worlds.put_lore, shown.world.id, [turned])),
         "remove": Item(words("world.lore.remove"), "delete", partial(_ask, one.id)),
     }
-    draw_overflow(f"{prefix}world-lore-menu-{one.id}", choices, upright=True)
+    draw_overflow(f"more-{prefix}world-lore-{one.id}", choices, upright=True)
 
 
 def _ask(entry_id: int | None) -> None:

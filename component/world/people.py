@@ -75,9 +75,9 @@ def _draw_person(shown: WorldView, one: Character, key: str, prefix: str) -> Non
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         text = f":gray[:material/{icon}:] {name}{badge}  \n:small[:gray[{plain(facts(words, one))}]]"
         st.markdown(text, width="stretch")
-        label = words("world.people.correct", name=one.name)
+        label, about = words("world.people.correct"), plain(words("world.people.correct.help", name=one.name))
         st.button(
-            label, key=f"{key}-edit", icon=":material/edit:", type="tertiary", help=label,
+            label, key=f"{key}-edit", icon=":material/edit:", type="tertiary", help=about,
             on_click=_toggle, args=(one.name,),
         )  # fmt: skip
     if st.session_state.get(EDITED) == one.name:
@@ -157,11 +157,12 @@ def _draw_item(shown: WorldView, one: Item, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         lost = f"~~{plain(one.name)}~~ :small[:gray[{plain(words('world.items.lost'))}]]"
         st.markdown(plain(one.name) if held else lost, width="stretch")
-        label = words("world.items.lose" if held else "world.items.find", name=one.name)
+        action = "world.items.lose" if held else "world.items.find"
+        label, about = words(action), plain(words(f"{action}.help", name=one.name))
         changes = Changes(items=(replace(one, status=LOST if held else HELD),))
         icon = ":material/remove_circle:" if held else ":material/undo:"
         st.button(
-            label, key=f"{key}-turn", icon=icon, type="tertiary", help=label, on_click=_turn, args=(shown, changes)
+            label, key=f"{key}-turn", icon=icon, type="tertiary", help=about, on_click=_turn, args=(shown, changes)
         )
 
 

@@ -55,7 +55,7 @@ def _draw_turn(shown: WorldView, node: Node, episode: Episode | None, key: str) 
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         about = f"  \n:small[:gray[{plain(' · '.join(facts))}]]" if facts else ""
         st.markdown(f"**{name}** {plain(line)}{about}", width="stretch")
-        _draw_way(shown, f"{key}-show", words("world.timeline.show", turn=node.turn), node.id, current)
+        _draw_way(shown, f"{key}-show", words("world.timeline.show_turn", turn=node.turn), node.id, current)
 
 
 def _draw_beginning(shown: WorldView, prefix: str) -> None:
@@ -65,8 +65,9 @@ def _draw_beginning(shown: WorldView, prefix: str) -> None:
         _draw_way(shown, f"{key}-show", words("world.timeline.show_begin"), 0, False)
 
 
-def _draw_way(shown: WorldView, key: str, label: str, node_id: int, disabled: bool) -> None:
+def _draw_way(shown: WorldView, key: str, about: str, node_id: int, disabled: bool) -> None:
     st.button(
-        label, key=key, icon=":material/history:", type="tertiary", help=label, disabled=disabled,
+        shown.view.words("world.timeline.show"), key=key, icon=":material/history:", type="tertiary", help=about,
+        disabled=disabled,
         on_click=show_world, args=(shown.world.id, node_id),
     )  # fmt: skip

@@ -135,7 +135,7 @@ def typed(at: AppTest, kind: str, end: str) -> Any:
 def choose(at: AppTest, entry: int, what: str) -> AppTest:
     """Chooses in the menu of a lorebook entry."""
     several: Any = [*at.get("button_group"), *at.get("menu_button")]
-    menu = next(one for one in several if one.key == f"world-lore-menu-{entry}")
+    menu = next(one for one in several if one.key == f"more-world-lore-{entry}")
     return checked(menu.set_value(what).run())
 
 
