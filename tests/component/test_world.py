@@ -145,7 +145,7 @@ def test_a_world_is_deleted_after_a_question_only(serve: Serve) -> None:
     world = param(at, "w")
     choose(at, world, "delete")
     press(at, "world-delete-not")
-    assert worlds().world(world)
+    assert worlds().world(world).id == world
     choose(at, world, "delete")
     press(at, "world-delete-go")
     assert worlds().all() == []
