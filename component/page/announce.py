@@ -277,8 +277,7 @@ def _outcome(job: Job) -> str:
 
 
 def _edit(words: Words) -> None:
-    """Opens the editor of the last turn, unless an answer is running at the time of the key, or the page shows something
-    else than a conversation.
+    """Opens the editor of the last turn, unless an answer is running at the time of the key; only in a conversation.
 
     The page run that set the key up may be older: the answer stands on the page before that run has ended.
     """
