@@ -25,7 +25,7 @@ from world.book import FORMATS, read_book
 from world.sample import sample
 
 pytestmark = pytest.mark.usefixtures("fresh")
-RECEIPT = {"prompt_tokens": 4600, "cached_tokens": 4000, "answer_tokens": 308, "saved_usd": 0.0123}
+RECEIPT: dict[str, Any] = {"prompt_tokens": 4600, "cached_tokens": 4000, "answer_tokens": 308, "saved_usd": 0.0123}
 RECEIPT |= {"broke": "history at turn 3 (edited)", "late": 2}
 BLOCK = "\n\n```state\nlocation: 등불 탑\nlocation_moved: true\n```"
 
