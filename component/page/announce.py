@@ -13,7 +13,7 @@ import streamlit as st
 
 from component.answer.action import OPENED, edit
 from component.page.catalogue import Words
-from component.page.view import BEGUN, current, to_newest
+from component.page.view import BEGUN, PAGE, current, to_newest
 from component.work.job import Job
 from graph.turn.event import Done, Failed
 
@@ -277,10 +277,12 @@ def _outcome(job: Job) -> str:
 
 
 def _edit(words: Words) -> None:
-    """Opens the editor of the last turn, unless an answer is running at the time of the key.
+    """Opens the editor of the last turn, unless an answer is running at the time of the key; only in a conversation.
 
     The page run that set the key up may be older: the answer stands on the page before that run has ended.
     """
+    if PAGE in st.query_params:
+        return
     view = current(words)
     turns = view.store.turns(view.session_id, limit=1) if view.session_id and view.job is None else []
     for turn in turns:

@@ -11,12 +11,12 @@ from component.page.view import View, show_documents, trying
 from component.widget.failure import draw_error
 from component.widget.markdown import plain, short
 from component.widget.moment import moment
-from component.widget.overflow import Item, draw_overflow
 from component.work import resource
-from component.world.book_window import EXPORT, IMPORT
+from component.world.book_window import IMPORT
+from component.world.menu import draw_menu
 from component.world.version import newest_after
 from component.world.view import playing, show_world
-from component.world.window import CHANGE, CREATE, DELETE
+from component.world.window import CREATE
 from errors import GieokError
 from store.world.record import World
 from world.engine import Engine
@@ -82,9 +82,4 @@ def _draw_row(view: View, engine: Engine, world: World) -> None:
             label = plain(short(world.name, NAME_CHARS))
             st.button(label, key=f"world-open-{world.id}", type="tertiary", on_click=open_it)
             st.caption(plain(" · ".join(parts)))
-        choices = {
-            "change": Item(words("world.change"), "edit", partial(window.ask, f"world-{CHANGE}", world.id)),
-            "export": Item(words("world.export"), "download", partial(window.ask, f"world-{EXPORT}", world.id)),
-            "delete": Item(words("world.delete"), "delete", partial(window.ask, f"world-{DELETE}", world.id)),
-        }
-        draw_overflow(f"more-world-{world.id}", choices, upright=True)
+        draw_menu(words, world, is_open=False)

@@ -33,8 +33,10 @@ def _paid(words: Words, receipt: Mapping[str, Any]) -> list[str]:
 
 
 def hindrance(words: Words, node: Node) -> str:
-    """Returns what broke the prefix that a provider caches, and whether the state was late; empty for neither. State
-    and lore stand last and change with every turn, so they are no news."""
+    """Returns what broke the prefix that a provider caches, and whether the state was late; empty for neither.
+
+    State and lore stand last and change with every turn, so they are no news.
+    """
     receipt = node.receipt or {}
     parts = []
     if (part := str(receipt.get("broke") or "")) and part != NAMES["changing"]:

@@ -15,6 +15,7 @@ from component.world.book_window import draw_imported
 from component.world.chooser import draw_chooser
 from component.world.composer import draw_composer
 from component.world.live import LiveTurn
+from component.world.menu import draw_menu
 from component.world.panel import draw_world_panel
 from component.world.playing import settle
 from component.world.story import draw_story
@@ -81,3 +82,4 @@ def _draw_head(shown: WorldView) -> None:
         st.caption(plain(" · ".join(filter(None, (shown.state.player, shown.state.me.location)))), width="stretch")
         label, icon = words("documents.back"), ":material/chat:"
         st.button("", key="world-back", icon=icon, help=label, type="tertiary", on_click=show_documents, args=(False,))
+        draw_menu(words, shown.world, is_open=True)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from component.page.catalogue import Words
 from component.work import resource
 from component.work.side_call import SideCalls
 from component.world import follow
+from component.world.receipt import facts, hindrance
 from errors import ModelUnreachable
 from store.world.record import Node
 from store.world.worlds import Worlds
@@ -22,6 +25,8 @@ from world.book import FORMATS, read_book
 from world.sample import sample
 
 pytestmark = pytest.mark.usefixtures("fresh")
+RECEIPT: dict[str, Any] = {"prompt_tokens": 4600, "cached_tokens": 4000, "answer_tokens": 308, "saved_usd": 0.0123}
+RECEIPT |= {"broke": "history at turn 3 (edited)", "late": 2}
 BLOCK = "\n\n```state\nlocation: 등불 탑\nlocation_moved: true\n```"
 
 
@@ -288,6 +293,19 @@ def _stop_when(begun: threading.Event, world: str, calls: SideCalls) -> None:
     call.stop.set()
 
 
+def test_the_receipt_says_what_was_saved_and_what_broke_the_cache(serve: Serve) -> None:
+    serve()
+    node = replace(node_of(opened()), turn=7, receipt=RECEIPT)
+    words = Words("en")
+    assert facts(words, node, whole=True) == "Turn 7 · 4,600 tokens in · 308 out · 4,000 from the cache · $0.0123 saved"
+    assert facts(words, node, whole=False) == "Turn 7"
+    told = hindrance(words, node)
+    assert "turn 3" in told
+    assert "2 turns behind" in told
+    usual = {**RECEIPT, "broke": "state and lore", "late": 0}
+    assert hindrance(words, replace(node, receipt=usual)) == ""
+
+
 def test_refused_fields_of_the_state_are_told(serve: Serve) -> None:
     serve(
         numbered("\n\n```state\nlocation: 등불 탑\nlocation_moved: true\nitems_lost: [없는 검]\nhp_change: 많이\n```")
@@ -332,6 +350,16 @@ def test_a_card_becomes_a_world_that_says_what_was_left_out(serve: Serve) -> Non
     assert "content의 값은 글이어야 합니다" in said
     press(at, "world-imported-close")
     assert "가져왔습니다" not in texts(at)
+
+
+def test_a_card_is_added_to_the_open_world_as_another_beginning(serve: Serve) -> None:
+    serve()
+    at = opened()
+    greeting = node_of(at)
+    node = node_of(bring(choose(at, greeting.world, "import")))
+    assert (node.world, node.turn, node.answer) == (greeting.world, 0, "나루지기, 왔구나.")
+    assert "2/2" in texts(at)
+    assert len(worlds().lore(node.world)) == len(sample("ko").lore) + 1
 
 
 def test_a_file_that_is_no_book_is_told_and_nothing_is_made(serve: Serve) -> None:
