@@ -32,7 +32,7 @@ from world.light_call import Later, LightCalls
 from world.queue import Queue
 from world.source import Source
 from world.story import Stories, snapshot_of
-from world.worked import Worked, worked
+from world.worked import Worked, believed, worked
 
 log = logging.getLogger("gieok.world")
 
@@ -152,13 +152,14 @@ class Extractor:
         parent = self._rows.node(node.parent) if node.parent else None
         revision, before = self._rows.revision(world.id), self._stories.state(parent, world)
         broken, origin, refusals = cut(node.raw), BLOCK, tuple[str, ...]()
-        blocks = read(node.raw) if broken is None else broken
+        told = blocks = read(node.raw) if broken is None else broken
         if broken is not None or not blocks:
             if stop is None:
                 return False
             blocks, origin, refusals = self._light.ask(node, world, before, blocks, stop)
         book = self._source.lorebook(self._rows, world.id, revision)
-        done = worked(blocks, before, book, node, world.language)
+        blocks, told = ([believed(fields, parent, origin) for fields in given] for given in (blocks, told))
+        done = worked(blocks, before, book, node, world.language, told if origin == "light" else None)
         self._note(node, done)
         taken = self._rows.settle(
             node.id,

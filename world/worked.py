@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from store.world.record import Changes, Episode, Node
+from store.world.record import Changes, Episode, Node, Origin
 from text.language import Language
 from world.block import Fields, Noticed, check, contradictions
 from world.lore.lorebook import Lorebook
@@ -25,15 +25,24 @@ class Worked:
     noticed: tuple[Noticed, ...]
 
 
-def worked(blocks: Sequence[Fields], before: State, book: Lorebook, node: Node, language: Language) -> Worked:
+def worked(
+    blocks: Sequence[Fields],
+    before: State,
+    book: Lorebook,
+    node: Node,
+    language: Language,
+    told: Sequence[Fields] | None = None,
+) -> Worked:
     """Returns what these blocks of a turn change, in their order; without any, only which entries of the lorebook the
-    turn mentions. ``language``: the world's.
+    turn mentions. ``language``: the world's. ``told``: what the answer's own blocks say, where ``blocks`` are a model's
+    reading of it: a misreading is no contradiction of the story.
     """
     turn, text = node.turn, f"{node.question}\n{node.answer}"
     state, changes = before, Changes()
     refusals, noticed, taken = list[str](), list[Noticed](), list[dict[str, Any]]()
     for number, fields in enumerate(blocks or ({},)):
-        noticed += contradictions(fields, state, node.answer if not number else "", language)
+        own = fields if told is None else told[number] if number < len(told) else {}
+        noticed += contradictions(own, state, node.answer if not number else "", language)
         checked = check(fields, state, book, turn, text if not number else "", language)
         refusals += checked.refusals
         taken += [checked.fields] if blocks else []
@@ -41,6 +50,17 @@ def worked(blocks: Sequence[Fields], before: State, book: Lorebook, node: Node, 
         state = before.after(changes, turn)
     changes = _of(changes, node.id)
     return Worked(changes, before.after(changes, turn), tuple(refusals), joined(taken), tuple(noticed))
+
+
+def believed(fields: Fields, parent: Node | None, origin: Origin) -> Fields:
+    """Returns the fields without the word that nobody moved, where the state before is the less certain one: a model
+    has read this turn or the one before, or both turns name the same place. So a wrong place does not stay for ever."""
+    if parent is None:
+        unsure = origin == "light"
+    else:
+        same = (parent.block or {}).get("location") == fields.get("location")
+        unsure = same or "light" in (origin, parent.origin) or parent.origin == "none"
+    return {name: value for name, value in fields.items() if name != "location_moved"} if unsure else fields
 
 
 def merged(first: Changes, then: Changes) -> Changes:

@@ -275,6 +275,17 @@ def test_an_embedded_server_that_came_back_elsewhere_is_found_there(
     assert moved.requests[0].headers["host"] in moved.url
 
 
+def test_the_settings_may_name_a_model_for_the_curator() -> None:
+    same = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1"))
+    assert (same.curator, same.curator_profile) == (None, same.profile)
+    other = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1", curator_model="gpt-4.1-mini"))
+    assert other.curator is not None
+    assert other.curator.model_dump()["model_name"] == "gpt-4.1-mini"
+    assert other.chat.model_dump()["model_name"] == "gpt-4.1"
+    assert other.curator_profile is not None
+    assert other.curator_profile.tools == "native"
+
+
 def test_hosted_models_are_strong_and_get_nothing_but_openai_fields() -> None:
     made = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1", utility_model="gpt-4.1-nano"))
     assert made.profile == made.side == STRONG

@@ -134,6 +134,26 @@ def test_what_is_left_of_a_block_counts_when_no_model_answers(opened: OpenTale) 
     assert "model_unreachable" in node.refusals[0]
 
 
+def test_a_wrong_place_does_not_stay_for_ever(opened: OpenTale) -> None:
+    told = opened([fields(location="the wall", location_moved=False, npc_met=["Vane"])])
+    first = told.say(None, "A smithy.", location="the smithy", location_moved=True)
+    read = told.say(first, "You look at the wall.")
+    after = told.say(read, "The smith nods.", location="the smithy", location_moved=False)
+    assert [told.state(node).me.location for node in (read, after)] == ["the wall", "the smithy"]
+    assert told.rows.findings(after) == []
+    once = told.say(after, "The harbour.", location="the harbour", location_moved=False)
+    twice = told.say(once, "Gulls.", location="the harbour", location_moved=False)
+    assert [told.state(node).me.location for node in (once, twice)] == ["the smithy", "the harbour"]
+    assert [one.turn for one in told.rows.findings(twice)] == [once.turn]
+
+
+def test_a_models_misreading_is_no_contradiction(opened: OpenTale) -> None:
+    told = opened([fields(npc_met=["Captain Vane"])])
+    node = told.say(kill_vane(told), "You stand in the rain.")
+    assert node.origin == "light"
+    assert told.rows.findings(node) == []
+
+
 def test_a_model_that_is_away_is_asked_three_times_then_the_story_goes_on(opened: OpenTale) -> None:
     told = opened([ModelUnreachable(url="http://x")] * 3)
     first = told.say(None, "You hear a bell.")
