@@ -34,3 +34,9 @@ def free_port() -> int:
                 continue
             return port
     raise AssertionError("unreachable")
+
+
+def is_taken(port: int) -> bool:
+    """Whether something listens on a port."""
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0

@@ -18,7 +18,7 @@ from tests.door.openai.running import CALM
 from tests.journey.application import LONG, READY, App
 from tests.journey.conftest import Visit
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 SLOWLY = "아주 천천히 답해 줘"
 """The stub answers this in minutes."""
 STOP_SECONDS = 10.0

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.journey.application import REPEATED, App, Person, answer, free_port, started
 from tests.journey.conftest import Visit
+from tests.port import is_taken
 from tests.stub.upstream import Upstream
 
 pytestmark = pytest.mark.browser
@@ -155,6 +156,8 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
         expect(person.page.get_by_text("전송 대기 중")).to_be_visible()
         expect(person.live).to_contain_text(re.compile("긴 답변입니다. 기억은"))
         os.kill(app.pid, signal.SIGKILL)
+        while is_taken(port):  # a process of some size is gone a moment later
+            time.sleep(0.05)
         upstream.always = answer
         with started(tmp_path, port, **settings(upstream)) as again:
             resume = person.page.get_by_role("button", name=RESUME)

@@ -12,7 +12,7 @@ from tests.journey.application import Person
 from tests.journey.conftest import Visit
 from tests.journey.test_journey import violations
 
-pytestmark = [pytest.mark.browser, pytest.mark.spread]
+pytestmark = pytest.mark.browser
 NAME = "안개 나루"
 
 

@@ -7,6 +7,7 @@ import json
 import logging
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -357,7 +358,13 @@ def test_the_log_has_ids_and_never_content(service: Inside, caplog: pytest.LogCa
     caplog.set_level(logging.INFO, "gieok.endpoint")
     answer = service.ask("A very private matter")
     refused = service.ask("Another private matter", n=2)
-    lines = [record.getMessage() for record in caplog.records if record.name == "gieok.endpoint"]
+    wanted = {answer.headers["x-request-id"], refused.headers["x-request-id"]}
+    lines = list[str]()
+    while len({one for one in wanted for line in lines if one in line}) < len(
+        wanted
+    ):  # written after the answer is sent
+        lines = [record.getMessage() for record in caplog.records if record.name == "gieok.endpoint"]
+        time.sleep(0.01)
     first = next(line for line in lines if answer.headers["x-request-id"] in line)
     assert f"/v1/chat/completions 200 session {answer.headers['x-gieok-session']} turn 1" in first
     assert any(refused.headers["x-request-id"] in line and "400" in line and "invalid_value" in line for line in lines)

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -472,7 +473,8 @@ def test_a_hundred_stories_at_once(tmp_path: Path) -> None:
 
     upstream = Upstream(always=answer)
     with upstream, inside(tmp_path, upstream, api_concurrency=100) as service:
-        asyncio.run(_stories(service, 100, 3))
+        with ThreadPoolExecutor(1) as thread:  # where no event loop of a browser runs
+            thread.submit(lambda: asyncio.run(_stories(service, 100, 3))).result()
         assert len(worlds(service)) == 100
         assert len(nodes(service)) == 300
         until(lambda: {node.status for node in nodes(service)} == {"done"})
