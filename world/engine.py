@@ -21,7 +21,7 @@ from store.world.record import Changes, Known, NewNode, Node, World
 from store.world.worlds import DEFAULT_PLAYER
 from text.language import Language, detect
 from world.block import instruction
-from world.budget import Budgets
+from world.budget import SMALL, Budgets, smaller
 from world.context import Given, build
 from world.extract import Extractor
 from world.file import WorldFiles
@@ -169,6 +169,8 @@ class Engine:
         self._extractor.give_way()
         base, late = begun.base, self._late(begun.base)
         given = self._given(begun.world, begun, late) if begun.world is not None else self._nothing(begun)
+        if self.models().profile.prompt == "bare":
+            given = replace(given, budgets=smaller(given.budgets, SMALL))
         context = build(replace(given, turn=begun.number))
         return Prompted(context.prefix, context.changing, context.report, late, base.receipt if base else None)
 

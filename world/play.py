@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from model.modelset import ModelSet
 from model.raw import RawStopped
 from settings import Settings
 from store.world.record import Node
+from text import loop
 from world.turn import Refused, Turn
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ Json = dict[str, Any]
 STEP = 8
 """Turns by which the beginning of the history moves on when it outgrows its budget: in between, the prompt only grows
 at its end, so that what was read before stays in the cache."""
+SCENE_TOKENS = 320
+"""The longest scene of a small model: it only says the same again after that, ten tokens a second."""
+SAME = 12
+"""Letters at the beginnings of three lines in a row that make them one line said three times."""
+_LINE = re.compile(r"\S[^\n]*")
 MOST = 200
 """The last turns of a path that are looked at."""
 
@@ -51,7 +58,8 @@ def play(
     path = engine.store.worlds.path(parent, MOST) if parent is not None else []
     messages = [system, *_told(path, engine.settings.world_budget_history), {"role": "user", "content": question}]
     body = {"model": models.raw.model, "messages": messages, "stream": True, **_options(models, engine.settings)}
-    turn = Turn(engine, models.raw, begun, body, counted=True)
+    ends = circles if models.profile.prompt == "bare" else _never
+    turn = Turn(engine, models.raw, begun, body, counted=True, ends=ends)
     return _run(turn, stop, emit, models)
 
 
@@ -76,6 +84,20 @@ def _run(turn: Turn, stop: threading.Event, emit: Callable[[str], object], model
     return ended.node
 
 
+def circles(answer: str) -> int | None:
+    """Returns where a growing answer begins to go round in circles: at the second copy of the same words, or of a line
+    that begins as the next one does. None while it does not."""
+    if (at := loop.begins(answer)) is not None:
+        return at
+    lines = list(_LINE.finditer(answer))[-3:]
+    begins = {line[0][:SAME] for line in lines}
+    return lines[1].start() if len(lines) == 3 and len(begins) == 1 and len(begins.pop()) == SAME else None
+
+
+def _never(_: str) -> None:
+    return None
+
+
 def _told(path: Sequence[Node], budget: int) -> list[Json]:
     """Returns the last turns of a path as messages, as many as the budget holds, at least one, beginning at a step if
     one is within the budget."""
@@ -95,7 +117,10 @@ def _options(models: ModelSet, settings: Settings) -> Json:
     """Returns how the model is asked, as in a chat (``model.choice.resolve``)."""
     sampling = models.profile.sampling
     limited = models.alone or "answer_tokens" in settings.model_fields_set
-    longest = {"max_tokens": settings.answer_tokens} if limited else {}
+    most = settings.answer_tokens
+    if models.profile.prompt == "bare" and "answer_tokens" not in settings.model_fields_set:
+        most = SCENE_TOKENS
+    longest = {"max_tokens": most} if limited else {}
     warmth = {"temperature": sampling.temperature, **sampling.body()} if sampling else {}
     return {**longest, **warmth}
 

@@ -47,12 +47,22 @@ class Ended:
 
 class Turn:
     """A turn that runs once. ``body``: the client's request; ``counted``: whether the client of a stream wants its
-    tokens."""
+    tokens; ``ends``: says of a growing answer where it is to end; None: nowhere yet."""
 
-    def __init__(self, engine: Engine, raw: Raw, begun: Begun, body: Json, *, counted: bool) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        raw: Raw,
+        begun: Begun,
+        body: Json,
+        *,
+        counted: bool,
+        ends: Callable[[str], int | None] = lambda _: None,
+    ) -> None:
         self._engine, self._raw, self.begun = engine, raw, begun
         self._prompted: Prompted = engine.prompt(begun)
-        self._body, self._counted = body, counted
+        self._body, self._counted, self._ends = body, counted, ends
+        self._end: int | None = None
         self.late = self._prompted.late
         self.reply = Reply(counted)
 
@@ -115,6 +125,9 @@ class Turn:
             for event in answer.events():
                 if piece := self.reply.event(event):
                     emit(piece)
+                    self._end = self._ends(self.reply.shown)
+                if self._end is not None:  # the model would go on until its tokens are used up
+                    break
             ended = self._ended(given, stop)
             emit(self.reply.end(shown(ended.receipt)))
             return self._worked_off(ended)
@@ -136,7 +149,7 @@ class Turn:
     def _ended(self, given: Placed, stop: threading.Event) -> Ended:
         """Stores the turn, if it is one. Raises ``ModelBroken`` for an answer without an end."""
         reply, stopped = self.reply, stop.is_set()
-        whole = bool(reply.reason or reply.ended) and not reply.failed
+        whole = (bool(reply.reason or reply.ended) or self._end is not None) and not reply.failed
         if not whole and not stopped:
             if reply.failed:
                 return Ended(None, {}, Counted(0, 0, 0, 0))
@@ -144,8 +157,9 @@ class Turn:
         tokens = self._tokens(given)
         paid = self._receipt(tokens, given)
         node = None
-        if reply.shown.strip() and reply.reason not in CALLS:
-            node = self._engine.keep(self.begun, reply.raw, reply.shown, paid, self._prompted.report, stopped=not whole)
+        raw, seen = (reply.raw, reply.shown) if self._end is None else (reply.shown[: self._end].rstrip(),) * 2
+        if seen.strip() and reply.reason not in CALLS:
+            node = self._engine.keep(self.begun, raw, seen, paid, self._prompted.report, stopped=not whole)
         return Ended(node, paid, tokens)
 
     def _tokens(self, given: Placed) -> Counted:

@@ -18,7 +18,7 @@ from store.world.record import Node
 from tests.stub import reply
 from tests.stub.upstream import Upstream
 from world.engine import Engine
-from world.play import STEP
+from world.play import STEP, circles
 
 BLOCK = "\n\n```state\nlocation: {}\n```"
 
@@ -133,3 +133,17 @@ def test_an_error_of_the_models_server_is_one_of_ours(folder: Path) -> None:
         assert played.store.worlds.children(played.world.id, 0) == []
         played.engine.close()
         played.store.close()
+
+
+def test_a_scene_ends_where_it_goes_round_in_circles() -> None:
+    lines = [
+        '"네, 나루터에서 벌어가자. 불씨가 없다면." 도윤은 걸어간다.',
+        '"네, 나루터에서 벌어가자. 불씨가 없는면." 도윤은 걸어간다.',
+    ]
+    begun = f"당신은 탑으로 간다.\n\n{lines[0]}\n\n{lines[1]}\n\n"
+    assert circles(begun) is None
+    at = circles(f'{begun}"네, 나루터에서 벌어가자.')
+    assert at is not None
+    assert begun[:at].rstrip().endswith(lines[0])
+    assert circles("- 검\n- 방패\n- 활") is None
+    assert circles("") is None
