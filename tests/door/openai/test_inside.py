@@ -151,6 +151,12 @@ def test_no_body_is_a_fault_of_ours(service: Inside, body: bytes, expected: tupl
     assert (answer.status_code, answer.json().get("error", {}).get("code")) == expected
 
 
+def test_the_field_user_names_a_person_and_no_session(service: Inside) -> None:
+    one, other = (service.ask(f"Hello {at}", user="the same person") for at in (1, 2))
+    assert one.status_code == other.status_code == 200
+    assert one.headers["x-gieok-session"] != other.headers["x-gieok-session"]
+
+
 def test_korean_goes_through_unchanged_also_as_the_name_of_a_session(service: Inside) -> None:
     service.upstream.always = said("네, 기억할게요. 🐕")
     path, name = f"{service.root}/v1/chat/completions", "나의 일기"
