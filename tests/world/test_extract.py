@@ -249,9 +249,9 @@ def test_a_long_line_is_read_from_snapshots(opened: OpenTale) -> None:
 def test_another_world_goes_on_while_one_is_busy_elsewhere(opened: OpenTale) -> None:
     told = opened(killed.light)
     other = told.rows.create("Other", "en", "Aria")
-    here, there = told.add(None, reach(1)), told.add(None, reach(2), world=other)
     lock = session_lock(told.store.engine, told.settings.data_dir)
-    with lock.hold(f"world:{told.world.id}"):
+    with lock.hold(f"world:{told.world.id}"):  # before the turns are there: the start looks for raw ones
+        here, there = told.add(None, reach(1)), told.add(None, reach(2), world=other)
         for node in (here, there):
             told.extractor.submit(node)
         assert told.extractor.wait(there, SECONDS) == 0
