@@ -252,7 +252,6 @@ class Engine:
         """Changes by hand what is so after the last turn of a story (``store.worlds.changed``)."""
         self._extractor.work(node)
         corrected = self.store.worlds.changed(node, changes)
-        self._stories.forget(corrected)
         self._extractor.changed(corrected)
         return corrected
 

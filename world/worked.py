@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from store.world import change
 from store.world.record import Changes, Episode, Node, Origin
 from text.language import Language
 from world.block import Fields, Noticed, check, contradictions
@@ -64,16 +65,8 @@ def believed(fields: Fields, parent: Node | None, origin: Origin) -> Fields:
 
 
 def merged(first: Changes, then: Changes) -> Changes:
-    """Returns both changes as one: of two values for the same thing the later one."""
-    return Changes(
-        tuple(({one.name: one for one in (*first.characters, *then.characters)}).values()),
-        tuple(({(one.from_char, one.to_char): one for one in (*first.relations, *then.relations)}).values()),
-        tuple(({one.name: one for one in (*first.locations, *then.locations)}).values()),
-        tuple(({one.name: one for one in (*first.items, *then.items)}).values()),
-        tuple(({one.lore: one for one in (*first.lore, *then.lore)}).values()),
-        first.mood if then.mood is None else then.mood,
-        _episode(first.episode, then.episode),
-    )
+    """Returns both changes as one, with what both episodes tell: of two values for the same thing the later one."""
+    return replace(change.merged(first, then), episode=_episode(first.episode, then.episode))
 
 
 def _episode(first: Episode | None, then: Episode | None) -> Episode | None:

@@ -3,20 +3,17 @@ are."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
 from door.openai import refusal
 from door.openai.form import sse
 from door.openai.metric import Metrics
 from door.openai.refusal import Refusal
-from door.openai.reply import COMMENT, LOOK, SILENCE
+from door.openai.reply import COMMENT, EventStream, ItemsForClient
 from door.openai.running import Begun, Item, RunningRequest
 from door.openai.watch import note_of
 from errors import GieokError
@@ -62,20 +59,21 @@ class Passing:
         self._request, self._running, self._stream = request, running, stream
         self._metrics, self._leave = metrics, leave
         self._note = note_of(request.scope)
+        self._items = ItemsForClient(request, running)
 
     async def response(self) -> Response:
         """Returns the response once it is known how it begins. Raises ``Refusal`` for what fails before."""
         streams, headers = False, dict[str, str]()
         try:
-            begun = self._heard(await self._next())
+            begun = self._heard(await self._items.next())
             assert isinstance(begun, PassingBegun)
             headers = dict(begun.headers)
             self._note.begun = begun
             if self._stream:
                 streams = True
-                return _Stream(self._events(), headers, self._end)
+                return EventStream(self._events(), headers, self._end)
             text = ""
-            while not isinstance(item := self._heard(await self._next()), Done):
+            while not isinstance(item := self._heard(await self._items.next()), Done):
                 text += item.text if isinstance(item, Token) else ""
             return Response(text, media_type="application/json", headers=headers)
         except Refusal as error:
@@ -84,16 +82,6 @@ class Passing:
         finally:
             if not streams:
                 self._end()
-
-    async def _next(self) -> Item:
-        """Returns the next item. Stops the request when the client leaves."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK):
-                    return await self._running.items.get()
-            if not self._note.left and await self._request.is_disconnected():
-                self._note.left = True
-                self._running.stop.set()
 
     def _heard(self, item: Item) -> Item:
         """Takes what an item tells. Raises ``Refusal`` for a failure."""
@@ -111,7 +99,7 @@ class Passing:
         item: Item | None = None
         try:
             while not isinstance(item, Done):
-                item = await self._soon()
+                item = await self._items.soon()
                 item = self._heard(item) if item is not None else None
                 if item is None:
                     yield COMMENT
@@ -121,31 +109,9 @@ class Passing:
             self._note.code = error.code
             yield sse({"error": error.error})
 
-    async def _soon(self) -> Item | None:
-        """Returns the next item; None after a while of silence."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SILENCE):
-                return await self._running.items.get()
-        return None
-
     def _end(self) -> None:
         self._running.stop.set()
         self._leave()
-
-
-class _Stream(StreamingResponse):
-    """A stream of events. ``end``: called when it has ended, also when the client left before it began."""
-
-    def __init__(self, events: AsyncIterator[str], headers: dict[str, str], end: Callable[[], None]) -> None:
-        unbuffered = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}  # the latter is nginx's
-        super().__init__(events, headers={**unbuffered, **headers}, media_type="text/event-stream")
-        self._end = end
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._end()
 
 
 __all__ = ["PassedOn", "Passing", "PassingBegun", "passed"]

@@ -31,6 +31,31 @@ COMMENT = ": still at work\n\n"
 SESSION, TURN, FIT, LEFT_OUT = "X-Gieok-Session", "X-Gieok-Turn", "X-Gieok-Fit", "X-Gieok-Left-Out"
 
 
+class ItemsForClient:
+    """The items of a running request, for a client that may leave meanwhile."""
+
+    def __init__(self, request: Request, running: RunningRequest) -> None:
+        self._request, self._running = request, running
+        self._note = note_of(request.scope)
+
+    async def next(self) -> Item:
+        """Returns the next item. Stops the request when the client leaves."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK):
+                    return await self._running.items.get()
+            if not self._note.left and await self._request.is_disconnected():
+                self._note.left = True
+                self._running.stop.set()
+
+    async def soon(self) -> Item | None:
+        """Returns the next item; None after a while of silence."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SILENCE):
+                return await self._running.items.get()
+        return None
+
+
 class Reply:
     """The answer to one request. ``leave``: called once, when the request has ended in any way."""
 
@@ -40,13 +65,14 @@ class Reply:
         self._request, self._running, self._answer = request, running, answer
         self._metrics, self._leave = metrics, leave
         self._note = note_of(request.scope)
+        self._items = ItemsForClient(request, running)
 
     async def response(self, body: Body) -> Response:
         """Returns the response once it is known how it begins. Raises ``Refusal`` for what fails before."""
         headers = {LEFT_OUT: ",".join(body.left_out)} if body.left_out else {}
         streams = False
         try:
-            begun = self._checked(await self._next())
+            begun = self._checked(await self._items.next())
             assert isinstance(begun, Begun)
             self._note.begun = begun
             if begun.session:
@@ -55,7 +81,7 @@ class Reply:
             if body.stream:
                 first = await self._first()
                 streams = True
-                return _Stream(self._stream(events, first), headers, self._end)
+                return EventStream(self._stream(events, first), headers, self._end)
             return JSONResponse(self._answer.whole(await self._done()), headers=headers)
         except Refusal as error:
             error.headers |= headers
@@ -63,16 +89,6 @@ class Reply:
         finally:
             if not streams:
                 self._end()
-
-    async def _next(self) -> Item:
-        """Returns the next item. Stops the request when the client leaves."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK):
-                    return await self._running.items.get()
-            if not self._note.left and await self._request.is_disconnected():
-                self._note.left = True
-                self._running.stop.set()
 
     def _checked(self, item: Item) -> Item:
         """Returns an item that is no failure. Raises ``Refusal`` for one."""
@@ -85,7 +101,7 @@ class Reply:
         return item
 
     async def _done(self) -> Done:
-        while not isinstance(item := self._heard(await self._next()), Done):
+        while not isinstance(item := self._heard(await self._items.next()), Done):
             pass
         return item
 
@@ -93,7 +109,7 @@ class Reply:
         """Returns the first piece of a stream, so that an early failure has a status of its own; None after a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SILENCE):
-                while not isinstance(item := self._heard(await self._next()), Token | Done):
+                while not isinstance(item := self._heard(await self._items.next()), Token | Done):
                     pass
                 return item
         return None
@@ -117,10 +133,8 @@ class Reply:
                     yield COMMENT
                 elif isinstance(item, Token):
                     yield self._answer.piece(item.text)
-                item = None
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(SILENCE):
-                        item = self._heard(await self._running.items.get())
+                item = await self._items.soon()
+                item = self._heard(item) if item is not None else None
         except Refusal as error:
             self._note.code = error.code
             yield self._answer.failed(error)
@@ -133,7 +147,7 @@ class Reply:
         self._leave()
 
 
-class _Stream(StreamingResponse):
+class EventStream(StreamingResponse):
     """A stream of events. ``end``: called when it has ended, also when the client left before it began."""
 
     def __init__(self, events: AsyncIterator[str], headers: dict[str, str], end: Callable[[], None]) -> None:
@@ -148,4 +162,4 @@ class _Stream(StreamingResponse):
             self._end()
 
 
-__all__ = ["FIT", "LEFT_OUT", "SESSION", "TURN", "Reply"]
+__all__ = ["FIT", "LEFT_OUT", "SESSION", "TURN", "EventStream", "ItemsForClient", "Reply"]

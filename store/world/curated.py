@@ -34,7 +34,7 @@ class Curated(Rows):
     def put_block(self, node: Node, name: BlockName, text: str) -> Block:
         """Stores a further version of a text, which counts from this turn on. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            tree.find(connection, node.id)
+            tree.place(connection, node.id)  # whose it is
             last = select(func.max(_BLOCK.version)).where(_BLOCK.node == node.id, _BLOCK.name == name)
             version = (connection.execute(last).scalar() or 0) + 1
             row = {"node": node.id, "name": name, "version": version, "text": text, "created": time.time()}
@@ -77,7 +77,6 @@ class Curated(Rows):
 def _on_path(connection: Connection, node: Node, query: Any) -> Iterator[Any]:
     """Yields the rows of a query whose turns lie on the path of ``node``. ``query``: with line and number of the turn.
     Raises ``WorldUnknown``."""
-    tree.find(connection, node.id)
     path, turn = tree.place(connection, node.id)
     for row in connection.execute(query.where(_NODE.world_id == node.world, _NODE.turn <= turn)):
         if row.turn >= path[0][1] and branch_at(path, row.turn) == row.line:

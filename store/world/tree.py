@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from errors import WorldUnknown
 from store.database import world_table as table
@@ -19,6 +19,12 @@ from store.path import Path, branch_at, fork, plain
 from store.world.record import Node
 
 _NODE, _LINE = table.node.c, table.line.c
+_PLACE = (
+    select(_NODE.turn, _LINE.path, table.world.c.owner)
+    .join(table.line, _LINE.id == _NODE.line)
+    .join(table.world, table.world.c.id == _NODE.world_id)
+    .where(_NODE.id == bindparam("of_node"))
+)
 _COLUMNS = [column for column in table.node.c if column.name not in ("line", "mood", "snapshot")]
 
 
@@ -53,9 +59,11 @@ def find(connection: Connection, node_id: int) -> Node:
 
 
 def place(connection: Connection, node_id: int) -> tuple[Path, int]:
-    """Returns the path that leads to a turn, and the turn's number."""
-    query = select(_NODE.turn, _LINE.path).join(table.line, _LINE.id == _NODE.line).where(_NODE.id == node_id)
-    row = connection.execute(query).one()
+    """Returns the path that leads to a turn of the connection's user, and the turn's number. Raises
+    ``WorldUnknown``."""
+    row = connection.execute(_PLACE, {"of_node": node_id}).one_or_none()
+    if row is None or not may(connection, row.owner):
+        raise WorldUnknown(world="")
     return plain(row.path), row.turn
 
 
@@ -78,10 +86,8 @@ def between(connection: Connection, query: Any, path: Path, first: int, last: in
 
 
 def ancestors(connection: Connection, node: Node, node_ids: Iterable[int]) -> set[int]:
-    """Returns which of these turns are this one or lie before it."""
+    """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
     wanted = list(node_ids)
-    if not wanted:
-        return set()
     path, turn = place(connection, node.id)
     query = select(_NODE.id, _NODE.line, _NODE.turn).where(_NODE.id.in_(wanted), _NODE.world_id == node.world)
     rows = connection.execute(query)

@@ -88,7 +88,6 @@ class Turns(Rows):
         """Returns the last turns that lead to this one, it included, oldest first. ``skip``: how many of the very last
         are left out. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            tree.find(connection, node.id)
             return [tree.as_node(row) for row in reversed(tree.before(connection, node, last, skip))]
 
     def children(self, world_id: str, parent_id: int) -> list[Node]:
@@ -114,23 +113,9 @@ class Turns(Rows):
             query = select(table.node).where(table.RAW, in_worlds(connection, _NODE.world_id))
             return [tree.as_node(row) for row in connection.execute(query.order_by(_NODE.id).limit(limit))]
 
-    def set_receipt(self, node_id: int, receipt: dict[str, Any]) -> None:
-        """Stores the receipt of a turn's request. Raises ``WorldUnknown``."""
-        self._note(node_id, receipt=receipt)
-
-    def set_report(self, node_id: int, report: dict[str, Any]) -> None:
-        """Stores what a turn's request was given. Raises ``WorldUnknown``."""
-        self._note(node_id, report=report)
-
-    def _note(self, node_id: int, **values: Any) -> None:
-        with self._transaction() as connection:
-            tree.find(connection, node_id)
-            connection.execute(update(table.node).where(_NODE.id == node_id).values(**values))
-
     def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]:
         """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            tree.find(connection, node.id)
             return tree.ancestors(connection, node, node_ids)
 
     # --- states ---------------------------------------------------------------------------------
@@ -191,7 +176,6 @@ class Turns(Rows):
     def stored_state(self, node: Node) -> StoredState:
         """Returns what the state after a turn is made from. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            tree.find(connection, node.id)
             snapshot, rows = _since_snapshot(connection, node)
             parts = change.read(connection, {row.id: row.mood for row in rows})
         whole, begun = snapshot or (None, 0)

@@ -14,6 +14,7 @@ import errors
 from component.page.catalogue import LANGUAGES, Words
 from component.work import resource
 from component.world.prompt_tab import broke
+from store.database import world_table
 from store.world.record import (
     DEAD,
     LOST,
@@ -524,7 +525,9 @@ def test_the_prompt_is_told_in_tokens_with_its_receipt(told: Told) -> None:
     receipt: dict[str, Any] = {"prompt_tokens": 1500, "cached_tokens": 1200, "written_tokens": 10, "answer_tokens": 90}
     receipt |= {"exact": False, "usd": 0.001, "saved_usd": 0.0005, "broke": "history at turn 3 (edited)"}
     node = told.say(None, "안녕", "인사했다.", receipt, mood="평온")
-    told.rows.set_report(node.id, {**node.report, "late": 2})  # type: ignore[dict-item]
+    late = world_table.node.update().where(world_table.node.c.id == node.id)
+    with told.engine.store.transaction() as connection:
+        connection.execute(late.values(report={**(node.report or {}), "late": 2}))
     told_text = texts(told.open("prompt", node))
     assert f"합계 | {node.report['tokens']['total']:,} |" in told_text  # type: ignore[index]
     assert "앞선 2턴의 변화가" in told_text

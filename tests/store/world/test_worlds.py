@@ -93,8 +93,6 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
         lambda: other.settle(nodes[2].id, Changes(), origin="none"),
         lambda: other.changed(nodes[2], Changes()),
         lambda: other.stored_state(nodes[2]),
-        lambda: other.set_receipt(nodes[2].id, {}),
-        lambda: other.set_report(nodes[2].id, {}),
         lambda: other.on_path(nodes[2], [nodes[0].id]),
         lambda: other.lore(world.id),
         lambda: other.put_lore(world.id, [entry]),
@@ -121,7 +119,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
     mine = {name for name in dir(opened.worlds) if not name.startswith("_")}
     assert mine == {
         *("all", "world", "by_slug", "create", "rename", "set_player", "begin_state", "set_begin_state", "delete"),
-        *("known", "add", "node", "path", "children", "leaves", "raw", "set_receipt", "set_report", "on_path"),
+        *("known", "add", "node", "path", "children", "leaves", "raw", "on_path"),
         *("settle", "changed", "stored_state", "lore", "put_lore", "remove_lore", "revision", "vectors"),
         *("put_vectors", "episodes", "block", "put_block", "findings", "add_finding", "set_finding"),
     }, "a new method needs its line above"
