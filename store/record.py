@@ -9,7 +9,7 @@ from store.database.schema import ME
 from store.path import TRUNK, Path
 from text.language import Language
 
-TurnStatus = Literal["running", "done", "stopped", "failed"]
+TurnStatus = Literal["running", "waiting", "done", "stopped", "failed"]
 Titled = Literal["auto", "model", "user"]
 SummaryStatus = Literal["ready", "active", "retired", "superseded", "failed"]
 

@@ -23,7 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"component", "door", "bench"}),
     frozenset({"evaluation"}),
     frozenset({"graph"}),
-    frozenset({"memory", "retrieval", "world"}),
+    frozenset({"memory", "retrieval", "world", "host"}),
     frozenset({"store", "model"}),
     frozenset({"text", "prompt", "settings", "private"}),
     frozenset({"errors"}),
@@ -32,7 +32,8 @@ LAYERS: tuple[frozenset[str], ...] = (
 FENCES: dict[str, frozenset[str]] = {
     "streamlit": frozenset({"app", "component"}),
     "langgraph": frozenset({"graph", "store", "retrieval", "world"}),
-    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "mcp", "a2a", "fastmcp"), frozenset({"door"})),
+    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "a2a", "fastmcp"), frozenset({"door"})),
+    "mcp": frozenset({"door", "host"}),
     **dict.fromkeys(("pickle", "cloudpickle", "dill", "shelve", "joblib"), frozenset[str]()),
 }
 KINDS = frozenset(get_args(Kind))

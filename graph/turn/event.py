@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from graph.context.report import ContextReport
 from graph.state import SummaryRecord
+from store.question import Question
 
 FinishReason = Literal["stop", "length"]
 
@@ -128,5 +129,14 @@ class Failed:
     values: dict[str, Any] = field(default_factory=dict)
 
 
-Event = Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Done | Failed
-Outcome = Literal["done", "stopped", "failed"]
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The end of a run whose turn waits: the user must answer ``questions`` before the turn goes on
+    (``graph.turn.agent.Agent.resume``). Nothing runs meanwhile, and the session is free."""
+
+    turn: int
+    questions: tuple[Question, ...]
+
+
+Event = Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Asked | Done | Failed
+Outcome = Literal["done", "stopped", "failed", "waiting"]

@@ -1,0 +1,79 @@
+"""Questions that a turn puts to its user before it goes on, and the user's answers (specification 14.1).
+
+A turn with open questions waits: its status is ``waiting``, its questions stand in its row, and nothing runs for it.
+``graph.turn.resume`` goes on with the answers. Both are plain data, so a turn waits through a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+QuestionKind = Literal["approve", "choose", "form", "login"]
+Action = Literal["once", "always", "no", "answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a tool call.
+
+    ``id``: unique within the turn. ``call``: the id of the tool call; ``tool``: the name the model knows; ``server``:
+    whose tool it is, empty for ours. ``kind``: ``approve`` (may this tool run with ``arguments``?), ``choose``
+    (``text`` with ``choices``; an answer in free words is allowed), ``form`` (a server wants values by the JSON schema
+    ``schema``), ``login`` (a server wants the user to visit ``url`` and come back). ``text``: the question in the
+    asker's words, which are data. ``state``: what the asker needs to go on, opaque to everybody else, never shown.
+    """
+
+    id: str
+    kind: QuestionKind
+    call: str
+    tool: str
+    text: str = ""
+    server: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
+    schema: dict[str, Any] = field(default_factory=dict)
+    url: str = ""
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, Any]:
+        """Returns the question as plain data for the record."""
+        return asdict(self) | {"choices": list(self.choices)}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The user's answer to one question.
+
+    ``once`` and ``always`` allow a tool; ``answer`` carries a ``value``: a text for ``choose``, an object by the schema
+    for ``form``, None for ``login`` (the user has been there). ``no`` refuses any question.
+    """
+
+    action: Action
+    value: Any = None
+
+    def plain(self) -> dict[str, Any]:
+        """Returns the answer as plain data for the checkpoint."""
+        return asdict(self)
+
+
+NO = Answer("no")
+
+
+class Waiting(Exception):
+    """Raised by a tool that cannot go on before the user has answered ``questions``."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        super().__init__("the tool waits for the user")
+        self.questions = tuple(questions)
+
+
+def question(plain: Mapping[str, Any]) -> Question:
+    """Returns a question from its plain data."""
+    return Question(**{**plain, "choices": tuple(plain.get("choices", ()))})
+
+
+def answer(plain: Mapping[str, Any]) -> Answer:
+    """Returns an answer from its plain data."""
+    return Answer(plain["action"], plain.get("value"))
