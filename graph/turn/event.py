@@ -138,5 +138,18 @@ class Asked:
     questions: tuple[Question, ...]
 
 
-Event = Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Asked | Done | Failed
+Event = (
+    Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Asked | Done | Failed
+)
+    Token
+    | ToolStarted
+    | ToolFinished
+    | SummaryStarted
+    | SummaryLater
+    | SummaryMade
+    | ContextBuilt
+    | Asked
+    | Done
+    | Failed
+)
 Outcome = Literal["done", "stopped", "failed", "waiting"]
