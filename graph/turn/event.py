@@ -139,8 +139,6 @@ class Asked:
 
 
 Event = (
-    Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Asked | Done | Failed
-)
     Token
     | ToolStarted
     | ToolFinished
