@@ -694,6 +694,24 @@ class SessionUnknown(CallerError):
     hint = "Choose one from the list or start a new one."
 
 
+class ServersUnreadable(OperatorError):
+    code = "servers_unreadable"
+    message = "The list of MCP servers ({path}) cannot be used: {reason}."
+    hint = "Correct the file, or remove it to begin anew. It was not changed."
+
+
+class ServerEntryWrong(CallerError):
+    code = "server_entry_wrong"
+    message = "The MCP server {server!r} is set up wrongly: {field}: {reason}."
+    hint = "Correct this field. The other servers can be used."
+
+
+class ServerUnreachable(UpstreamError):
+    code = "server_unreachable"
+    message = "The MCP server cannot be reached: {reason}."
+    hint = "Check its command or address, and whether it runs."
+
+
 class WorldUnknown(CallerError):
     code = "world_unknown"
     message = "There is no such world."

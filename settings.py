@@ -193,6 +193,12 @@ class Settings(BaseSettings):
         None, description="JSON file with the menu links that are offered when no document fits. Empty: Gieok's own."
     )
     document_limit: int = Field(20_000_000, ge=1, description="Largest document in bytes.")
+    mcp_connect_seconds: float = Field(
+        10.0, gt=0, le=120, description="Most seconds until an MCP server is connected and has listed its tools."
+    )
+    mcp_call_seconds: float = Field(
+        60.0, gt=0, le=3600, description="Most seconds of one call of an MCP server's tool."
+    )
     document_seconds: float = Field(
         60.0, gt=0, description="Most seconds of processor time that reading a document may take."
     )

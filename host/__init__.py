@@ -1,1 +1,12 @@
-"""The host of foreign tools: the programs (MCP servers) that the user set up, and their tools for the agent."""
+"""The host of foreign tools: the programs (MCP servers) that the user set up, and their tools for the agent.
+
+Public: ``Host`` (all servers of one process), ``ServerState`` (what the page shows of one), ``ServerEntry`` ``Servers``
+(the file that names them), ``Utility`` (how a server reaches our utility model).
+"""
+
+from host.connection import Utility
+from host.entry import ServerEntry
+from host.file import Servers
+from host.host import Host, ServerState
+
+__all__ = ["Host", "ServerEntry", "ServerState", "Servers", "Utility"]

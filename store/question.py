@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 QuestionKind = Literal["approve", "choose", "form", "login"]
 Action = Literal["once", "always", "no", "answer"]
@@ -47,11 +47,13 @@ class Answer:
     """The user's answer to one question.
 
     ``once`` and ``always`` allow a tool; ``answer`` carries a ``value``: a text for ``choose``, an object by the schema
-    for ``form``, None for ``login`` (the user has been there). ``no`` refuses any question.
+    for ``form``, None for ``login`` (the user has been there). ``no`` refuses any question. ``state``: what the
+    question kept for its asker.
     """
 
     action: Action
     value: Any = None
+    state: dict[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """Returns the answer as plain data for the checkpoint."""
@@ -59,6 +61,25 @@ class Answer:
 
 
 NO = Answer("no")
+
+
+_ANSWERS, _CALL = "answers", "call"
+
+
+def configured(key: str, answers: Mapping[str, Answer]) -> dict[str, Any]:
+    """Returns what a call finds in its configuration: its key, and the user's answers of this turn by the ids of their
+    questions."""
+    return {_CALL: key, _ANSWERS: dict(answers)}
+
+
+def answers_in(configurable: Mapping[str, Any]) -> Mapping[str, Answer]:
+    """Returns the user's answers that a tool is called with; none at its first call."""
+    return cast("Mapping[str, Answer]", configurable.get(_ANSWERS, {}))
+
+
+def call_in(configurable: Mapping[str, Any]) -> str:
+    """Returns the key of the call that a tool runs for; empty outside a turn."""
+    return str(configurable.get(_CALL, ""))
 
 
 class Waiting(Exception):
@@ -76,4 +97,4 @@ def question(plain: Mapping[str, Any]) -> Question:
 
 def answer(plain: Mapping[str, Any]) -> Answer:
     """Returns an answer from its plain data."""
-    return Answer(plain["action"], plain.get("value"))
+    return Answer(plain["action"], plain.get("value"), plain.get("state") or {})

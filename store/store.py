@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from errors import OutOfRange, SessionUnknown, StoreUnavailable, TooLong, TurnUnknown, bare
 from store.api_key import ApiKeys
+from store.approval import Approvals
 from store.attachment import Attachments, taken
 from store.database import schema
 from store.database.engine import connect, translated, where_is
@@ -82,8 +83,9 @@ class Store:
 
     ``folders``: named groups of sessions; ``outbox``: messages that are not turns yet; ``partials``: the text of
     running answers; ``stops``: requests to stop one; ``attachments``: files of conversations; ``options``: options of a
-    conversation's answers; ``presets``: named options; ``turn_index``: what a search in past turns reads;
-    ``histories``: conversations that hold what a client tells; ``worlds``: story worlds.
+    conversation's answers; ``presets``: named options; ``approvals``: foreign tools that the user has allowed;
+    ``turn_index``: what a search in past turns reads; ``histories``: conversations that hold what a client tells;
+    ``worlds``: story worlds.
 
     A store is a user's: it knows no session, folder or preset of another user (``store.owner``). The methods mean the
     turns of the session's path. Thread-safe; several processes may share one database.
@@ -128,6 +130,7 @@ class Store:
         self.attachments = Attachments(self.transaction)
         self.options = SessionOptions(self.transaction)
         self.presets = Presets(self.transaction)
+        self.approvals = Approvals(self.transaction)
         self.turn_index = TurnIndex(self.transaction)
         self.histories = Histories(self.transaction)
         self.api_keys = ApiKeys(self.transaction)

@@ -84,7 +84,7 @@ def next_prompt(
     number, options = session.turn_count + 1, engine.store.options.of(session.id)
     inputs = Inputs(budgets=engine.budgets, options=options, client_system=session.client_system)
     own = [*engine.tools, *long_term.tools(engine, session, number, models.profile), *offered(engine, session)]
-    tools = [*own, *outside.tools(models.profile)]
+    tools = [*own, *outside.tools(engine, models)]
     return build(
         messages,
         records,

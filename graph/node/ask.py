@@ -6,6 +6,7 @@ LangGraph's interrupt ends the run here. The next run, which brings the answers,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.tools import BaseTool
@@ -28,10 +29,14 @@ def ask_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     given: Mapping[str, Any] = {}
     if turn.inputs.asks and not turn.channel.stopped:
         given = interrupt([asked.plain() for asked in questions])[ANSWERS]
-    answers = {asked.id: answer(given[asked.id]) if asked.id in given else NO for asked in questions}
+    answers = {asked.id: _answer(asked, given.get(asked.id)) for asked in questions}
     _keep(questions, answers, turn.inputs.tools)
     plain = {id_: answered.plain() for id_, answered in answers.items()}
     return {"asked": [], "answers": {**(state.get("answers") or {}), **plain}}
+
+
+def _answer(asked: Question, given: Mapping[str, Any] | None) -> Answer:
+    return replace(answer(given) if given is not None else NO, state=asked.state)
 
 
 def _keep(questions: Sequence[Question], answers: Mapping[str, Answer], tools: Sequence[BaseTool]) -> None:

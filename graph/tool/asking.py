@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.messages import ToolCall
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
-from store.question import Action, Answer, Question
-
-_ANSWERS, _CALL = "answers", "call"
+from store import question
+from store.question import Action, Answer, Question, configured
 
 
 @runtime_checkable
@@ -40,23 +39,23 @@ def asked_before(call: ToolCall, key: str, tools: Sequence[BaseTool]) -> Questio
     """Returns what the tool of a call asks before it runs; None when it asks nothing. ``key``: of the call, unique
     within the turn."""
     tool = asking(call["name"], tools)
-    question = None if tool is None else tool.question(key, call["args"])
-    return None if question is None else replace(question, call=str(call["id"]))
+    asked = None if tool is None else tool.question(key, call["args"])
+    return None if asked is None else replace(asked, call=str(call["id"]))
 
 
 def with_answers(config: RunnableConfig, key: str, answers: Mapping[str, Answer]) -> RunnableConfig:
     """Returns the configuration of a call with the user's answers of this turn, by the ids of their questions."""
-    return {**config, "configurable": {**config.get("configurable", {}), _CALL: key, _ANSWERS: dict(answers)}}
+    return {**config, "configurable": {**config.get("configurable", {}), **configured(key, answers)}}
 
 
 def answers_in(config: RunnableConfig) -> Mapping[str, Answer]:
     """Returns the user's answers that a tool is called with; none at its first call."""
-    return cast("Mapping[str, Answer]", config.get("configurable", {}).get(_ANSWERS, {}))
+    return question.answers_in(config.get("configurable", {}))
 
 
 def call_in(config: RunnableConfig) -> str:
     """Returns the key of the call that a tool runs for; empty outside a turn."""
-    return str(config.get("configurable", {}).get(_CALL, ""))
+    return question.call_in(config.get("configurable", {}))
 
 
 def answer_in(config: RunnableConfig) -> Answer | None:

@@ -23,6 +23,7 @@ from graph.turn.side_work import Background
 from graph.turn.stop_watch import StopWatch
 from graph.turn.threaded import play
 from graph.wiring import build
+from host import Host, Servers
 from memory import FoldReport, Memory
 from model.call import token
 from model.choice import kept
@@ -252,6 +253,8 @@ class Agent(Engine):
 
     def close(self) -> None:
         """Stops side work and closes the stores."""
+        if self.host is not None:
+            self.host.close()
         if self.library is not None:
             self.library.close()
         self.background.close()
@@ -322,6 +325,7 @@ def open_agent(
         memory=Memory.open(settings, store) if settings.memory else None,
         tenant=settings.tenant,
         library=_library(settings, store),
+        host=Host(Servers(settings.data_dir / "mcp.json"), settings.mcp_connect_seconds, settings.mcp_call_seconds),
     )
     trash.plan(agent, agent.remove_old)
     if agent.library is not None and agent.library.orphaned:  # its conversation was erased just before a crash

@@ -19,6 +19,7 @@ from graph.tool import TOOLS
 from graph.turn.side_work import Background, Work
 from graph.turn.stop_watch import StopWatch
 from graph.wiring import Graph
+from host import Host
 from memory import USER, Memory
 from model.modelset import ModelSet
 from retrieval.library import Library
@@ -39,6 +40,7 @@ class Engine:
     its own. ``yields``: whether side work pauses while a turn with these models runs; None: the side worker decides.
     ``memory`` is None when the settings turn it off; ``tenant`` (the setting) and ``user`` say whose memory it is;
     ``store`` is the same user's. ``library`` (the documents) is None when the setting ``retrieval`` is off.
+    ``host`` (foreign tools) is None where there are none.
     ``budgets``: the page's own token budgets for prompts, by the names of the settings that they replace; data that all
     pages share, such as a session's state, goes by the settings.
     """
@@ -59,6 +61,7 @@ class Engine:
     tenant: str = "local"
     user: str = USER
     library: Library | None = None
+    host: Host | None = None
     budgets: Mapping[str, int] = field(default_factory=dict)
 
     @property

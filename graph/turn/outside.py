@@ -1,13 +1,52 @@
-"""Tools that lead out of the conversation: to the user, and to programs that the user set up (specification 14.1)."""
+"""Tools that lead out of the conversation: to the user, and to programs that the user set up (specification 14.1 and
+14.2)."""
 
 from __future__ import annotations
 
+import threading
+from functools import partial
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
+from graph.choice.named import named
 from graph.tool.ask_user import AskUser
-from model.profile import Profile
+from graph.turn.engine import Engine
+from host import Host, Utility
+from model.call.stream import Stopped, complete
+from model.modelset import ModelSet
+from store.approval import Approvals
 
 
-def tools(profile: Profile, asks: bool = True) -> list[BaseTool]:
-    """Returns the tools of one turn that lead outside. ``asks``: whether the user can be asked meanwhile."""
-    return [AskUser()] if profile.tools == "native" and asks else []
+def tools(
+    engine: Engine, models: ModelSet, question: str = "", *, asks: bool = True, stop: threading.Event | None = None
+) -> list[BaseTool]:
+    """Returns the tools of one turn that lead outside. ``asks``: whether the user can be asked meanwhile. Without
+    ``stop``, as for a preview, no server is asked for its tools.
+
+    A model that calls tools itself gets all foreign tools, and ``ask_user``; another model gets only the one that the
+    question names.
+    """
+    native = models.profile.tools == "native"
+    wanted = named(question)
+    if engine.host is None or not (native or wanted):
+        foreign = list[BaseTool]()
+    else:
+        utility = partial(_utility, models, stop)
+        foreign = _foreign(engine.host, engine.store.approvals, stop, utility)
+    if native:
+        return [*foreign, *([AskUser()] if asks else [])]
+    return [tool for tool in foreign if wanted is not None and tool.name == wanted[0]]
+
+
+def _foreign(host: Host, approvals: Approvals, stop: threading.Event | None, utility: Utility) -> list[BaseTool]:
+    try:
+        return host.tools(approvals, stop, utility, look=stop is not None)
+    except Stopped:  # while a server was asked; the turn ends at its next step
+        return []
+
+
+def _utility(models: ModelSet, stop: threading.Event | None, system: str, text: str, tokens: int) -> str:
+    """Answers what a server asks the utility model."""
+    messages: list[AnyMessage] = [*([SystemMessage(system)] if system else []), HumanMessage(text)]
+    return str(complete(models.utility, messages, stop=stop, max_tokens=tokens).text)

@@ -71,7 +71,7 @@ class RunningTurn:
 
         Events go straight into the channel, because LangGraph's own stream would take two threads a node.
         """
-        self.context = self._context()
+        self.context = self._context(text)
         start = self._start(text)
         with translated("the checkpoints"):
             address = config(self.session.id)
@@ -94,18 +94,20 @@ class RunningTurn:
         assert last is not None
         return repair.reentry(engine, session, last, images)
 
-    def _context(self) -> TurnContext:
+    def _context(self, text: str | None) -> TurnContext:
         engine, session, number, channel = self.engine, self.session, self.number, self.channel
         models, notes = engine.models(), noted(self.waited)
         search = documents.search(engine, session, number, models, notes, session.language, channel)
         tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, self.patience)]
+        question = text or self._stored_question()
+        foreign = outside.tools(engine, models, question, asks=self.request.asks, stop=channel.stop)
         read_at = time.time()
         memory = long_term.before(engine, session, models, number, self.patience)
         parts = long_term.parts(memory, engine, session.language, number, models.profile)
         long_term.keep(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
         inputs = Inputs(
-            tools=[*tools, *(search.tools if search else ()), *outside.tools(models.profile, self.request.asks)],
+            tools=[*tools, *(search.tools if search else ()), *foreign],
             changing=(*parts, *clock),
             options=engine.store.options.of(session.id),
             budgets=engine.budgets,
@@ -119,6 +121,10 @@ class RunningTurn:
         summaries = Ahead(engine.background, session)
         ledger = engine.store.ledger
         return TurnContext(models, engine.settings, channel, inputs, notes, ledger, summaries, search, engine.now)
+
+    def _stored_question(self) -> str:
+        turn = self.engine.store.turn(self.session.id, self.number)
+        return turn.question if turn is not None else ""
 
     def _ended(self) -> Ended:
         """Writes the answer's row, leaves one checkpoint, plans the side work.

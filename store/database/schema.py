@@ -242,6 +242,17 @@ preset = Table(
 )
 """Named options of each user (``store.options``)."""
 
+approval = Table(
+    "approval",
+    metadata,
+    Column("owner", ExactName(OWNER_CHARS), primary_key=True),
+    Column("server", ExactName(64), primary_key=True),
+    Column("tool", ExactName(200), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("created", Float, nullable=False),
+)
+"""Foreign tools that a user has allowed for good (``store.approval``)."""
+
 api_key = Table(
     "api_key",
     metadata,

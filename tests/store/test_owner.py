@@ -44,6 +44,9 @@ NEUTRAL = {
     "folders.create": "makes a folder of the user's own",
     "folders.restore": "makes a folder of the user's own; test_another_user_puts_no_session_into_a_folder",
     "presets.save": "makes a preset of the user's own",
+    "approvals.allow": "keeps an approval of the user's own",
+    "approvals.allows": "test_another_user_has_allowed_nothing",
+    "approvals.forget": "test_another_user_has_allowed_nothing",
     "api_keys.add": "keys belong to the installation",
     "api_keys.all": "keys belong to the installation",
     "api_keys.any": "keys belong to the installation",
@@ -61,6 +64,7 @@ LISTING = frozenset(
         "folders.all",
         "folders.delete",
         "presets.all",
+        "approvals.all",
         "presets.delete",
         "attachments.abandoned",
     }
@@ -292,6 +296,20 @@ def test_another_user_finds_and_changes_nothing(world: World, name: str) -> None
     values = arguments(world, called, world.session.id)
     assert not called(**values), "nothing is found"
     assert content(world.store) == before
+
+
+def test_another_user_has_allowed_nothing(store: Store) -> None:
+    one, other = store.of("one"), store.of("other")
+    one.approvals.allow("files", "delete", "a" * 64)
+    assert one.approvals.allows("files", "delete", "a" * 64)
+    assert not one.approvals.allows("files", "delete", "b" * 64)
+    assert not other.approvals.allows("files", "delete", "a" * 64)
+    other.approvals.forget("files")
+    assert one.approvals.all() == [("files", "delete")]
+    one.approvals.allow("files", "delete", "b" * 64)
+    assert not one.approvals.allows("files", "delete", "a" * 64)
+    one.approvals.forget("files")
+    assert one.approvals.all() == []
 
 
 @pytest.mark.parametrize("name", ["sessions", "named", "search", "folders.all", "presets.all", "histories.runs"])

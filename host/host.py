@@ -1,0 +1,272 @@
+"""All foreign servers of one process: what they offer, their calls, what they ask (specification 14.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types as types
+from langchain_core.tools import BaseTool, ToolException
+from mcp.shared.exceptions import MCPError
+
+from errors import GieokError, ServerUnreachable
+from host.call import Call, CallLost, Calls, Ended
+from host.connection import Utility
+from host.entry import ServerEntry
+from host.file import Servers
+from host.loop import Loop
+from host.pool import Pool
+from host.result import text_of
+from host.tool import ABOUT_CHARS, ForeignTool, digest, model_name
+from model.call.stream import Stopped
+from store.approval import Approvals
+from store.question import Answer, Question, Waiting
+
+log = logging.getLogger(__name__)
+
+FRESH_SECONDS = 60.0
+"""How long the tools of a server on the network are taken for true; a program of our own is asked before every turn."""
+AWAY_SECONDS = 30.0
+"""How long a server that could not be reached is left alone by turns."""
+MOST_TOOLS = 128
+"""The most tools of one server."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """What is known of a server. ``error``: why it cannot be used, empty where it can; ``looked``: whether its tools
+    were asked for yet."""
+
+    name: str
+    entry: ServerEntry | None
+    error: str = ""
+    looked: bool = False
+    protocol: str = ""
+    title: str = ""
+    tools: tuple[types.Tool, ...] = ()
+
+
+@dataclass(eq=False)
+class _Server:
+    name: str
+    entry: ServerEntry
+    pool: Pool
+    state: ServerState
+    stale: bool = True
+    looked: float = 0.0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Host:
+    """The servers of the file ``servers``. Thread-safe; nothing is started before the first server is asked for.
+
+    ``connect_seconds``, ``call_seconds``: limits of one connection and of one call.
+    """
+
+    def __init__(self, servers: Servers, connect_seconds: float = 10.0, call_seconds: float = 60.0) -> None:
+        self.servers = servers
+        self._loop = Loop()
+        self._connect_seconds, self._call_seconds = connect_seconds, call_seconds
+        self._calls = Calls(call_seconds)
+        self._known: dict[str, _Server] = {}
+        self._wrong: Mapping[str, str] = {}
+        self._stamp: tuple[int, int] | None = None
+        self._lock = threading.Lock()
+
+    def states(self) -> list[ServerState]:
+        """Returns the servers of the file as they are known, without a look at them. Raises ``ServersUnreadable``."""
+        self._read()
+        wrong = [ServerState(name, None, reason) for name, reason in self._wrong.items()]
+        return sorted([*(server.state for server in self._known.values()), *wrong], key=lambda state: state.name)
+
+    def test(self, name: str) -> ServerState:
+        """Connects to a server anew and lists its tools; the state holds the error when that fails."""
+        self._read()
+        server = self._known.get(name)
+        if server is None:
+            return next((state for state in self.states() if state.name == name), ServerState(name, None, "unknown"))
+        server.stale = True
+        self._loop.run(self._look(server, patient=True))
+        return server.state
+
+    def tools(
+        self,
+        approvals: Approvals,
+        stop: threading.Event | None = None,
+        utility: Utility | None = None,
+        look: bool = True,
+    ) -> list[BaseTool]:
+        """Returns the tools of all enabled servers for one turn. ``look``: asks servers whose list is not fresh.
+
+        A server that cannot be reached is left out; ``states`` says why. Raises ``Stopped``.
+        """
+        try:
+            self._read()
+        except GieokError as error:
+            log.warning("foreign tools are left out: %s", error.code)
+            return []
+        enabled = [server for server in self._known.values() if not server.entry.disabled]
+        if look and any(_is_due(server) for server in enabled):
+            self._loop.run(self._look_all(enabled), stop)
+        return [
+            self._tool(server, tool, approvals, stop, utility)
+            for server in enabled
+            for tool in server.state.tools
+            if server.entry.permission(tool.name) != "off"
+        ]
+
+    def close(self) -> None:
+        """Closes all connections; programs that were started for them end."""
+        if self._loop.begun:
+            try:
+                self._loop.run(self._close_all())
+            finally:
+                self._loop.close()
+
+    def _read(self) -> None:
+        """Brings the servers in line with the file, if it has changed."""
+        with self._lock:
+            stamp = self.servers.stamp()
+            if stamp == self._stamp:
+                return
+            read = self.servers.read()
+            gone = [known for name, known in self._known.items() if read.entries.get(name) != known.entry]
+            for known in gone:
+                del self._known[known.name]
+            for name, entry in read.entries.items():
+                if name not in self._known:
+                    self._known[name] = self._server(name, entry)
+            self._wrong, self._stamp = read.wrong, stamp
+        if gone and self._loop.begun:
+            self._loop.run(_closed([known.pool for known in gone]))
+
+    def _server(self, name: str, entry: ServerEntry) -> _Server:
+        def changed() -> None:
+            server.stale = True
+
+        pool = Pool(entry, self._connect_seconds, changed)
+        server = _Server(name, entry, pool, ServerState(name, entry))
+        return server
+
+    async def _look_all(self, servers: Sequence[_Server]) -> None:
+        await asyncio.gather(*(self._look(server) for server in servers if _is_due(server)))
+
+    async def _look(self, server: _Server, patient: bool = False) -> None:
+        """Asks a server for its tools, and keeps what it says or why it says nothing."""
+        async with server.lock:
+            if not (patient or _is_due(server)):
+                return
+            server.stale = False
+            try:
+                connection = await server.pool.take()
+            except ServerUnreachable as error:
+                server.state = ServerState(server.name, server.entry, str(error), True)
+            else:
+                try:
+                    tools = await asyncio.wait_for(connection.tools(), self._connect_seconds)
+                    server.state = _seen(server, connection.client, tools)
+                    server.pool.give(connection)
+                except Exception as error:  # the server may say anything, or nothing
+                    await server.pool.drop(connection)
+                    reason = str(ServerUnreachable(reason=type(error).__name__))
+                    server.state = ServerState(server.name, server.entry, reason, True)
+            server.looked = time.monotonic()
+
+    def _tool(
+        self,
+        server: _Server,
+        tool: types.Tool,
+        approvals: Approvals,
+        stop: threading.Event | None,
+        utility: Utility | None,
+    ) -> BaseTool:
+        about, name = (tool.description or tool.title or tool.name)[:ABOUT_CHARS], model_name(server.name, tool.name)
+        mark = digest(tool.name, tool.description or "", tool.input_schema)
+
+        def run(key: str, arguments: dict[str, Any], answers: Mapping[str, Answer]) -> tuple[str, dict[str, Any]]:
+            call = Call(server.name, tool.name, name, key, arguments)
+            own = {id_: answer for id_, answer in answers.items() if id_.startswith(f"{key}/")}
+            return self._called(server, call, own, stop, utility if server.entry.sampling else None)
+
+        metadata = {"foreign": True, "server": server.name, "about": {"ko": about, "en": about}}
+        made = ForeignTool(name=name, description=about, args_schema=tool.input_schema, metadata=metadata)
+        return made.connected(
+            server.entry.permission(tool.name),
+            lambda: approvals.allows(server.name, tool.name, mark),
+            lambda: approvals.allow(server.name, tool.name, mark),
+            run,
+        )
+
+    def _called(
+        self,
+        server: _Server,
+        call: Call,
+        answers: Mapping[str, Answer],
+        stop: threading.Event | None,
+        utility: Utility | None,
+    ) -> tuple[str, dict[str, Any]]:
+        """Runs a call in the loop. Raises ``Waiting``, ``Stopped``, and ``ToolException`` for every failure."""
+        work = (
+            self._calls.go_on(server.pool, call, utility, answers)
+            if answers
+            else self._calls.start(server.pool, call, utility)
+        )
+        try:
+            outcome = self._loop.run(work, stop)
+        except (Stopped, Waiting):
+            raise
+        except TimeoutError:
+            raise ToolException(f"{server.name} gave no result in {self._call_seconds:g} s.") from None
+        except CallLost as error:
+            raise ToolException(f"The question of {server.name} is gone: {error}. Call the tool again.") from None
+        except MCPError as error:
+            raise ToolException(f"{server.name} refused: {error}") from None
+        except ServerUnreachable as error:
+            raise ToolException(f"{server.name}: {error}") from None
+        except Exception as error:
+            log.info("a call of a foreign tool failed: %s", type(error).__name__)
+            raise ToolException(f"{server.name} failed during the call ({type(error).__name__}).") from None
+        return _finished(server.name, outcome)
+
+    async def _close_all(self) -> None:
+        await _closed([server.pool for server in self._known.values()])
+
+
+def _is_due(server: _Server) -> bool:
+    age = time.monotonic() - server.looked
+    if server.state.error:
+        return age > AWAY_SECONDS
+    fresh = FRESH_SECONDS if server.entry.command is None else 0.0
+    return server.stale or age > fresh or not server.state.looked
+
+
+def _seen(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerState:
+    info = client.server_info
+    title = f"{info.title or info.name} {info.version}".strip() if info is not None else ""
+    names, offered = set[str](), list[types.Tool]()
+    for tool in tools[:MOST_TOOLS]:
+        if (name := model_name(server.name, tool.name)) not in names:
+            names.add(name)
+            offered.append(tool)
+    return ServerState(server.name, server.entry, "", True, str(client.protocol_version), title[:200], tuple(offered))
+
+
+def _finished(server: str, outcome: Ended | tuple[Question, ...]) -> tuple[str, dict[str, Any]]:
+    if not isinstance(outcome, Ended):
+        raise Waiting(outcome)
+    text = text_of(outcome.result)
+    if outcome.result.is_error:
+        raise ToolException(text or f"{server} says that the tool failed.")
+    artifact: dict[str, Any] = {"server": server}
+    if outcome.sampled:
+        artifact["sampled"] = list(outcome.sampled)
+    return text or "(no content)", artifact
+
+
+async def _closed(pools: Sequence[Pool]) -> None:
+    await asyncio.gather(*(pool.close() for pool in pools))

@@ -1,0 +1,29 @@
+"""What a foreign tool gave, as text for the model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import mcp_types as types
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """Returns the texts of a result; other kinds of content are named, never fetched."""
+    parts = [_text(block) for block in result.content]
+    if not any(parts) and result.structured_content is not None:
+        parts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _text(block: Any) -> str:
+    match block:
+        case types.TextContent():
+            return block.text
+        case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
+            return f"[{resource.uri}]\n{resource.text}"
+        case types.EmbeddedResource(resource=resource):
+            return f"[{resource.uri}: not shown]"
+        case types.ResourceLink():
+            return f"[{block.name}: {block.uri}]"
+    return f"[{getattr(block, 'type', 'content')} {getattr(block, 'mime_type', '')}: not shown]"

@@ -1,0 +1,229 @@
+"""Foreign tools on real servers: both generations of the protocol, what they ask, and everything that goes wrong."""
+
+from __future__ import annotations
+
+import resource
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from langchain_core.tools import ToolException
+
+from host.entry import ServerEntry
+from host.tool import model_name
+from model.call.stream import Stopped
+from store.question import Answer, answer
+from tests.host.conftest import STATELESS, Hosted
+
+Open = Callable[..., Hosted]
+BOTH = pytest.mark.parametrize("mode", ["stdio", "legacy"])
+
+
+@BOTH
+def test_a_server_is_seen_and_its_tools_run(hosted: Open, mode: str) -> None:
+    one = hosted()
+    one.command(mode)
+    state = one.host.test("t")
+    assert (state.error, state.title) == ("", "tester 1.2.3")
+    assert state.protocol == ("2026-07-28" if mode == "stdio" else "2025-11-25")
+    result = one.call("t__add", a=2, b=3)
+    assert (result.text, result.artifact) == ("5", {"server": "t"})
+
+
+@pytest.mark.parametrize("mode", ["http", "legacy-http", "sse"])
+def test_a_server_on_the_network(hosted: Open, listening: Callable[[str], str], mode: str) -> None:
+    one = hosted()
+    one.servers.put("net", {"url": listening(mode)})
+    assert one.host.test("net").error == ""
+    assert one.call("net__add", a=2, b=3).text == "5"
+
+
+def test_only_the_listed_environment_reaches_a_server(hosted: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    one = hosted()
+    one.command(env={"TOKEN": "abc"})
+    assert one.call("t__environment", name="TOKEN").text == "abc"
+    assert one.call("t__environment", name="OPENAI_API_KEY").text == "unset"
+
+
+def test_a_handshake_server_asks_twice_in_one_call(hosted: Open) -> None:
+    one = hosted()
+    one.command("legacy")
+    (first,) = one.asks("t__book", place="Seoul")
+    assert (first.kind, first.text, first.server, first.tool) == ("form", "How many at Seoul?", "t", "t__book")
+    assert set(first.schema["properties"]) == {"persons", "seat"}
+    answers = {first.id: Answer("answer", {"persons": 3}, first.state)}
+    (second,) = one.asks("t__book", answers, place="Seoul")
+    assert second.id != first.id
+    answers |= {second.id: Answer("answer", {"persons": 3, "seat": "door"}, second.state)}
+    assert one.call("t__book", answers, place="Seoul").text == "booked Seoul for 3, door"
+
+
+def test_a_refusal_reaches_the_server(hosted: Open) -> None:
+    one = hosted()
+    one.command("legacy")
+    (first,) = one.asks("t__book", place="Seoul")
+    assert one.call("t__book", {first.id: Answer("no", None, first.state)}, place="Seoul").text == "not booked"
+
+
+def test_a_server_wants_a_login(hosted: Open) -> None:
+    one = hosted()
+    one.command("legacy")
+    (asked,) = one.asks("t__enter")
+    assert (asked.kind, asked.url, asked.text) == ("login", "https://mail.example/login", "Sign in first.")
+    assert one.call("t__enter", {asked.id: Answer("answer", None, asked.state)}).text == "signed in"
+
+
+def test_the_question_of_a_handshake_server_does_not_outlive_the_program(hosted: Open) -> None:
+    one = hosted()
+    one.command("legacy")
+    (first,) = one.asks("t__book", place="Seoul")
+    one.close()
+    again = hosted()
+    with pytest.raises(ToolException, match=r"is gone: .* Call the tool again"):
+        again.call("t__book", {first.id: Answer("answer", {"persons": 3}, first.state)}, place="Seoul")
+
+
+def test_the_questions_of_a_stateless_server_do(hosted: Open) -> None:
+    one = hosted()
+    one.command(script=STATELESS)
+    form, login = one.asks("t__book", place="Seoul")
+    assert (form.kind, login.kind, login.url) == ("form", "login", "https://mail.example/in")
+    one.close()
+    again = hosted()
+    given = {
+        form.id: answer(Answer("answer", {"persons": 2}, form.state).plain()),
+        login.id: answer(Answer("no", None, login.state).plain()),
+    }
+    assert again.call("t__book", given, place="Seoul").text == "asked Seoul: 2, decline"
+
+
+@pytest.mark.parametrize(("mode", "script"), [("legacy", None), ("stdio", STATELESS)])
+def test_a_server_asks_our_model_only_when_it_may(hosted: Open, mode: str, script: Path | None) -> None:
+    one = hosted()
+    one.command(mode, sampling=True, **({"script": script} if script else {}))
+    result = one.call("t__think")
+    assert result.text == "it is a duck"
+    assert result.artifact == {"server": "t", "sampled": [{"asked": "What is it?", "answered": "a duck"}]}
+    one.servers.change("t", sampling=False)
+    with pytest.raises(ToolException):
+        one.call("t__think")
+    assert one.asked_model == ["What is it?"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [("die", "Connection closed"), ("hang", "gave no result in 4 s"), ("refuse", "refuse")],
+)
+def test_what_goes_wrong_is_told_and_the_next_call_works(hosted: Open, tool: str, said: str) -> None:
+    one = hosted(call_seconds=4.0)
+    one.command()
+    with pytest.raises(ToolException, match=said):
+        one.call(f"t__{tool}")
+    assert one.call("t__add", a=1, b=1).text == "2"
+
+
+def test_garbage_on_the_way_does_no_harm(hosted: Open) -> None:
+    one = hosted()
+    one.command()
+    assert one.call("t__garbage").text == "clean"
+
+
+@pytest.mark.parametrize("where", ["stdio", "http"])
+def test_a_flood_of_50_mb_ends_at_the_transport(hosted: Open, listening: Callable[[str], str], where: str) -> None:
+    one = hosted()
+    if where == "stdio":
+        one.command(name="t")
+    else:
+        one.servers.put("t", {"url": listening("http")})
+    one.call("t__add", a=1, b=1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ToolException):
+        one.call("t__flood")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 25_000, "KiB: the flood is 50,000"
+    assert one.call("t__add", a=1, b=1).text == "2"
+
+
+def test_a_stop_ends_a_call_that_hangs(hosted: Open) -> None:
+    one, stop = hosted(), threading.Event()
+    one.command()
+    one.tools()
+    timer = threading.Timer(0.5, stop.set)
+    timer.start()
+    with pytest.raises(Stopped):
+        one.call("t__hang", stop=stop)
+    assert one.call("t__add", a=1, b=1).text == "2"
+
+
+def test_a_tool_asks_until_it_is_always_allowed_and_again_when_it_changes(hosted: Open) -> None:
+    one = hosted()
+    one.command("legacy")
+    add = one.tools()["t__add"]
+    question = add.question("1.c", {"a": 1})  # type: ignore[attr-defined]
+    assert (question.kind, question.id, question.server, question.arguments) == ("approve", "1.c", "t", {"a": 1})
+    add.allow("once")  # type: ignore[attr-defined]
+    assert one.tools()["t__add"].question("1.c", {})  # type: ignore[attr-defined]
+    add.allow("always")  # type: ignore[attr-defined]
+    assert one.tools()["t__add"].question("1.c", {}) is None  # type: ignore[attr-defined]
+    one.call("t__change")
+    changed = one.tools()["t__add"]
+    assert changed.description == "Adds two numbers, really."
+    assert changed.question("1.c", {})  # type: ignore[attr-defined]
+
+
+def test_the_file_gives_and_takes_permissions(hosted: Open) -> None:
+    one = hosted()
+    one.command(tools={"add": "allow", "die": "off"})
+    tools = one.tools()
+    assert tools["t__add"].question("1.c", {}) is None  # type: ignore[attr-defined]
+    assert "t__die" not in tools
+    one.servers.change("t", disabled=True)
+    assert one.tools() == {}
+
+
+def test_a_server_that_cannot_be_reached_is_left_out_and_says_why(hosted: Open) -> None:
+    one = hosted()
+    one.command()
+    one.servers.put("gone", {"command": "/no/such/program"})
+    one.servers.put("away", {"url": "http://127.0.0.1:9/mcp"})
+    one.servers.put("broken", {"command": "python3", "args": ["-c", "raise SystemExit(1)"]})
+    assert {name.split("__")[0] for name in one.tools()} == {"t"}
+    errors = {state.name: state.error for state in one.host.states()}
+    assert errors["t"] == ""
+    assert "the command was not found" in errors["gone"]
+    assert all(errors[name] for name in ("away", "broken"))
+
+
+def test_no_program_outlives_the_host(hosted: Open) -> None:
+    one = hosted()
+    one.command()
+    one.call("t__add", a=1, b=1)
+    started = [int(path.name.removeprefix("pid-")) for path in one.folder.glob("pid-*")]
+    assert any(psutil.pid_exists(pid) for pid in started)
+    one.close()
+    assert not any(psutil.pid_exists(pid) for pid in started)
+
+
+def test_nothing_starts_without_a_server(hosted: Open) -> None:
+    one = hosted()
+    before = threading.active_count()
+    assert one.tools() == {}
+    assert one.host.states() == []
+    assert threading.active_count() == before
+
+
+def test_secrets_stand_in_no_text(hosted: Open, caplog: pytest.LogCaptureFixture) -> None:
+    one = hosted()
+    one.servers.put("t", {"url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": "Bearer geheim"}})
+    entry: ServerEntry = one.servers.read().entries["t"]
+    assert "geheim" not in f"{entry!r} {entry} {one.host.test('t')}"
+    assert "geheim" not in caplog.text
+
+
+def test_a_long_name_is_cut_and_stays_unique() -> None:
+    one, other = (model_name("server", f"{'x' * 80}{end}") for end in "ab")
+    assert len(one) == len(other) == 64
+    assert one != other
+    assert model_name("s", "a b.c") == "s__a_b_c"
