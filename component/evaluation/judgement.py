@@ -10,7 +10,7 @@ import streamlit as st
 
 from component.evaluation import side_work
 from component.evaluation.calibration import draw_calibration, draw_standing, standing_of
-from component.evaluation.look import HeldFacts, Look, look
+from evaluation.look import HeldFacts, Look, look
 from component.memory.memory_change import owner, warn
 from component.page.catalogue import Words
 from component.page.view import View
