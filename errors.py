@@ -769,6 +769,12 @@ class NothingToRetry(CallerError):
     hint = ""
 
 
+class NothingToAnswer(CallerError):
+    code = "nothing_to_answer"
+    message = "The conversation {session!r} waits for no answer."
+    hint = "It was answered already, perhaps elsewhere. Reload the conversation."
+
+
 class PinsFull(CallerError):
     code = "pins_full"
     message = "{limit} facts are pinned already, which is the limit."

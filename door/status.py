@@ -171,6 +171,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.QuestionAnswered: CONFLICT,
     errors.SummaryUnknown: UNKNOWN,
     errors.NothingToRetry: CONFLICT,
+    errors.NothingToAnswer: CONFLICT,
     errors.PinsFull: CONFLICT,
     errors.NothingToUndo: CONFLICT,
     errors.BadImport: BAD,

@@ -5,7 +5,7 @@ Source: specification 5.1, specification 3.4.
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -29,7 +29,9 @@ class ChatState(TypedDict):
     """The state of one session. ``messages``: the turns that no summary in the context covers, and the current turn, as
     plain LangChain messages.
 
-    ``revision``: the record's revision when this state was made (``store.record.Session``).
+    ``revision``: the record's revision when this state was made (``store.record.Session``). ``asked``: what tools of
+    this turn want to know from the user; ``answers``: the user's answers in this turn, by the ids of the questions
+    (``store.question``).
     """
 
     messages: Annotated[list[AnyMessage], add_messages]
@@ -39,3 +41,5 @@ class ChatState(TypedDict):
     compression_rate: float
     language: NotRequired[Language]
     revision: NotRequired[int]
+    asked: NotRequired[list[dict[str, Any]]]
+    answers: NotRequired[dict[str, Any]]

@@ -10,6 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from graph.node.ask import ask_node
 from graph.node.casual import casual_node, wants_casual
 from graph.node.llm import llm_node
 from graph.node.summary import is_due, summary_node
@@ -26,11 +27,13 @@ def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
     wires.add_node("casual_node", casual_node)
     wires.add_node("summary_node", summary_node)
     wires.add_node("llm_node", llm_node)
+    wires.add_node("ask_node", ask_node)
     wires.add_node("tool_node", tool_node)
     wires.add_conditional_edges(START, _first, ["casual_node", "summary_node", "llm_node"])
     wires.add_edge("summary_node", "llm_node")
     wires.add_conditional_edges("llm_node", _next, ["tool_node", END])
-    wires.add_edge("tool_node", "llm_node")
+    wires.add_edge("ask_node", "tool_node")
+    wires.add_conditional_edges("tool_node", _after_tools, ["ask_node", "llm_node"])
     wires.add_edge("casual_node", END)
     return wires.compile(checkpointer=saver)
 
@@ -46,6 +49,10 @@ def _first(state: ChatState, runtime: Runtime[TurnContext]) -> str:
 def _next(state: ChatState) -> str:
     last = state["messages"][-1] if state["messages"] else None  # none: summaries cover the whole new state
     return "tool_node" if isinstance(last, AIMessage) and last.tool_calls else END
+
+
+def _after_tools(state: ChatState) -> str:
+    return "ask_node" if state.get("asked") else "llm_node"
 
 
 graph = build()

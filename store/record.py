@@ -64,6 +64,7 @@ class Turn:
     ``feedback``: the user's opinion of the answer (``thumb``: up or down, ``note``); ``tokens``: the tokens of its raw
     messages; ``files``: the files that came with the question, by ``name`` and, unless the turn was imported, ``key``
     (``store.attachment``). ``given``: a client told this turn; no model of ours answered it.
+    ``questions``: what the user must answer before a waiting turn goes on (``store.question``).
     """
 
     session_id: str
@@ -85,6 +86,7 @@ class Turn:
     first_token_seconds: float | None
     files: list[dict[str, str]] = field(default_factory=list)
     given: bool = False
+    questions: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +140,4 @@ class Finished:
     seconds: float = 0.0
     first_token_seconds: float | None = None
     tokens: int = 0
+    questions: list[dict[str, Any]] | None = None

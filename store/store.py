@@ -374,7 +374,8 @@ class Store:
     def restart_turn(self, session_id: str, number: int, at: float | None = None) -> None:
         """Marks a failed or cut-off turn as running again. ``at``: since when (Unix seconds); None: now."""
         now = time.time() if at is None else at
-        values = {"status": "running", "error": None, "answer": None, "mark": None, "started": now, "finished": None}
+        cleared = dict.fromkeys(("error", "answer", "mark", "finished", "questions"))
+        values = {"status": "running", "started": now, **cleared}
         with self.transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
             dropped(connection, session_id)
@@ -527,7 +528,11 @@ def as_turn(row: Any) -> Turn:
     """Returns a row of the turn table as a ``Turn``."""
     values = {name: value for name, value in row._mapping.items() if name not in ("id", "mark")}
     return Turn(
-        **{**values, "steps": values["steps"] or [], "files": values["files"] or [], "error": bare(values["error"])}
+        **{
+            **values,
+            **{name: values[name] or [] for name in ("steps", "files", "questions")},
+            "error": bare(values["error"]),
+        }
     )
 
 

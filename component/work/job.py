@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 from component.work.readiness import Readiness
 from errors import Empty, GieokError, KeyRejected, SessionDeleted, known
 from graph.turn.event import (
+    Asked,
     ContextBuilt,
     Done,
     Event,
@@ -42,7 +43,7 @@ class TurnRunner(Protocol):
 
     def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Self: ...
 
-    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed: ...
+    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Asked | Done | Failed: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class JobProgress:
     text: str = ""
     steps: tuple[Step, ...] = ()
     report: dict[str, Any] | None = None
-    end: Done | Failed | None = None
+    end: Asked | Done | Failed | None = None
     ended: bool = False
 
 
@@ -293,9 +294,9 @@ class Jobs:
         self._refused[job.session] = RefusedMessage(job.question, error, kind in ("retry", "again"), turn, job.message)
 
     def _end(self, job: Job) -> None:
-        """Starts the next queued message; if this turn failed, the message waits for the user instead."""
+        """Starts the next queued message; if this turn failed or waits for the user, the message waits, too."""
         with self._lock:
-            failed = job.session in self._refused or isinstance(job.progress.end, Failed)
+            failed = job.session in self._refused or isinstance(job.progress.end, Asked | Failed)
             try:
                 following = None if failed else self._next(job.session)
             except GieokError as error:  # the messages stay in the outbox

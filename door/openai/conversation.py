@@ -112,7 +112,7 @@ def _new(request: Told, alias: str = "", fit: Fit = "given") -> Plan:
 
 
 def _turn(request: Told, session: str, kind: Kind, number: int, given: Sequence[GivenTurn] = ()) -> Request:
-    return Request(session, kind, request.text, number, tuple(given), request.system, images=request.images)
+    return Request(session, kind, request.text, number, tuple(given), request.system, images=request.images, asks=False)
 
 
 # --- by its name --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from graph.context.system_prompt import system_prompt
 from graph.context.turns import closing, due_chunks, question
 from graph.node.summary import MOST_DUE, leaving, within
 from graph.state import ChatState, SummaryRecord
-from graph.turn import long_term
+from graph.turn import long_term, outside
 from graph.turn.engine import Engine
 from graph.turn.rebuild import fits, made
 from graph.turn.runtime import Inputs, TurnContext
@@ -83,7 +83,8 @@ def next_prompt(
     the parts before the question (``given``). Raises ``ContextTooLong``."""
     number, options = session.turn_count + 1, engine.store.options.of(session.id)
     inputs = Inputs(budgets=engine.budgets, options=options, client_system=session.client_system)
-    tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile), *offered(engine, session)]
+    own = [*engine.tools, *long_term.tools(engine, session, number, models.profile), *offered(engine, session)]
+    tools = [*own, *outside.tools(models.profile)]
     return build(
         messages,
         records,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 
 from errors import Interrupted
 from graph.state import ChatState, SummaryRecord
@@ -116,8 +116,8 @@ def closing(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
     """
     if not messages or is_answer(messages[-1]):
         return []
-    open_calls = _open_calls(current(messages))
-    results = [ToolMessage("interrupted", tool_call_id=call, status="error") for call in open_calls]
+    calls = open_calls(current(messages))
+    results = [ToolMessage("interrupted", tool_call_id=str(call["id"]), status="error") for call in calls]
     return [*results, no_answer(number)]
 
 
@@ -130,7 +130,15 @@ def unanswered(message: AnyMessage) -> bool:
     return bool(message.response_metadata.get("unanswered"))
 
 
-def _open_calls(messages: Sequence[AnyMessage]) -> list[str]:
-    ids = [str(call["id"]) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
-    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
-    return [call for call in ids if call not in answered]
+def open_calls(messages: Sequence[AnyMessage]) -> list[ToolCall]:
+    """Returns the calls of the last message with tool calls that have no result yet, in order.
+
+    Only results after that message count: a model may give a call of an earlier round the same id.
+    """
+    results: set[str] = set()
+    for message in reversed(current(messages)):
+        if isinstance(message, ToolMessage):
+            results.add(message.tool_call_id)
+        elif isinstance(message, AIMessage) and message.tool_calls:
+            return [call for call in message.tool_calls if str(call["id"]) not in results]
+    return []

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from graph.context.prompt import shortened
-from graph.context.turns import tool_rounds
+from graph.context.turns import open_calls, tool_rounds
 from graph.state import ChatState
 from graph.tool import guard
+from graph.tool.asking import asked_before, with_answers
+from graph.tool.guard import is_foreign
 from graph.tool.time import at
 from graph.tool.tool_call import MALFORMED
 from graph.turn.event import ToolFinished, ToolStarted
 from graph.turn.runtime import TurnContext, context, emit
 from model.call.stream import Stopped
 from prompt import render
+from store.question import Answer, Question, Waiting, answer
 from text.clean import clean
 
 RESULT_CHARS = 20_000
@@ -28,42 +32,43 @@ SHOWN_CHARS = 200
 
 
 def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
-    """Returns one result per call, in order; in the last round of the turn, the last result says so. A tool that fails
-    does not fail the node."""
-    message, turn = state["messages"][-1], context(runtime)
-    language = state.get("language", "ko")
+    """Returns the results of the calls that have none yet, in order; in the last round of the turn, the last result
+    says so. A tool that fails does not fail the node; what a tool wants to know from the user goes to ``ask_node``."""
+    turn, language, rounds = context(runtime), state.get("language", "ko"), tool_rounds(state["messages"])
     foreign = guard.foreign_read(state["messages"], turn.settings)
     first = render("memory_asked", language) if foreign else None
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    results = [_run(call, first, runtime) for call in calls]
-    if results and tool_rounds(state["messages"]) >= turn.settings.tool_limit:
+    answers = {id_: answer(plain) for id_, plain in (state.get("answers") or {}).items()}
+    calls = [_Call(call, f"{rounds}.{call['id']}", turn, answers, first) for call in open_calls(state["messages"])]
+    outcomes = [_run(call, runtime) for call in calls]
+    results = [outcome for outcome in outcomes if isinstance(outcome, ToolMessage)]
+    asked = [question.plain() for outcome in outcomes if isinstance(outcome, Waiting) for question in outcome.questions]
+    if results and not asked and rounds >= turn.settings.tool_limit:
         last = results[-1]
         notice = render("tools_over", language)
         results[-1] = last.model_copy(update={"content": f"{last.text}\n\n{notice}"})
-    return {"messages": results}
+    return {"messages": results, **({"asked": asked} if asked else {})}
 
 
-def _run(call: ToolCall, first: str | None, runtime: Runtime[TurnContext]) -> ToolMessage:
-    """Runs one call and returns its result. ``first``: the text that the model gets when the user must confirm a write
-    first; None when no write needs that."""
-    turn, began = context(runtime), time.monotonic()
-    started = ToolStarted(str(call["id"]), call["name"], dict(call["args"]))
-    emit(runtime, started)
-    tool = next((candidate for candidate in turn.inputs.tools if candidate.name == call["name"]), None)
-    stopped = turn.channel.stopped
-    answer = _Result("stopped by the user", ok=False) if stopped else _result(call, tool, turn, first)
-    text, ok = shortened(clean(answer.text), RESULT_CHARS), answer.ok
-    finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began, answer.artifact)
-    turn.notes.steps.append((started, finished))
-    emit(runtime, finished)
-    return ToolMessage(
-        text,
-        tool_call_id=started.call,
-        name=started.name,
-        status="success" if ok else "error",
-        artifact=answer.artifact,
-        additional_kwargs=guard.mark(tool) if tool is not None else {},
-    )
+@dataclass(frozen=True)
+class _Call:
+    """One call. ``key``: unique within the turn, which the model's ids are not; ``answers``: the user's, in this turn.
+
+    ``first``: the text that the model gets when the user must confirm a write first; None when no write needs that.
+    """
+
+    call: ToolCall
+    key: str
+    turn: TurnContext
+    answers: Mapping[str, Answer]
+    first: str | None
+
+    @property
+    def tool(self) -> BaseTool | None:
+        return next((tool for tool in self.turn.inputs.tools if tool.name == self.call["name"]), None)
+
+    def invoked(self, tool: BaseTool) -> Any:
+        """Runs the tool; it finds the clock and the user's answers in its configuration."""
+        return tool.invoke({**self.call, "type": "tool_call"}, with_answers(at(self.turn.now), self.key, self.answers))
 
 
 @dataclass(frozen=True)
@@ -75,20 +80,63 @@ class _Result:
     artifact: dict[str, Any] | None = None
 
 
-def _result(call: ToolCall, tool: BaseTool | None, turn: TurnContext, first: str | None) -> _Result:
+_STOPPED = _Result("stopped by the user", ok=False)
+_REFUSED = _Result("The user said no. Go on without it.", ok=False)
+_CANNOT_ASK = _Result("The user must allow this tool first, and can do so only in the app.", ok=False)
+
+
+def _run(call: _Call, runtime: Runtime[TurnContext]) -> ToolMessage | Waiting:
+    """Runs one call and returns its result, or what its tool wants to know from the user first."""
+    turn, began, tool = call.turn, time.monotonic(), call.tool
+    before = None if call.key in call.answers else asked_before(call.call, call.key, turn.inputs.tools)
+    if before is not None and turn.inputs.asks and not turn.channel.stopped:
+        return Waiting([before])
+    started = ToolStarted(str(call.call["id"]), call.call["name"], dict(call.call["args"]))
+    emit(runtime, started)
+    result = _outcome(call, before)
+    if isinstance(result, Waiting):
+        return result
+    text, ok, foreign = shortened(clean(result.text), RESULT_CHARS), result.ok, tool is not None and is_foreign(tool)
+    finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began, result.artifact, foreign)
+    turn.notes.steps.append((started, finished))
+    emit(runtime, finished)
+    return ToolMessage(
+        text,
+        tool_call_id=started.call,
+        name=started.name,
+        status="success" if ok else "error",
+        artifact=result.artifact,
+        additional_kwargs=guard.mark(tool) if tool is not None else {},
+    )
+
+
+def _outcome(call: _Call, before: Question | None) -> _Result | Waiting:
+    """Returns the result of a call that need not, or cannot, ask. ``before``: what it would have asked."""
+    if call.turn.channel.stopped:
+        return _STOPPED
+    if before is not None:
+        return _CANNOT_ASK
+    given = call.answers.get(call.key)
+    return _REFUSED if given is not None and given.action == "no" else _result(call)
+
+
+def _result(call: _Call) -> _Result | Waiting:
+    tool, arguments = call.tool, call.call["args"]
     if tool is None:
-        known = ", ".join(offered.name for offered in turn.inputs.tools) or "none"
-        return _Result(f"There is no tool {call['name']!r}. Available tools: {known}.", ok=False)
-    if MALFORMED in call["args"]:
-        written = str(call["args"][MALFORMED])[:SHOWN_CHARS]
+        known = ", ".join(offered.name for offered in call.turn.inputs.tools) or "none"
+        return _Result(f"There is no tool {call.call['name']!r}. Available tools: {known}.", ok=False)
+    if MALFORMED in arguments:
+        written = str(arguments[MALFORMED])[:SHOWN_CHARS]
         text = f"The arguments of {tool.name} are not a JSON object: {written!r}. Correct them and call again."
         return _Result(text, ok=False)
     try:
-        if first is not None and (question := guard.held(tool, call["args"])) is not None:
-            return _Result(first, ok=True, artifact=question)
-        return _answered(tool.invoke({**call, "type": "tool_call"}, at(turn.now)))
+        if call.first is not None and (question := guard.held(tool, arguments)) is not None:
+            return _Result(call.first, ok=True, artifact=question)
+        return _answered(call.invoked(tool))
+    except Waiting as waiting:
+        return waiting
     except Stopped:
-        return _Result("stopped by the user", ok=False)
+        return _STOPPED
     except ToolException as error:
         return _Result(str(error), ok=False)
     except ValidationError as error:

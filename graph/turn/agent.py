@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
 from typing import Protocol, Self
 
 import private
-from errors import GieokError
+from errors import GieokError, SessionBusy
 from graph.context.system_prompt import prefixes
 from graph.summary import Writer, revise
 from graph.tool.ask import Ask
 from graph.turn import confirm, long_term, run, trash
 from graph.turn.engine import Engine
-from graph.turn.event import Done, Event, Failed
+from graph.turn.event import Asked, Done, Event, Failed
 from graph.turn.request import Kind, Request
 from graph.turn.side_work import Background
 from graph.turn.stop_watch import StopWatch
@@ -36,6 +37,7 @@ from store.database.engine import IN_MEMORY
 from store.export import portable
 from store.export.portable import Imported
 from store.lock import ProcessLock, session_lock
+from store.question import Answer
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +57,7 @@ class Agent(Engine):
         agent = self if budgets is None else replace(self, budgets=budgets)
         return agent if models is None else replace(agent, models=lambda: models, yields=lambda: models.alone)
 
-    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed:
+    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed | Asked:
         """Runs a turn in the caller's thread (``graph.turn.run.run``)."""
         return run.run(self, request, stop, emit)
 
@@ -74,12 +76,22 @@ class Agent(Engine):
         kind: Kind = "again" if text is None else "edited"
         return play(partial(run.run, self, Request(session_id, kind, text or "", number)), stop)
 
+    def resume(
+        self, session_id: str, answers: Mapping[str, Answer], *, stop: threading.Event | None = None
+    ) -> Iterator[Event]:
+        """Goes on with the turn that waits for the user, and yields its events. ``answers``: by the ids of the
+        questions; a missing one counts as no. Raises ``NothingToAnswer`` when no turn waits."""
+        return play(partial(run.run, self, Request(session_id, "resume", answers=answers)), stop)
+
     def stop(self, session_id: str) -> None:
-        """Asks for the end of the session's running turn, which any process may run: it ends within about a second.
+        """Asks for the end of the session's running turn, which any process may run: it ends within about a second. A
+        turn that waits for the user ends at once.
 
         Raises ``SessionUnknown``.
         """
         self.store.stops.ask(session_id)
+        with suppress(SessionBusy):
+            run.dismiss(self, session_id)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Switches to another version of a turn (``store.tree``). Raises ``SessionBusy`` while the session answers."""

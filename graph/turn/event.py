@@ -36,7 +36,7 @@ class ToolFinished:
     """The result of a tool as the model gets it; ``ok`` is False when the text describes a failure.
 
     ``artifact``: plain data beside the text, for display; a search in documents puts its trace here
-    (``graph.answer.documents``).
+    (``graph.answer.documents``). ``foreign``: the tool is not ours, or its result is foreign text.
     """
 
     call: str
@@ -45,6 +45,7 @@ class ToolFinished:
     ok: bool
     seconds: float
     artifact: dict[str, Any] | None = None
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,5 +139,16 @@ class Asked:
     questions: tuple[Question, ...]
 
 
-Event = Token | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt | Asked | Done | Failed
+Event = (
+    Token
+    | ToolStarted
+    | ToolFinished
+    | SummaryStarted
+    | SummaryLater
+    | SummaryMade
+    | ContextBuilt
+    | Asked
+    | Done
+    | Failed
+)
 Outcome = Literal["done", "stopped", "failed", "waiting"]

@@ -14,6 +14,7 @@ from graph.context.turns import split
 from graph.turn.event import ToolFinished
 from graph.turn.runtime import Notes
 from store import Finished
+from store.question import Question
 
 
 def finished(
@@ -55,6 +56,19 @@ def failed(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -
     )
 
 
+def waiting(questions: Sequence[Question], notes: Notes, seconds: float, said: str) -> Finished:
+    """Returns the row of a turn that waits for the user. ``said``: the text that came before the questions."""
+    return Finished(
+        "waiting",
+        said if said.strip() else None,
+        steps=steps(notes),
+        report=notes.report.plain() if notes.report else None,
+        usage=asdict(notes.usage()),
+        seconds=seconds,
+        questions=[question.plain() for question in questions],
+    )
+
+
 def turn_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
     """Returns the messages of turn ``number``."""
     return [message for turn in split(messages, number) if turn.number == number for message in turn.messages]
@@ -80,14 +94,15 @@ def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, A
 
 
 def _step(done: ToolFinished, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Returns a tool call as the record stores it; ``artifact`` only where there is one."""
+    """Returns a tool call as the record stores it; ``artifact`` and ``foreign`` only where they tell something."""
     plain = asdict(done) | {"arguments": arguments}
-    return plain if done.artifact is not None else {name: value for name, value in plain.items() if name != "artifact"}
+    silent = {"artifact": None, "foreign": False}
+    return {name: value for name, value in plain.items() if name not in silent or value != silent[name]}
 
 
 def _done(message: ToolMessage) -> ToolFinished:
-    ok, name = message.status != "error", message.name or ""
-    return ToolFinished(message.tool_call_id, name, str(message.text), ok, 0.0, message.artifact)
+    ok, name, foreign = message.status != "error", message.name or "", bool(message.additional_kwargs.get("foreign"))
+    return ToolFinished(message.tool_call_id, name, str(message.text), ok, 0.0, message.artifact, foreign)
 
 
 def _bare(message: AnyMessage) -> AnyMessage:

@@ -176,7 +176,7 @@ def follow(engine: Engine, session_id: str, last: int, patience: Patience | None
 
     def turns(first: int) -> list[MemoryTurn]:
         rows = engine.store.turns_between(session_id, first, last)
-        return [noted(row) for row in rows if row.status != "running"]
+        return [noted(row) for row in rows if row.status not in ("running", "waiting")]
 
     return engine.memory.follow(engine.tenant, session_id, turns, last, user=engine.user, patience=patience)
 
@@ -233,8 +233,10 @@ def begin(engine: Engine) -> None:
 
 
 def noted(row: Row) -> MemoryTurn:
-    """Returns a turn of the record as memory takes it in: without text that came out of memory or documents."""
-    steps = [step for step in row.steps if step.get("ok") and step.get("name") not in RECALLING]
+    """Returns a turn of the record as memory takes it in: without text that came out of memory,
+    documents or foreign tools."""
+    own = (step for step in row.steps if step.get("ok") and not step.get("foreign"))
+    steps = [step for step in own if step.get("name") not in RECALLING]
     results = "\n".join(f"{step['name']}: {step['result']}" for step in steps)
     answer = row.answer if row.status in ("done", "stopped") else ""  # half an answer is shown, not remembered
     return MemoryTurn(row.number, row.question, answer or "", results)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from langchain_core.messages import messages_to_dict
+from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
+
 from errors import Interrupted
 from graph.context.prompt import raw_tokens
-from graph.context.turns import closing, is_answer, question, unanswered
+from graph.context.turns import closing, is_answer, unanswered
+from graph.context.turns import question as question_message
 from graph.state import ChatState
-from graph.turn.engine import Engine
-from graph.turn.finish import finished, plain_error, turn_messages
+from graph.turn.engine import Engine, config
+from graph.turn.finish import finished, plain_error, turn_messages, waiting
 from graph.turn.rebuild import fits, rebuild
 from graph.turn.runtime import Notes
 from model.call import token
 from store import Finished, Session, Turn
+from store.database.engine import translated
+from store.question import Question, question
 from text.clean import clean
 
 
@@ -26,6 +32,10 @@ def complete(engine: Engine, session: Session) -> Turn | None:
     if last is None or last.status not in ("running", "failed"):
         return last
     state = engine.state(session.id)
+    if last.status == "running" and (questions := open_questions(engine, session, last.number)):
+        before = engine.store.partials.text(session.id, last.number)
+        engine.store.finish_turn(session.id, last.number, waiting(questions, Notes(), last.seconds or 0.0, before))
+        return engine.store.turn(session.id, last.number)
     if not fits(state, session, last.number) or not _answered(state):
         engine.store.partials.settle(session.id, last.number)
         return engine.store.turn(session.id, last.number)
@@ -36,13 +46,47 @@ def complete(engine: Engine, session: Session) -> Turn | None:
 
 
 def close(engine: Engine, session: Session) -> None:
-    """Settles the last turn before a new one: writes an answer that its row lacks, or marks the turn as failed."""
-    if engine.store.status(session) not in ("running", "failed"):
+    """Settles the last turn before a new one: writes an answer that its row lacks, marks the turn as failed, or ends
+    its wait for the user, whose new message is a no."""
+    if engine.store.status(session) not in ("running", "failed", "waiting"):
         return
     last = complete(engine, session)
-    if last is not None and last.status == "running":
+    if last is not None and last.status == "waiting":
+        _refuse(engine, session, last)
+    elif last is not None and last.status == "running":
         error = plain_error(Interrupted(turn=last.number))
         engine.store.finish_turn(session.id, last.number, Finished("failed", answer=last.answer, error=error))
+
+
+def _refuse(engine: Engine, session: Session, last: Turn) -> None:
+    """Ends a turn that waits, with what had been written of its answer."""
+    snapshot = engine.snapshot(session.id)
+    messages = [*snapshot.values.get("messages", ()), *closing(snapshot.values.get("messages", ()), last.number)]
+    raw = turn_messages(messages, last.number) if fits(cast(ChatState, snapshot.values), session, last.number) else []
+    end = Finished(
+        "stopped",
+        last.answer or "",
+        messages_to_dict(raw),
+        steps=last.steps,
+        report=last.report,
+        usage=last.usage,
+        seconds=last.seconds or 0.0,
+        tokens=raw_tokens(raw, token.estimate),
+    )
+    engine.store.finish_turn(session.id, last.number, end)
+
+
+def open_questions(engine: Engine, session: Session, number: int) -> list[Question]:
+    """Returns what turn ``number`` waits for, by its state; none when it does not wait, or has its answers already."""
+    with translated("the checkpoints"):
+        kept = engine.checkpoints.saver.get_tuple(config(session.id))
+    if kept is None or not fits(cast(ChatState, kept.checkpoint["channel_values"]), session, number):
+        return []
+    writes = [(channel, value) for _, channel, value in kept.pending_writes or ()]
+    if any(channel == RESUME for channel, _ in writes):
+        return []
+    interrupts = [interrupt for channel, value in writes if channel == INTERRUPT for interrupt in value]
+    return [question(plain) for interrupt in interrupts for plain in interrupt.value]
 
 
 def entry(engine: Engine, session: Session, number: int, text: str, images: int = 0) -> dict[str, Any]:
@@ -57,7 +101,7 @@ def entry(engine: Engine, session: Session, number: int, text: str, images: int 
     return {
         "messages": [
             *closing(state.get("messages", []), number - 1),
-            question(clean(text), number, session.id, images),
+            question_message(clean(text), number, session.id, images),
         ],
         "session_id": session.id,
         "turn_count": number,
@@ -65,6 +109,7 @@ def entry(engine: Engine, session: Session, number: int, text: str, images: int 
         "language": session.language,
         "revision": session.revision,
         **({} if state else {"summary_history": []}),
+        **({"asked": [], "answers": {}} if state.get("asked") or state.get("answers") else {}),
     }
 
 

@@ -1,17 +1,18 @@
-"""The request for a turn: four kinds of runs, for the page, the terminal, the endpoint and the agent alike."""
+"""The request for a turn: five kinds of runs, for the page, the terminal, the endpoint and the agent alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from errors import BadImage, OutOfRange, TooLong
 from store.options import SYSTEM_CHARS, TEMPERATURES
+from store.question import Answer
 from store.record import GivenTurn
 from text.clean import clean
 
-Kind = Literal["new", "retry", "again", "edited"]
+Kind = Literal["new", "retry", "again", "edited", "resume"]
 
 MESSAGE_LIMIT = 200_000
 """Characters of the longest message, whether it is asked now or told of an earlier turn."""
@@ -43,13 +44,13 @@ class AnswerLimits:
 
     def checked(self) -> AnswerLimits:
         """Returns the limits without empty stop words. Raises ``OutOfRange`` and ``TooLong``, naming the field."""
-        for field, value, (low, high) in (
+        for name, value, (low, high) in (
             ("max_tokens", self.max_tokens, MAX_TOKENS),
             ("temperature", self.temperature, TEMPERATURES),
             ("top_p", self.top_p, TOP_P),
         ):
             if value is not None and not low <= value <= high:
-                raise OutOfRange(what=field, value=value, low=low, high=high)
+                raise OutOfRange(what=name, value=value, low=low, high=high)
         stop = tuple(dict.fromkeys(word for word in map(clean, self.stop) if word))
         if len(stop) > MOST_STOPS:
             raise OutOfRange(what="number of stop words", value=len(stop), low=0, high=MOST_STOPS)
@@ -68,12 +69,14 @@ class Request:
 
     ``new``: ``text`` is the next message. ``retry``: the last turn failed or was cut off, and goes on from the node
     where it ended. ``again``: another answer to turn ``number``. ``edited``: turn ``number`` with ``text`` as its
-    question. ``again`` and ``edited`` begin a new branch; the turns that followed stay on their old branch.
+    question. ``again`` and ``edited`` begin a new branch; the turns that followed stay on their old branch. ``resume``:
+    the last turn waits for the user, and goes on with ``answers``, by the ids of its questions (missing: no).
 
     ``given`` (only ``new``): finished turns that a client tells; they begin at turn ``number`` (0: after the last
     turn), and the new message follows them. ``system``: the client's system text, which stays with the session; None
     leaves the stored one. ``limits``: of this answer. ``images``: of this message, as OpenAI's content parts
-    (``{"type": "image_url", "image_url": {"url": …}}``); only their number is stored.
+    (``{"type": "image_url", "image_url": {"url": …}}``); only their number is stored. ``asks``: whether
+    the user can be asked while the turn runs. ``tools``: foreign tools that the user names for this turn.
     """
 
     session: str
@@ -84,6 +87,9 @@ class Request:
     system: str | None = None
     limits: AnswerLimits = NO_LIMITS
     images: tuple[dict[str, Any], ...] = ()
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    asks: bool = True
+    tools: tuple[str, ...] = ()
 
 
 def checked_system(text: str) -> str:

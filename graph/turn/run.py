@@ -12,7 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from errors import Empty, ImagesUnsupported, NothingToRetry, SessionBusy, SessionDeleted, TooLong, TurnUnknown
+from errors import (
+    Empty,
+    ImagesUnsupported,
+    NothingToAnswer,
+    NothingToRetry,
+    SessionBusy,
+    SessionDeleted,
+    TooLong,
+    TurnUnknown,
+)
 from graph.answer import documents
 from graph.answer.casual import is_casual
 from graph.summary import ahead
@@ -34,29 +43,31 @@ def run(engine: Engine, request: Request, stop: threading.Event, emit: Emit) -> 
 
     ``emit`` gets all events except the last one as they happen. Raises, before the first event, ``CallerError`` (empty
     or too long text; limits out of range; ``BadImage``, ``ImagesUnsupported``; busy, deleted or unknown session;
-    ``TurnUnknown``; ``NothingToRetry``), and ``OperatorError`` when the question cannot be written. With images or
-    given turns it also raises the errors of resolving the models.
+    ``TurnUnknown``; ``NothingToRetry``, ``NothingToAnswer``), and ``OperatorError`` when the question cannot be
+    written. With images or given turns it also raises the errors of resolving the models.
     """
     request = _checked(engine, request)
     with _held(engine, request) as session:
         session = _with_system(engine, session, request.system)
-        begin = {"new": _new, "retry": _retry, "again": _again, "edited": _again}[request.kind]
+        begin = {"new": _new, "retry": _retry, "again": _again, "edited": _again, "resume": _resume}[request.kind]
         begun = begin(engine, session, request)
         if not isinstance(begun, _Begun):
             return begun
         keep = partial(engine.store.partials.keep, session.id, begun.number)
-        turn = RunningTurn(engine, begun.session, begun.number, Channel(stop, emit, keep), request)
+        turn = RunningTurn(engine, begun.session, begun.number, Channel(stop, emit, keep), request, waited=begun.waited)
         with engine.stop_watch.watching(session.id, stop):
             return turn.drive(begun.question)
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A turn that has its row. ``question`` is None when the graph goes on from the node where the turn ended."""
+    """A turn that has its row. ``question`` is None when the graph goes on from the node where the turn ended.
+    ``waited``: the row of the turn while it waited for the user, if it did."""
 
     session: Session
     number: int
     question: str | None
+    waited: Turn | None = None
 
 
 def _new(engine: Engine, session: Session, request: Request) -> _Begun:
@@ -96,6 +107,24 @@ def _retry(engine: Engine, session: Session, request: Request) -> _Begun | Ended
         return ended
     engine.store.restart_turn(session.id, last.number, engine.now().timestamp())
     return _Begun(session, last.number, None)
+
+
+def _resume(engine: Engine, session: Session, request: Request) -> _Begun:
+    last = repair.complete(engine, session)
+    if last is None or last.status != "waiting":
+        raise NothingToAnswer(session=session.id)
+    engine.store.restart_turn(session.id, last.number, engine.now().timestamp())
+    return _Begun(session, last.number, None, last)
+
+
+def dismiss(engine: Engine, session_id: str) -> None:
+    """Ends a turn that waits for the user, as if the user had stopped it; does nothing when no turn waits.
+
+    Raises ``SessionBusy`` while the session answers.
+    """
+    with engine.hold(session_id) as session:
+        if engine.store.status(session) == "waiting":
+            repair.close(engine, session)
 
 
 def reconcile(engine: Engine, session_id: str) -> bool:

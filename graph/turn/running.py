@@ -8,28 +8,33 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from langgraph.checkpoint.serde.types import INTERRUPT
+from langgraph.types import Command
+
 from errors import GieokError, known, trace
 from graph import title
 from graph.answer import documents, read_ahead
 from graph.context.prompt import raw_tokens
+from graph.node.ask import ANSWERS
 from graph.state import ChatState
 from graph.summary import ahead
 from graph.summary.ahead import Ahead
-from graph.turn import long_term, repair
+from graph.turn import long_term, outside, repair
 from graph.turn.channel import Channel
 from graph.turn.engine import Engine, config
-from graph.turn.event import Done, Failed, reason
-from graph.turn.finish import failed, finished, turn_messages
+from graph.turn.event import Asked, Done, Failed, reason
+from graph.turn.finish import failed, finished, turn_messages, waiting
 from graph.turn.request import Request
-from graph.turn.runtime import Inputs, Notes, TurnContext
+from graph.turn.runtime import Inputs, Notes, TurnContext, noted
 from memory import Patience
-from store import Session
+from store import Session, Turn
 from store.database.engine import translated
+from store.question import Question, question
 from store.wording import mark
 
 log = logging.getLogger(__name__)
 
-Ended = Done | Failed
+Ended = Done | Failed | Asked
 
 
 @dataclass
@@ -37,7 +42,8 @@ class RunningTurn:
     """Turn ``number`` of a session while it runs. ``request``: for its limits and images.
 
     ``state``: the newest state of the graph; ``context``: what its nodes may use; both are None until the graph starts.
-    ``patience`` limits how long the turn waits for long-term memory in all.
+    ``patience`` limits how long the turn waits for long-term memory in all. ``waited``: the row of the turn while it
+    waited for the user, if it did; ``questions``: what it waits for from now on.
     """
 
     engine: Engine
@@ -49,6 +55,8 @@ class RunningTurn:
     state: ChatState | None = None
     context: TurnContext | None = None
     patience: Patience = field(default_factory=Patience)
+    waited: Turn | None = None
+    questions: list[Question] = field(default_factory=list)
 
     def drive(self, text: str | None) -> Ended:
         """Runs the graph and returns how the turn ended. ``text``: the question; None runs the same turn again."""
@@ -71,10 +79,15 @@ class RunningTurn:
                 start, address, context=self.context, stream_mode="values", durability="sync"
             )
             for state in states:
-                self.state = cast(ChatState, state)
+                if (interrupts := state.get(INTERRUPT)) is not None:
+                    self.questions = [question(plain) for interrupt in interrupts for plain in interrupt.value]
+                else:
+                    self.state = cast(ChatState, state)
 
-    def _start(self, text: str | None) -> dict[str, Any] | None:
+    def _start(self, text: str | None) -> dict[str, Any] | Command[Any] | None:
         engine, session, images = self.engine, self.session, len(self.request.images)
+        if self.waited is not None and repair.open_questions(engine, session, self.number):
+            return Command(resume={ANSWERS: {id_: answer.plain() for id_, answer in self.request.answers.items()}})
         if text is not None:
             return repair.entry(engine, session, self.number, text, images)
         last = engine.store.turn(session.id, self.number)
@@ -83,7 +96,7 @@ class RunningTurn:
 
     def _context(self) -> TurnContext:
         engine, session, number, channel = self.engine, self.session, self.number, self.channel
-        models, notes = engine.models(), Notes()
+        models, notes = engine.models(), noted(self.waited)
         search = documents.search(engine, session, number, models, notes, session.language, channel)
         tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, self.patience)]
         read_at = time.time()
@@ -92,13 +105,14 @@ class RunningTurn:
         long_term.keep(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
         inputs = Inputs(
-            tools=[*tools, *(search.tools if search else ())],
+            tools=[*tools, *(search.tools if search else ()), *outside.tools(models.profile, self.request.asks)],
             changing=(*parts, *clock),
             options=engine.store.options.of(session.id),
             budgets=engine.budgets,
             history_tokens=session.history_tokens,
             unfolded=long_term.unfolded(memory),
             client_system=session.client_system,
+            asks=self.request.asks,
             limits=self.request.limits,
             images=self.request.images,
         )
@@ -113,12 +127,22 @@ class RunningTurn:
         later.
         """
         try:
-            ended = self._finished()
+            ended = self._waits() or self._finished()
         except Exception as error:
             failure = known(error, log, f"turn {self.number}")
             return Failed(self.number, failure.code, str(failure), True, failure.values)
-        self._tidy()
+        if isinstance(ended, Done):
+            self._tidy()
         return ended
+
+    def _waits(self) -> Asked | None:
+        """Writes the row of a turn that waits for the user; returns None when it does not wait."""
+        if not self.questions:
+            return None
+        assert self.context is not None
+        end = waiting(self.questions, self.context.notes, time.monotonic() - self.began, self.channel.text)
+        self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
+        return Asked(self.number, tuple(self.questions))
 
     def _finished(self) -> Done:
         assert self.context is not None

@@ -25,6 +25,7 @@ from model.price import usd
 from settings import Settings, current
 from store.ledger import Ledger
 from store.options import DEFAULT, Options
+from store.record import Turn
 
 if TYPE_CHECKING:  # both import the engine, which imports the graph, which imports this module
     from graph.answer.documents import Search
@@ -78,6 +79,20 @@ class Notes:
         return Usage(*counted, self.cut_at)
 
 
+def noted(waited: Turn | None) -> Notes:
+    """Returns the notes that a turn begins with: those of its run before it waited for the user, else none."""
+    notes = Notes()
+    if waited is None:
+        return notes
+    for name, value in (waited.usage or {}).items():
+        setattr(notes, name, value)
+    for step in waited.steps:
+        started = ToolStarted(str(step["call"]), str(step["name"]), dict(step.get("arguments") or {}))
+        done = {field: step[field] for field in ToolFinished.__slots__ if field in step}
+        notes.steps.append((started, ToolFinished(**done)))
+    return notes
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The sources of one turn's prompts, beside the state.
@@ -86,7 +101,8 @@ class Inputs:
     time. ``options``: the conversation's own system prompt, temperature and longest answer. ``budgets``: the page's own
     token budgets, by the names of the settings that they replace. ``history_tokens``: the tokens of the whole history.
     ``unfolded``: the first turn that is not in long-term memory yet; None when all turns are, or without memory.
-    ``client_system``: the client's system text. ``limits``, ``images``: of this turn alone (``graph.turn.request``).
+    ``client_system``: the client's system text. ``asks``: whether the user can be asked (``graph.node.ask``).
+    ``limits``, ``images``: of this turn alone (``graph.turn.request``).
     """
 
     tools: Sequence[BaseTool] = TOOLS
@@ -96,6 +112,7 @@ class Inputs:
     history_tokens: int = 0
     unfolded: int | None = None
     client_system: str = ""
+    asks: bool = True
     limits: AnswerLimits = NO_LIMITS
     images: Sequence[dict[str, Any]] = ()
 

@@ -17,6 +17,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from errors import MissingExtra
@@ -85,7 +86,7 @@ class _Steps(SqliteSaver):
     LangGraph also saves the input before the first step. Beside each checkpoint LangGraph saves the writes of the nodes
     that have finished in the running step, so that these nodes need not run again when another node of the step fails.
     Here the record holds the question, and a checkpoint follows every node at once: if the process ends in between, the
-    turn or the node begins anew.
+    turn or the node begins anew. Only questions to the user and the user's answers are kept beside a checkpoint.
     """
 
     def put(
@@ -96,7 +97,9 @@ class _Steps(SqliteSaver):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        pass
+        kept = [(channel, value) for channel, value in writes if channel in (INTERRUPT, RESUME)]
+        if kept:
+            super().put_writes(config, kept, task_id, task_path)
 
 
 def _postgres(url: str) -> Checkpoints:

@@ -182,6 +182,7 @@ turn = Table(
     Column("files", PlainData),
     Column("given", Boolean, nullable=False, default=False, server_default=false(), info=MARKED),
     Column("mark", String(32), info=MARKED),
+    Column("questions", PlainData),
     UniqueConstraint("session_id", "branch", "number"),
     # alone answers which turns of which conversations say the same: rows of turns are large
     Index(

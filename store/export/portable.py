@@ -39,6 +39,7 @@ from store.history import ENDED, mark_of, owned
 from store.options import Options
 from store.owner import check, owner_of_new
 from store.path import TRUNK, branch_at, plain
+from store.record import TurnStatus
 from store.store import Store
 from text.clean import encodable
 
@@ -102,9 +103,15 @@ def collect(store: Store, session_id: str, branches: bool = True) -> dict[str, A
         "version": VERSION,
         "session": _plain(SessionForm, session),
         "branches": [_plain(BranchForm, row) for row in ways],
-        "turns": [_plain(TurnForm, row) for row in turns],
+        "turns": [_plain(TurnForm, row | {"status": _ended(row["status"])}) for row in turns],
         "summaries": [_plain(SummaryForm, row) for row in summaries],
     }
+
+
+def _ended(status: TurnStatus) -> TurnStatus:
+    """Returns the status that a file says: what a turn waits for cannot be answered elsewhere, so it counts as cut
+    off."""
+    return "running" if status == "waiting" else status
 
 
 def read(data: bytes, limit: int, count: Callable[[str], int]) -> tuple[list[ConversationForm], tuple[str, ...]]:

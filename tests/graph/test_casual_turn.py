@@ -34,7 +34,7 @@ def test_other_turns_have_the_tools(agent: OpenAgent, session: NewSession) -> No
     bot = agent()
     talk(bot, session(bot), [1])
     bound = scripted(bot.models().chat).bound[-1]["tools"]
-    assert [each["function"]["name"] for each in bound] == ["current_time", "calculate"]
+    assert [each["function"]["name"] for each in bound] == ["current_time", "calculate", "ask_user"]
 
 
 def test_a_greeting_at_turn_four_leaves_the_summary_to_turn_five(agent: OpenAgent, session: NewSession) -> None:

@@ -69,6 +69,7 @@ def call(agent: Agent, name: str, session_id: str) -> object:
         "rate": 0.3,
         "version": 1,
         "call": "c",
+        "answers": {},
         "yes": True,
         "uploads": [("a.txt", b"x")],
         "name": "a.txt",

@@ -23,15 +23,18 @@ graph TD;
 \tcasual_node(casual_node)
 \tsummary_node(summary_node)
 \tllm_node(llm_node)
+\task_node(ask_node)
 \ttool_node(tool_node)
 \t__end__([<p>__end__</p>]):::last
 \t__start__ -.-> casual_node;
 \t__start__ -.-> llm_node;
 \t__start__ -.-> summary_node;
+\task_node --> tool_node;
 \tllm_node -.-> __end__;
 \tllm_node -.-> tool_node;
 \tsummary_node --> llm_node;
-\ttool_node --> llm_node;
+\ttool_node -.-> ask_node;
+\ttool_node -.-> llm_node;
 \tcasual_node --> __end__;
 \tclassDef default fill:#f2f0ff,line-height:1.2
 \tclassDef first fill-opacity:0

@@ -1,0 +1,42 @@
+"""ask_node: puts all open questions of the model's tool calls to the user at once, and waits (specification 14.1).
+
+LangGraph's interrupt ends the run here. The next run, which brings the answers, begins this node anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from graph.state import ChatState
+from graph.tool.asking import asking
+from graph.turn.runtime import TurnContext, context
+from store.question import NO, Answer, Question, answer, question
+
+ANSWERS = "answers"
+"""Key of the answers in what a waiting graph is resumed with."""
+
+
+def ask_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
+    """Returns the user's answers, by the ids of the questions; a question that was left out counts as refused."""
+    turn = context(runtime)
+    questions = [question(plain) for plain in state.get("asked") or ()]
+    given: Mapping[str, Any] = {}
+    if turn.inputs.asks and not turn.channel.stopped:
+        given = interrupt([asked.plain() for asked in questions])[ANSWERS]
+    answers = {asked.id: answer(given[asked.id]) if asked.id in given else NO for asked in questions}
+    _keep(questions, answers, turn.inputs.tools)
+    plain = {id_: answered.plain() for id_, answered in answers.items()}
+    return {"asked": [], "answers": {**(state.get("answers") or {}), **plain}}
+
+
+def _keep(questions: Sequence[Question], answers: Mapping[str, Answer], tools: Sequence[BaseTool]) -> None:
+    """Lets the tools keep the answers that hold for later calls."""
+    for asked in questions:
+        tool = asking(asked.tool, tools)
+        if asked.kind == "approve" and tool is not None:
+            tool.allow(answers[asked.id].action)
