@@ -16,7 +16,7 @@ from door.mcp.schema import Arguments, Result
 from door.mcp.tool import Tool
 from door.openai.running import Work
 from door.phrase import phrase
-from errors import QuestionUnknown
+from errors import NothingToAnswer
 from graph.turn.event import Asked, Done
 from graph.turn.request import MESSAGE_LIMIT
 from store import question as asked_before
@@ -132,12 +132,13 @@ async def _turn(call: Call, work: Work) -> ChatResult | types.InputRequiredResul
 
 
 def _open(call: Call, place: Waiting) -> list[Question]:
-    """Returns the questions that the turn waits for. Raises ``QuestionUnknown`` when it waits no more."""
+    """Returns the questions that the turn waits for. Raises ``NothingToAnswer`` when it waits no
+    more."""
     store = call.caller.agent.store
     session = store.session(place.session)
     row = store.turn(place.session, place.turn)
     if row is None or row.status != "waiting" or session.turn_count != place.turn:
-        raise QuestionUnknown(session=place.session, turn=place.turn)
+        raise NothingToAnswer(session=place.session)
     return [asked_before.question(plain) for plain in row.questions or ()]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 
 from door.openai.conversation import Message, plan, prepare
 from door.openai.running import Begun, Emit, Work
@@ -19,7 +20,7 @@ def message(agent: Agent, text: str, session: str) -> Work:
 
     def run(stop: threading.Event, emit: Emit) -> Event:
         planned = plan(agent, [Message("user", text)], session or None)
-        request = prepare(agent, planned)
+        request = replace(prepare(agent, planned), asks=True)
         number = request.number or agent.store.session(request.session).turn_count + 1
         emit(Begun(request.session, number, planned.fit))
         return agent.turn(request, stop, emit)
