@@ -124,7 +124,7 @@ Ask = Callable[[Agent, Mapping[str, Any]], tuple[LookedUp, str | None]]
 def _answered(agent: Agent, row: Mapping[str, Any]) -> tuple[LookedUp, str | None]:
     """Runs a whole turn; the answer is empty when the turn failed."""
     session = agent.store.create_session(row["language"], current().compression_rate)
-    for _ in agent.run(session.id, row["question"]):
+    for _ in agent.run(session.id, row["question"], asks=False):
         pass
     turn = agent.store.turn(session.id, 1)
     assert turn is not None

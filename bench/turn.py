@@ -82,7 +82,7 @@ def measure(folder: Path, turns: int, marks: set[int], memory: bool = False) -> 
 def take(agent: Agent, session_id: str, text: str) -> Done:
     """Runs one turn with the side work that follows it. Raises ``AssertionError`` when the turn fails."""
     last = None
-    for event in agent.run(session_id, text):
+    for event in agent.run(session_id, text, asks=False):
         last = event
     agent.background.idle(30)
     if not isinstance(last, Done):

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from door import waiting
 from door.ask import Decision, decided, question
 from door.command import COMMANDS, Leave, is_script, listed, parsed
 from door.phrase import ErrorText, Language, phrase
@@ -24,10 +25,12 @@ from graph.context.prompt import cited
 from graph.tool.ask import Ask
 from graph.turn.agent import Agent, private_agent
 from graph.turn.confirm import open_asks
-from graph.turn.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
+from graph.turn.event import Asked, ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished
 from model.modelset import ModelSet
 from store import Session
 from store.options import DEFAULT, Options
+from store.question import Question
+from store.question import question as as_question
 from text.clean import clean
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -259,16 +262,34 @@ class Terminal:
     def turn(self, start: Callable[[threading.Event], Iterator[Event]]) -> bool:
         """Runs a turn and shows it; Ctrl-C stops the answer and keeps the text so far. Returns whether the turn
         succeeded."""
-        failed = False
+        end: Event | None = None
         with self.stoppable() as stop:
             try:
-                for event in start(stop):
-                    self.show(event)
-                    failed = isinstance(event, Failed)
+                for end in start(stop):
+                    self.show(end)
             except GieokError as error:
                 self._show_failure(error.code, error.text(), error.values)
                 return False
-        return not failed
+        if isinstance(end, Asked):
+            return self._waited(end.questions)
+        return not isinstance(end, Failed)
+
+    def _waited(self, questions: Sequence[Question]) -> bool:
+        """Puts the questions of a waiting turn to the user and goes on with the answers; without anybody there, the
+        turn goes on waiting."""
+        if not self.attended:
+            for asked in questions:
+                self.note(waiting.told(self.language, asked))
+            self.refuse(self.say("waiting.later"))
+            return False
+        answers = waiting.answered(self.language, questions, lambda text: self.ask(_harmless(text)), self.note)
+        return self.turn(lambda stop: self.agent.resume(self.session.id, answers, stop=stop))
+
+    def _open_questions(self) -> list[Question]:
+        """Returns what the conversation waits for since it was left."""
+        session = self.agent.store.session(self.session.id)
+        turn = self.agent.store.turn(session.id, session.turn_count)
+        return [as_question(plain) for plain in turn.questions] if turn is not None else []
 
     @contextmanager
     def stoppable(self) -> Iterator[threading.Event]:
@@ -320,6 +341,8 @@ class Terminal:
         if session_id is not None:
             self._set_options(session_id)
             self.agent.reconcile(session_id)
+            if self.attended and (questions := self._open_questions()):
+                self._waited(questions)
 
     def _set_options(self, session_id: str) -> None:
         """Replaces the options of an opened conversation by the options given to this terminal; options not given

@@ -253,7 +253,7 @@ def _tell(
         if stop():
             raise Stopped
         timed = agent if turn.at is None else replace(agent, now=partial(_zoned, turn.at))
-        *_, end = timed.run(session, turn.user)
+        *_, end = timed.run(session, turn.user, asks=False)
         if not isinstance(end, Done):
             raise EvaluationFailed(turn=number, reason=end.code if isinstance(end, Failed) else type(end).__name__)
         agent.background.idle(IDLE_SECONDS)

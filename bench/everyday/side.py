@@ -116,7 +116,7 @@ def _by_product(agent: Agent, conversation: Conversation) -> list[Played]:
 def _turn(agent: Agent, session: str, text: str, language: str) -> Played:
     question, began = said(text, language, datetime.now()), time.time()
     first, answer, calls, fault = 0.0, "", 0, ""
-    for event in agent.run(session, question):
+    for event in agent.run(session, question, asks=False):
         if isinstance(event, Token) and event.text and not first:
             first = time.time() - began
         if isinstance(event, Done):

@@ -7,6 +7,7 @@ from streamlit.elements.widgets.chat import ChatInputValue
 
 from component.chat.ask import answer_typed
 from component.chat.file import draw_next
+from component.chat.question import answer_by_message
 from component.documents.adding import Adding, attach_files, draw_adding, upload_limit
 from component.documents.reach import draw_reach
 from component.page.view import DRAFT, RETURNED, View, trying
@@ -63,7 +64,7 @@ def _submit(view: View, library: Library | None) -> None:
     text = str(value.text if isinstance(value, ChatInputValue) else value or "")
     files = [file for file in value.files if file.name] if isinstance(value, ChatInputValue) else []
     if library is None or not files:
-        if text and not answer_typed(view, text):
+        if text and not answer_typed(view, text) and not answer_by_message(view, text):
             view.send(text)
         return
     question = view.question(text) if text.strip() else None

@@ -13,6 +13,7 @@ from component.answer.menu_link import draw_menu
 from component.answer.step import draw_step, of_turn
 from component.chat.ask import draw_asks
 from component.chat.file import draw_chips
+from component.chat.question import draw_questions
 from component.page.frame import MARK
 from component.page.view import View
 from component.widget.failure import draw_turn_error, retry_button
@@ -64,6 +65,8 @@ def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None)
         draw_turn_error(view.words, error)
         if last:
             retry_button(view.words("chat.retry"), f"retry-{turn.number}", again, bool(error.get("retryable")))
+    elif turn.status == "waiting" and last:
+        draw_questions(view, turn)
     elif turn.status == "running":
         cut_off = Interrupted(turn=turn.number)
         draw_turn_error(view.words, {"code": cut_off.code, "message": cut_off.text(), "values": cut_off.values})
@@ -73,7 +76,7 @@ def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None)
         st.caption(f":material/content_cut: {plain(view.words('turn.cut_off', tokens=tokens))}")
     if _without_memory(turn):
         st.caption(f":material/cloud_off: {plain(view.words('turn.memory_away'))}")
-    if turn.status != "running":
+    if turn.status not in ("running", "waiting"):
         draw_actions(view, turn, _facts(view, turn), versions)
 
 

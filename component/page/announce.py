@@ -15,7 +15,7 @@ from component.answer.action import OPENED, edit
 from component.page.catalogue import Words
 from component.page.view import BEGUN, PAGE, current, to_newest
 from component.work.job import Job
-from graph.turn.event import Done, Failed
+from graph.turn.event import Asked, Done, Failed
 
 _SCRIPT = r"""
 export default function (component) {
@@ -273,6 +273,8 @@ def _outcome(job: Job) -> str:
             return "stopped" if stopped else "done"
         case Failed():
             return "failed"
+        case Asked():
+            return "waiting"
     return "refused"
 
 

@@ -7,7 +7,7 @@ holds the language if the user chose one (``?lang=…``), and the page of the do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,6 +26,7 @@ from retrieval.document import COLLECTIONS
 from store import Session, Store, Turn
 from store.options import DEFAULT, Options
 from store.outbox import Message
+from store.question import Answer
 
 SESSION = "s"
 LANGUAGE = "lang"
@@ -118,6 +119,10 @@ class View:
     def retry(self, turn: Turn) -> None:
         """Tries the last turn again."""
         trying(partial(self.jobs.retry, turn.session_id, turn.question, self.means))
+
+    def answer(self, turn: Turn, answers: Mapping[str, Answer]) -> None:
+        """Answers the questions of a waiting turn, which then goes on."""
+        trying(partial(self.jobs.answer, turn, answers, self.means))
 
     def again(self, turn: Turn) -> None:
         """Starts another version of a turn, with the same question."""

@@ -31,8 +31,9 @@ from graph.turn.event import (
 )
 from graph.turn.request import Request
 from model.modelset import ModelSet
-from store import Store
+from store import Store, Turn
 from store.outbox import Message
+from store.question import Answer
 from text.clean import clean
 
 log = logging.getLogger(__name__)
@@ -201,6 +202,14 @@ class Jobs:
                 self._refused.pop(session, None)
                 self._start(Job(Request(session, "retry"), question, number, means))
 
+    def answer(self, turn: Turn, answers: Mapping[str, Answer], means: Means | None = None) -> None:
+        """Goes on with a turn that waits for the user; does nothing while a turn runs."""
+        request = Request(turn.session_id, "resume", answers=answers)
+        with self._lock:
+            if turn.session_id not in self._running:
+                self._refused.pop(turn.session_id, None)
+                self._start(Job(request, turn.question, turn.number, means or self._means))
+
     def again(
         self,
         session: str,
@@ -291,7 +300,9 @@ class Jobs:
     def _refuse(self, job: Job, error: GieokError | None) -> None:
         kind = job.request.kind
         turn = job.turn if kind == "edited" else None
-        self._refused[job.session] = RefusedMessage(job.question, error, kind in ("retry", "again"), turn, job.message)
+        self._refused[job.session] = RefusedMessage(
+            job.question, error, kind in ("retry", "again", "resume"), turn, job.message
+        )
 
     def _end(self, job: Job) -> None:
         """Starts the next queued message; if this turn failed or waits for the user, the message waits, too."""
@@ -342,7 +353,7 @@ def _apply(job: Job, event: Event) -> None:
             job.change(steps=_finished(now.steps, f"summary-{turns}", error or "", error is None, seconds))
         case ContextBuilt(report):
             job.change(report=report.plain())
-        case Done() | Failed():
+        case Asked() | Done() | Failed():
             job.change(end=event)
 
 

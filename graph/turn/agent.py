@@ -61,9 +61,12 @@ class Agent(Engine):
         """Runs a turn in the caller's thread (``graph.turn.run.run``)."""
         return run.run(self, request, stop, emit)
 
-    def run(self, session_id: str, text: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
-        """Runs a new turn in a thread of its own and yields the turn's events."""
-        return play(partial(run.run, self, Request(session_id, "new", text)), stop)
+    def run(
+        self, session_id: str, text: str, *, stop: threading.Event | None = None, asks: bool = True
+    ) -> Iterator[Event]:
+        """Runs a new turn in a thread of its own and yields the turn's events. ``asks``: whether there is a user who
+        can be asked meanwhile."""
+        return play(partial(run.run, self, Request(session_id, "new", text, asks=asks)), stop)
 
     def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         """Runs the last turn again and yields its events."""

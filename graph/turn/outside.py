@@ -1,4 +1,4 @@
-"""Tools that lead out of the conversation: to the user, and to programs that the user set up (design 14)."""
+"""Tools that lead out of the conversation: to the user, and to programs that the user set up (specification 14.1)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from door.openai.conversation import Message, Plan, plan, prepare
 from graph.turn.agent import Agent, open_agent
-from graph.turn.event import Done, Failed
+from graph.turn.event import Done
+from graph.turn.running import Ended
 from model import scripted
 from settings import load
 
@@ -22,7 +23,7 @@ Turn = tuple[str, str]
 class Asked:
     plan: Plan
     session: str
-    end: Done | Failed
+    end: Ended
 
     @property
     def answer(self) -> str:

@@ -15,8 +15,9 @@ from door.openai.conversation import Message, Plan, plan, prepare
 from door.openai.told import told
 from errors import Empty, NoUserMessage, SessionDeleted, SessionUnknown
 from graph.turn.agent import Agent
-from graph.turn.event import Done, Failed
+from graph.turn.event import Done
 from graph.turn.request import Request
+from graph.turn.running import Ended
 from prompt import render
 from store import Finished, GivenTurn
 from store.history import MOST_MARKS
@@ -459,7 +460,7 @@ def test_a_greeting_comes_first_in_a_named_conversation(agent: Agent) -> None:
 # --- at the same moment -------------------------------------------------------------------------
 
 
-def ran(agent: Agent, request: Request) -> Done | Failed:
+def ran(agent: Agent, request: Request) -> Ended:
     return agent.turn(request, threading.Event(), lambda _: None)
 
 

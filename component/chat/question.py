@@ -1,0 +1,197 @@
+"""What a waiting turn wants to know from its user: may a tool run, which choice, which values (``store.question``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from component.page.view import View
+from component.widget.markdown import plain, short, shown
+from graph.tool.form import FormField, fields, problems
+from store import Turn
+from store.question import NO, Action, Answer, Question, question
+
+TEXT_CHARS = 2_000
+ARGUMENT_CHARS = 4_000
+
+
+def draw_questions(view: View, turn: Turn) -> None:
+    """Draws the open questions of a waiting turn, and the buttons that answer them."""
+    questions = [question(plain_) for plain_ in turn.questions]
+    with st.container(key=f"waiting-{turn.number}", border=True):
+        answers = {asked.id: _draw(view, turn, asked, place) for place, asked in enumerate(questions)}
+        if len(questions) == 1 and questions[0].kind == "approve":
+            _draw_approval(view, turn, questions[0])
+        else:
+            _draw_end(view, turn, answers)
+
+
+def answer_by_message(view: View, text: str) -> bool:
+    """Answers the one open question that takes free words with a message; returns whether it did.
+
+    Any other message to a waiting conversation is a new turn, and a no to what was asked.
+    """
+    session = view.session
+    if session is None or view.job is not None or view.store.status(session) != "waiting":
+        return False
+    turn = view.store.turn(session.id, session.turn_count)
+    asked = [question(plain_) for plain_ in turn.questions] if turn is not None else []
+    if turn is None or len(asked) != 1 or asked[0].kind != "choose":
+        return False
+    view.answer(turn, {asked[0].id: Answer("answer", text)})
+    return True
+
+
+def _draw(view: View, turn: Turn, asked: Question, place: int) -> Answer | None:
+    """Draws one question with its input; returns the answer as far as it is given."""
+    key = f"{turn.session_id}-{turn.branch}-{turn.number}-{place}"
+    _draw_text(view, asked)
+    match asked.kind:
+        case "approve":
+            alone = len(turn.questions) == 1
+            return None if alone else _draw_choice_of_actions(view, key)
+        case "choose":
+            return _draw_choices(view, asked, key)
+        case "form":
+            return _draw_form(view, asked, key)
+    return _draw_login(view, asked)
+
+
+def _draw_text(view: View, asked: Question) -> None:
+    words = view.words
+    who = plain(asked.server or words("question.us"))
+    name = words(f"question.{asked.kind}", server=who, tool=plain(asked.tool.removeprefix(f"{asked.server}__")))
+    icons = {"approve": "handyman", "choose": "help", "form": "edit_note", "login": "login"}
+    st.markdown(f":material/{icons[asked.kind]}: **{name}**")
+    if asked.text:
+        st.text(shown(short(asked.text, TEXT_CHARS)))
+    if asked.kind == "approve" and asked.arguments:
+        st.caption(words("step.arguments"))
+        st.code(shown(short(_json(asked.arguments), ARGUMENT_CHARS)), language=None, wrap_lines=True)
+
+
+def _json(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, indent=1)
+
+
+def _draw_choice_of_actions(view: View, key: str) -> Answer | None:
+    actions: list[Action] = ["once", "always", "no"]
+    chosen = st.segmented_control(
+        view.words("question.decide"),
+        actions,
+        format_func=lambda action: view.words(f"question.{action}"),
+        key=f"question-act-{key}",
+        label_visibility="collapsed",
+    )
+    return Answer(chosen) if chosen else None
+
+
+def _draw_choices(view: View, asked: Question, key: str) -> Answer | None:
+    chosen: str | None = None
+    if asked.choices:
+        chosen = st.radio(
+            asked.text or "?",
+            asked.choices,
+            index=None,
+            format_func=plain,
+            key=f"question-one-{key}",
+            label_visibility="collapsed",
+        )
+    label = view.words("question.other" if asked.choices else "question.words")
+    own = st.text_input(label, key=f"question-own-{key}", max_chars=TEXT_CHARS)
+    value = own.strip() or chosen
+    return Answer("answer", value) if value else None
+
+
+def _draw_form(view: View, asked: Question, key: str) -> Answer | None:
+    """Draws the fields of a form; a value that does not fit says why under its field."""
+    known = fields(asked.schema)
+    values = {field.name: _draw_field(field, f"question-field-{key}-{field.name}") for field in known}
+    filled = {name: value for name, value in values.items() if value not in (None, "")}
+    wrong = problems(asked.schema, filled)
+    begun = {name for name, value in values.items() if value not in (None, "", [], False)}
+    for name, problem in wrong.items():
+        if name in begun:
+            st.caption(f":material/error: {plain(name)}: {plain(short(problem, 200))}")
+    return None if wrong else Answer("answer", filled)
+
+
+def _draw_field(field: FormField, key: str) -> Any:
+    label = plain(field.title) + (" \\*" if field.required else "")
+    about = plain(field.about) or None
+    match field.kind:
+        case "boolean":
+            return st.checkbox(label, value=field.default is True, key=key, help=about)
+        case "integer" | "number":
+            step, default = (1, int) if field.kind == "integer" else (0.1, float)
+            value = default(field.default) if isinstance(field.default, int | float) else None
+            return st.number_input(label, value=value, step=step, key=key, help=about)
+        case "one" | "many":
+            return _draw_options(field, label, about, key)
+    return st.text_input(label, value=str(field.default or ""), key=key, help=about, max_chars=TEXT_CHARS).strip()
+
+
+def _draw_options(field: FormField, label: str, about: str | None, key: str) -> Any:
+    values, labels = [value for value, _ in field.choices], dict(field.choices)
+    named = partial(_label, labels)
+    if field.kind == "many":
+        chosen = [value for value in field.default or [] if value in values] if isinstance(field.default, list) else []
+        return st.multiselect(label, values, default=chosen, format_func=named, key=key, help=about)
+    at = values.index(field.default) if field.default in values else None
+    return st.selectbox(label, values, index=at, format_func=named, key=key, help=about)
+
+
+def _label(labels: Mapping[str, str], value: str) -> str:
+    return plain(labels[value])
+
+
+def _draw_login(view: View, asked: Question) -> Answer | None:
+    """Draws the link to a server's own page, with its host in plain sight; only https leads anywhere."""
+    parts = urlsplit(asked.url)
+    if parts.scheme != "https" or not parts.hostname:
+        st.caption(plain(view.words("question.no_link", url=short(asked.url, 200))))
+        return None
+    st.link_button(view.words("question.visit", host=plain(parts.hostname)), asked.url, icon=":material/open_in_new:")
+    return Answer("answer")
+
+
+def _draw_approval(view: View, turn: Turn, asked: Question) -> None:
+    actions: Sequence[tuple[Action, str]] = (("once", "check"), ("always", "done_all"), ("no", "close"))
+    with st.container(horizontal=True, gap="xsmall"):
+        for action, icon in actions:
+            st.button(
+                view.words(f"question.{action}"),
+                key=f"question-{action}-{turn.number}",
+                icon=f":material/{icon}:",
+                type="primary" if action == "once" else "secondary",
+                on_click=view.answer,
+                args=(turn, {asked.id: Answer(action)}),
+                disabled=view.job is not None,
+            )
+
+
+def _draw_end(view: View, turn: Turn, answers: Mapping[str, Answer | None]) -> None:
+    given = {id_: answer for id_, answer in answers.items() if answer is not None}
+    with st.container(horizontal=True, gap="xsmall"):
+        st.button(
+            view.words("question.go_on"),
+            key=f"question-go-{turn.number}",
+            icon=":material/check:",
+            type="primary",
+            on_click=view.answer,
+            args=(turn, given),
+            disabled=view.job is not None or len(given) < len(answers),
+        )
+        st.button(
+            view.words("question.refuse"),
+            key=f"question-refuse-{turn.number}",
+            icon=":material/close:",
+            on_click=view.answer,
+            args=(turn, dict.fromkeys(answers, NO)),
+            disabled=view.job is not None,
+        )

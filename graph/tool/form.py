@@ -1,0 +1,115 @@
+"""The fields of a form that a foreign program wants filled in, and the reading of typed values (specification 14.1).
+
+A form is a flat JSON schema of plain values, as MCP's elicitation has it. What a schema cannot say plainly becomes a
+field of text, so every form can be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import ValidationError
+
+FieldKind = Literal["text", "integer", "number", "boolean", "one", "many"]
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One field. ``choices``: pairs of value and label, for ``one`` and ``many``. ``default``: None for none."""
+
+    name: str
+    kind: FieldKind
+    title: str
+    about: str = ""
+    required: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
+    default: Any = None
+
+
+def fields(schema: Mapping[str, Any]) -> tuple[FormField, ...]:
+    """Returns the fields of a form in the order of its schema."""
+    properties, required = schema.get("properties"), schema.get("required")
+    wanted = required if isinstance(required, list) else []
+    items = properties.items() if isinstance(properties, dict) else ()
+    return tuple(_field(str(name), form, name in wanted) for name, form in items if isinstance(form, dict))
+
+
+def read(field: FormField, typed: str) -> Any:
+    """Returns a typed line as the field's value; None for an empty line. Raises ``ValueError`` when it is none.
+
+    A choice may be typed as its number, its value or its label; several choices are parted by commas.
+    """
+    text = typed.strip()
+    if not text:
+        return None
+    match field.kind:
+        case "integer":
+            return int(text)
+        case "number":
+            return float(text)
+        case "boolean":
+            return _boolean(text)
+        case "one":
+            return _choice(field, text)
+        case "many":
+            return [_choice(field, part.strip()) for part in text.split(",") if part.strip()]
+    return text
+
+
+def problems(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, str]:
+    """Returns what is wrong with a filled form, by the names of its fields; empty when it fits the schema.
+
+    A schema that is none is no reason to refuse what the user filled in: the server checks it.
+    """
+    try:
+        checker = Draft202012Validator(dict(schema), format_checker=FormatChecker())
+        return {_place(error): error.message for error in checker.iter_errors(dict(value))}
+    except Exception:  # the schema is foreign data; the validator raises many kinds of errors about a broken one
+        return {}
+
+
+def _place(error: ValidationError) -> str:
+    if error.validator == "required":
+        return next((name for name in error.validator_value if name not in error.instance), "")
+    return str(error.absolute_path[0]) if error.absolute_path else ""
+
+
+def _field(name: str, form: Mapping[str, Any], required: bool) -> FormField:
+    items = form.get("items")
+    many = form.get("type") == "array" and isinstance(items, dict)
+    choices = _choices(items if many and isinstance(items, dict) else form)
+    plain: dict[object, FieldKind] = {"integer": "integer", "number": "number", "boolean": "boolean"}
+    kind: FieldKind = ("many" if many else "one") if choices else plain.get(form.get("type"), "text")
+    title, about = str(form.get("title") or name), str(form.get("description") or "")
+    return FormField(name, kind, title, about, required, choices, form.get("default"))
+
+
+def _choices(form: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Returns the choices of the three ways in which schemas name them."""
+    for key in ("oneOf", "anyOf"):
+        options = form.get(key)
+        if isinstance(options, list) and all(isinstance(option, dict) and "const" in option for option in options):
+            return tuple((str(option["const"]), str(option.get("title") or option["const"])) for option in options)
+    values, names = form.get("enum"), form.get("enumNames")
+    if not isinstance(values, list):
+        return ()
+    labels = names if isinstance(names, list) and len(names) == len(values) else values
+    return tuple((str(value), str(label)) for value, label in zip(values, labels, strict=True))
+
+
+def _choice(field: FormField, text: str) -> str:
+    for number, (value, label) in enumerate(field.choices, 1):
+        if text in (value, label, str(number)):
+            return value
+    raise ValueError(text)
+
+
+def _boolean(text: str) -> bool:
+    values = {"true": True, "yes": True, "y": True, "1": True, "네": True, "예": True}
+    values |= {"false": False, "no": False, "n": False, "0": False, "아니요": False}
+    if text.casefold() not in values:
+        raise ValueError(text)
+    return values[text.casefold()]

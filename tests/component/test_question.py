@@ -1,0 +1,155 @@
+"""What a waiting turn wants to know from its user, on the real page: choices, approvals, forms, a login."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from streamlit.testing.v1 import AppTest
+
+import settings
+from component.work import resource
+from component.work.job import Jobs
+from store import Finished, Turn
+from store.question import Answer, Question
+from tests.conftest import Serve
+from tests.test_app import page, say, session_of, store, texts
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "persons": {"type": "integer", "title": "Persons", "minimum": 1, "maximum": 8},
+        "seat": {"type": "string", "enum": ["w", "i"], "enumNames": ["Window", "Inside"]},
+        "quiet": {"type": "boolean", "default": True},
+        "mail": {"type": "string", "format": "email"},
+    },
+    "required": ["persons", "seat"],
+}
+DELETE = Question("1.a", "approve", "a", "files__delete", server="files", arguments={"path": "/tmp/*b*"})
+FORM = Question("1.b/1", "form", "b", "table__book", "How many?", server="table", schema=SCHEMA)
+LOGIN = Question("1.c/1", "login", "c", "mail__send", "Sign in first.", server="mail", url="https://mail.example/go")
+
+
+@pytest.fixture(autouse=True)
+def untitled(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No side work takes an answer out of the script."""
+    monkeypatch.setenv("GIEOK_TITLES", "false")
+    settings.current.cache_clear()
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Answer]]:
+    """What the page answers, instead of going on."""
+    given: list[dict[str, Answer]] = []
+
+    def take(self: Jobs, turn: Turn, answers: Any, means: Any = None) -> None:
+        given.append(dict(answers))
+
+    monkeypatch.setattr(Jobs, "answer", take)
+    return given
+
+
+def waiting(*questions: Question) -> str:
+    """A session whose turn waits for these answers."""
+    own = resource.agent().store.create_session("en", 0.3).id
+    number = store().accept_turn(own, "Do it")
+    store().finish_turn(own, number, Finished("waiting", questions=[question.plain() for question in questions]))
+    return own
+
+
+def asking(**arguments: Any) -> AIMessage:
+    call = {"name": "ask_user", "args": arguments, "id": "c1", "type": "tool_call"}
+    return AIMessage("", tool_calls=[call])
+
+
+def click(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click().run()
+    assert not at.exception
+    return at
+
+
+def keys(at: AppTest) -> list[str]:
+    return [str(button.key) for button in at.button if str(button.key).startswith("question-")]
+
+
+def test_the_model_asks_and_a_choice_goes_on(serve: Serve) -> None:
+    serve([asking(question="어느 요일?", choices=["월요일", "화요일"]), "화요일로 하겠습니다."])
+    at = say(page(), "식당 예약해 줘")
+    assert "어느 요일?" in texts(at)
+    assert at.button(key="question-go-1").disabled
+    at.radio(key=f"question-one-{session_of(at)}-0-1-0").set_value("화요일").run()
+    at = click(at, "question-go-1")
+    assert "화요일로 하겠습니다." in texts(at)
+    assert keys(at) == []
+
+
+def test_a_typed_message_answers_the_models_question(serve: Serve) -> None:
+    serve([asking(question="Which day?"), "Friday it is."])
+    at = say(page("en-US"), "Book a table")
+    at = say(at, "Friday")
+    assert "Friday it is." in texts(at)
+    assert [turn.question for turn in store().turns(session_of(at))] == ["Book a table"]
+    steps = store().turns(session_of(at))[0].steps
+    assert steps[0]["result"] == "Friday"
+
+
+def test_a_refusal_goes_on_without(serve: Serve) -> None:
+    serve([asking(question="Which day?"), "Some day, then."])
+    at = say(page("en-US"), "Book a table")
+    at = click(at, "question-refuse-1")
+    assert "Some day, then." in texts(at)
+
+
+@pytest.mark.parametrize("action", ["once", "always", "no"])
+def test_a_tool_is_approved_with_its_arguments_in_sight(
+    serve: Serve, answered: list[dict[str, Answer]], action: Any
+) -> None:
+    serve()
+    page()
+    at = page("en-US", s=waiting(DELETE))
+    assert "May files run «delete»?" in texts(at).replace("\\", "")
+    assert '"path": "/tmp/*b*"' in texts(at)
+    click(at, f"question-{action}-1")
+    assert answered == [{"1.a": Answer(action)}]
+
+
+def test_two_questions_are_answered_together(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+    serve()
+    page()
+    other = Question("1.d", "approve", "d", "files__read", server="files")
+    session = waiting(DELETE, other)
+    at = page("en-US", s=session)
+    at.segmented_control(key=f"question-act-{session}-0-1-0").set_value("no").run()
+    assert at.button(key="question-go-1").disabled
+    at.segmented_control(key=f"question-act-{session}-0-1-1").set_value("always").run()
+    click(at, "question-go-1")
+    assert answered == [{"1.a": Answer("no"), "1.d": Answer("always")}]
+
+
+def test_a_form_is_filled_in_and_checked(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+    serve()
+    page()
+    session = waiting(FORM)
+    at, key = page("en-US", s=session), f"question-field-{session}-0-1-0"
+    assert "table asks for some values" in texts(at)
+    at.number_input(key=f"{key}-persons").set_value(9).run()
+    assert "9 is greater than the maximum of 8" in texts(at).replace("\\", "")
+    at.number_input(key=f"{key}-persons").set_value(4).run()
+    assert at.button(key="question-go-1").disabled
+    at.selectbox(key=f"{key}-seat").set_value("w").run()
+    click(at, "question-go-1")
+    assert answered == [{"1.b/1": Answer("answer", {"persons": 4, "seat": "w", "quiet": True})}]
+
+
+def test_a_login_shows_its_host_and_only_https(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+    serve()
+    page()
+    at = page("en-US", s=waiting(LOGIN))
+    assert not at.button(key="question-go-1").disabled
+    click(at, "question-go-1")
+    assert answered == [{"1.c/1": Answer("answer")}]
+    unsafe = Question("1.e/1", "login", "e", "mail__send", server="mail", url="javascript:alert(1)")
+    at = page("en-US", s=waiting(unsafe))
+    assert at.button(key="question-go-1").disabled
+    assert "no safe address" in texts(at)
