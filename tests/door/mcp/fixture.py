@@ -283,5 +283,3 @@ def _get(ours: Handler) -> Handler:
 
 async def _nothing(_: Any, __: Any) -> types.EmptyResult:
     return types.EmptyResult()
-
-
