@@ -7,7 +7,7 @@ our answers. None of it is in the product.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -192,7 +192,7 @@ def template(uri: str) -> types.ReadResourceResult:
 
 
 def prompted(name: str, given: dict[str, str]) -> types.GetPromptResult:
-    parts: dict[str, tuple[types.ContentBlock, ...]] = {
+    parts: dict[str, Sequence[types.ContentBlock]] = {
         "test_simple_prompt": text("This is a simple prompt for testing.").content,
         "test_prompt_with_arguments": text(
             f"Prompt with arguments: arg1='{given.get('arg1')}', arg2='{given.get('arg2')}'"

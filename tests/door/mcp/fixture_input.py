@@ -55,7 +55,7 @@ async def elicitation(_: Context, params: types.CallToolRequestParams) -> Any:
 
 async def sampling(_: Context, params: types.CallToolRequestParams) -> Any:
     reply = (params.input_responses or {}).get("capital_question")
-    if reply is None:
+    if not isinstance(reply, types.CreateMessageResult):
         return asks({"capital_question": sample("What is the capital of France?", 100)})
     return text(str(getattr(reply.content, "text", "")))
 

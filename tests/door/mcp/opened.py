@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import mcp_types as types
 from mcp import Client, MCPError
@@ -21,10 +21,10 @@ from model import scripted
 from settings import load
 from world.engine import Engine
 
-T = TypeVar("T")
 Era = Literal["auto", "legacy"]
 ERAS: tuple[Era, ...] = ("auto", "legacy")
 """The stateless protocol, and the handshake."""
+Talk = Callable[[Client], Awaitable[Any]]
 
 
 @dataclass
@@ -51,13 +51,14 @@ class Opened:
     def client(self, era: Era = "auto", **options: Any) -> Client:
         return Client(self.server, mode=era, **options)
 
-    def run(self, talk: Callable[[Client], Awaitable[T]], era: Era = "auto", **options: Any) -> T:
+    def run(self, talk: Talk, era: Era = "auto", **options: Any) -> Any:
         """What comes of talking to the server. Raises ``MCPError`` for an error of the protocol."""
         return talked(self.client(era, **options), talk)
 
     def call(self, name: str, era: Era = "auto", **arguments: Any) -> types.CallToolResult:
         """The result of one call of a tool."""
-        return self.run(lambda client: client.call_tool(name, arguments), era)
+        result: types.CallToolResult = self.run(lambda client: client.call_tool(name, arguments), era)
+        return result
 
     def told(self, name: str, **arguments: Any) -> dict[str, Any]:
         """The structured result of a call that succeeds."""
@@ -67,10 +68,10 @@ class Opened:
         return result.structured_content
 
 
-def talked(client: Client, talk: Callable[[Client], Awaitable[T]]) -> T:
+def talked(client: Client, talk: Talk) -> Any:
     """What comes of talking to a server. Raises ``MCPError`` as it is, out of the client's task groups."""
 
-    async def whole() -> T | MCPError:
+    async def whole() -> Any:
         async with client:
             try:
                 return await talk(client)

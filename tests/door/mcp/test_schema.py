@@ -59,7 +59,7 @@ def test_everything_that_a_caller_gives_is_described(tool: Any) -> None:
 
 
 def test_the_hints_tell_what_a_tool_changes() -> None:
-    hints = {tool.name: tool.described.annotations for tool in TOOLS}
+    hints: dict[str, Any] = {tool.name: tool.described.annotations for tool in TOOLS}
     assert {name for name, hint in hints.items() if not hint.read_only_hint} == {"chat", "remember", "forget"}
     assert {name for name, hint in hints.items() if hint.destructive_hint} == {"remember", "forget"}
     assert {name for name, hint in hints.items() if not hint.idempotent_hint} == {"chat"}

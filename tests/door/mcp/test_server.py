@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ def code(result: Any) -> str:
     """The code of a call that failed."""
     assert result.is_error
     return str(result.meta["gieok/error"]["code"])
+
+
+async def reading(uri: str, client: Client) -> Any:
+    return await client.read_resource(uri)
 
 
 # --- chat ---------------------------------------------------------------------------------------
@@ -74,8 +79,8 @@ def test_the_result_brings_usage_and_the_report_of_the_prompt(server: Opened) ->
 def test_the_answer_comes_as_progress_while_it_is_written(server: Opened, era: Era) -> None:
     pieces: list[tuple[float, str | None]] = []
 
-    async def heard(done: float, _: float | None, message: str | None) -> None:
-        pieces.append((done, message))
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        pieces.append((progress, message))
 
     async def talk(client: Client) -> Any:
         return await client.call_tool("chat", {"text": "Hello"}, progress_callback=heard)
@@ -143,8 +148,9 @@ def test_a_fact_of_one_user_is_found_by_no_other(remembering: Opened) -> None:
         assert code(remembering.call(tool, session=kept["session"])) == "session_unknown"
     assert "tangerine" not in str(remembering.run(lambda client: client.list_resources()))
     for part in ("transcript", "summaries", "memory"):
+        uri = f"gieok://session/{kept['session']}/{part}"
         with pytest.raises(MCPError):
-            remembering.run(lambda client: client.read_resource(f"gieok://session/{kept['session']}/{part}"))
+            remembering.run(partial(reading, uri))
     with pytest.raises(MCPError):
         remembering.run(lambda client: client.get_prompt("recap_conversation", {"session": kept["session"]}))
     own = remembering.told("chat", text="What is it?", session=kept["session"])  # the id becomes a name of his own
