@@ -17,6 +17,7 @@ from sqlalchemy import (
     Connection,
     String,
     Table,
+    Text,
     and_,
     bindparam,
     delete,
@@ -36,7 +37,17 @@ MOST = 10_000
 """The most turns without a row that are looked at, whether they are finished or failed."""
 _FINISHED = ("done", "stopped")
 _TURN, _ROW, _SESSION = schema.turn, schema.turn_index, schema.session
-_TEXTS = select(_TURN.c.session_id, _TURN.c.branch, _TURN.c.number, _TURN.c.started, _TURN.c.question, _TURN.c.answer)
+_FOREIGN = type_coerce(_TURN.c.steps, Text).like('%"foreign":true%').label("foreign")
+"""Whether a foreign tool ran in the turn; a text of a step that looks like the mark counts, too, which is safe."""
+_TEXTS = select(
+    _TURN.c.session_id,
+    _TURN.c.branch,
+    _TURN.c.number,
+    _TURN.c.started,
+    _TURN.c.question,
+    _TURN.c.answer,
+    _FOREIGN,
+)
 _TEXT = (
     _TEXTS.add_columns(_SESSION.c.owner)
     .join(_SESSION, _SESSION.c.id == _TURN.c.session_id)
@@ -68,12 +79,14 @@ class TurnKey:
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """What was said in a finished turn. ``at``: when the user sent the question (Unix seconds)."""
+    """What was said in a finished turn. ``at``: when the user sent the question (Unix seconds). ``foreign``: a foreign
+    tool ran in it, so its answer may hold foreign text."""
 
     key: TurnKey
     at: float
     question: str
     answer: str
+    foreign: bool = False
 
 
 class IndexedTurn(NamedTuple):
@@ -195,4 +208,5 @@ def _names(key: TurnKey) -> dict[str, Any]:
 
 
 def _past(row: Any) -> PastTurn:
-    return PastTurn(TurnKey(row.session_id, row.branch, row.number), row.started, row.question, row.answer or "")
+    key = TurnKey(row.session_id, row.branch, row.number)
+    return PastTurn(key, row.started, row.question, row.answer or "", bool(row.foreign))

@@ -34,7 +34,7 @@ def _with_recalled(play: Play, query: str) -> FormContext:
     """Returns the next prompt, and what ``recall_turns`` finds when it is called with the question as it stands."""
     agent, whole = play.agent, play.context("all")
     found = look_up(agent, agent.store.session(play.session), query, play.turns + 1)
-    return FormContext((*whole.lines, *found.splitlines()), whole.tokens + play.models.count(found))
+    return FormContext((*whole.lines, *found.text.splitlines()), whole.tokens + play.models.count(found.text))
 
 
 BY_QUERY: dict[str, Callable[[Play, str], FormContext]] = {"all_recall": _with_recalled}

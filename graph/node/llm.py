@@ -16,7 +16,7 @@ from graph import choice
 from graph.answer import by_code
 from graph.answer.equation import Equations
 from graph.answer.stop_word import StopWords
-from graph.choice import expression
+from graph.choice import expression, named
 from graph.choice.expression import Sum
 from graph.context.prompt import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens, short_term
 from graph.context.system_prompt import system_prompt
@@ -50,7 +50,8 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     language = state.get("language", "ko")
     prompt = partial(_prompt, state, turn, documents)
     try:
-        calls = _chosen(messages, turn, partial(_expression, turn, language, prompt))
+        calls = _named(messages, turn, language, prompt)
+        calls = calls or _chosen(messages, turn, partial(_expression, turn, language, prompt))
     except Stopped:
         return {"messages": [stopped("")]}
     if calls:
@@ -102,6 +103,26 @@ def _chosen(messages: list[AnyMessage], turn: TurnContext, write: Callable[[Sum]
     if tool_rounds(messages) or not turn.settings.tool_limit:
         return []
     return storable(choice.choose(turn.models.profile, turn.inputs.tools, messages, write))
+
+
+def _named(
+    messages: list[AnyMessage], turn: TurnContext, language: str, prompt: Callable[[], Prompt]
+) -> list[ToolCall]:
+    """Returns the call of the foreign tool that the message names; none for a model that calls tools itself. Raises
+    ``Stopped``."""
+    if turn.models.profile.tools == "native" or tool_rounds(messages) or not turn.settings.tool_limit:
+        return []
+    question, *_ = current(messages)
+    found = named.tool_of(str(question.text), turn.inputs.tools)
+    if found is None:
+        return []
+    tool, wish = found
+    if not named.parameters(tool).get("properties"):
+        return storable([ToolCall(name=tool.name, args={}, id=uuid4().hex, type="tool_call")])
+    asked_for = named.request(tool, wish, language, prompt().messages[:-1])
+    reply, arguments = named.write(turn.models.chat, tool, asked_for, turn.channel.stop)
+    _count(turn, reply, asked_for, str(reply.text) if reply else "")
+    return storable([ToolCall(name=tool.name, args=arguments, id=uuid4().hex, type="tool_call")])
 
 
 def _expression(turn: TurnContext, language: str, prompt: Callable[[], Prompt], asked: Sum) -> str | None:

@@ -96,7 +96,7 @@ def _run(call: _Call, runtime: Runtime[TurnContext]) -> ToolMessage | Waiting:
     result = _outcome(call, before)
     if isinstance(result, Waiting):
         return result
-    text, ok, foreign = shortened(clean(result.text), RESULT_CHARS), result.ok, tool is not None and is_foreign(tool)
+    text, ok, foreign = shortened(clean(result.text), RESULT_CHARS), result.ok, is_foreign(tool, result.artifact)
     finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began, result.artifact, foreign)
     turn.notes.steps.append((started, finished))
     emit(runtime, finished)
@@ -106,7 +106,7 @@ def _run(call: _Call, runtime: Runtime[TurnContext]) -> ToolMessage | Waiting:
         name=started.name,
         status="success" if ok else "error",
         artifact=result.artifact,
-        additional_kwargs=guard.mark(tool) if tool is not None else {},
+        additional_kwargs=guard.mark(foreign),
     )
 
 

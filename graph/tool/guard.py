@@ -18,10 +18,15 @@ from graph.tool.ask import asking
 from retrieval.answer.tool import NAME
 from settings import Settings
 
+FOREIGN = "foreign"
 
-def is_foreign(tool: BaseTool) -> bool:
-    """Returns whether the results of a tool are text that neither the user nor the model wrote."""
-    return tool.name == NAME or bool((tool.metadata or {}).get("foreign"))
+
+def is_foreign(tool: BaseTool | None, artifact: Mapping[str, Any] | None = None) -> bool:
+    """Returns whether a result is text that neither the user nor the model wrote. ``artifact``: of a result whose tool
+    is foreign only at times, such as a search in earlier turns."""
+    if tool is None:
+        return False
+    return tool.name == NAME or bool((tool.metadata or {}).get(FOREIGN)) or bool((artifact or {}).get(FOREIGN))
 
 
 def foreign_read(messages: Sequence[AnyMessage], settings: Settings) -> bool:
@@ -31,9 +36,9 @@ def foreign_read(messages: Sequence[AnyMessage], settings: Settings) -> bool:
     return by_tool or (settings.retrieval and settings.retrieval_first)
 
 
-def mark(tool: BaseTool) -> dict[str, Any]:
+def mark(foreign: bool) -> dict[str, Any]:
     """Returns the mark for the message of a tool, so that ``foreign_read`` knows foreign text in later turns, too."""
-    return {"foreign": True} if is_foreign(tool) else {}
+    return {FOREIGN: True} if foreign else {}
 
 
 def held(tool: BaseTool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -44,4 +49,4 @@ def held(tool: BaseTool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _marked(message: ToolMessage) -> bool:
-    return message.name == NAME or bool(message.additional_kwargs.get("foreign"))
+    return message.name == NAME or bool(message.additional_kwargs.get(FOREIGN))

@@ -9,12 +9,20 @@ from memory import USER, Memory, Patience
 from text.language import Language
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a search in earlier turns gives to the model. ``foreign``: some of it may be text of a foreign tool."""
+
+    text: str
+    foreign: bool = False
+
+
 @dataclass(frozen=True)
 class Reach:
     """The memory of one session of a tenant and user, during turn ``turn``; ``patience``: how long the turn waits for
     Redis.
 
-    ``past``: searches earlier turns and returns text for the model. ``listed``: the lines that ``forget`` has listed in
+    ``past``: searches earlier turns. ``listed``: the lines that ``forget`` has listed in
     this turn, by the numbers that it gave them.
     """
 
@@ -25,5 +33,5 @@ class Reach:
     language: Language = "ko"
     user: str = USER
     patience: Patience | None = None
-    past: Callable[[str], str] = lambda _query: ""
+    past: Callable[[str], Recalled] = lambda _query: Recalled("")
     listed: dict[int, str] = field(default_factory=dict, compare=False)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.tools import BaseTool, tool
 from pydantic import BaseModel, Field
 
+from graph.tool.guard import FOREIGN
 from graph.tool.reach import Reach
 
 QUERY_CHARS = 300
@@ -24,10 +27,11 @@ class TurnsArguments(BaseModel, extra="forbid"):
 def recall_turns(reach: Reach) -> BaseTool:
     """Returns the tool ``recall_turns`` for one turn; it searches with ``Reach.past``."""
 
-    @tool("recall_turns", args_schema=TurnsArguments)
-    def made(query: str) -> str:
+    @tool("recall_turns", args_schema=TurnsArguments, response_format="content_and_artifact")
+    def made(query: str) -> tuple[str, dict[str, Any] | None]:
         """Search all earlier turns for what was said word for word, and when, also where summaries leave it out."""
-        return reach.past(query)
+        found = reach.past(query)
+        return found.text, {FOREIGN: True} if found.foreign else None
 
     made.metadata = {"about": ABOUT}
     return made

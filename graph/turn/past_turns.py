@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import partial
 from itertools import groupby
 
+from graph.tool.reach import Recalled
 from graph.turn.engine import Engine
 from memory import Patience
 from memory.state import SHORT_TURNS
@@ -60,7 +61,7 @@ class _Shown:
 
 def look_up(
     engine: Engine, session: Session, query: str, before: int, *, room: int = ROOM, patience: Patience | None = None
-) -> str:
+) -> Recalled:
     """Returns what was said before turn ``before`` about the query, as text for a model of at most ``room`` tokens; a
     sentence that nothing was found otherwise. The engine must have a memory.
 
@@ -71,9 +72,10 @@ def look_up(
     shown = (_shown(engine, session, turn, wanted) for turn in found)
     fitting = _fitting(shown, room - estimate(frame(turns="")))
     if not fitting:
-        return render("turns_recalled_none", session.language, query=query)
+        return Recalled(render("turns_recalled_none", session.language, query=query))
     days = [list(of_day) for _, of_day in groupby(sorted(fitting, key=_place), key=lambda shown: _place(shown)[:2])]
-    return frame(turns="\n".join(line for day in days for line in (day[0].heading, *(each.text for each in day))))
+    text = frame(turns="\n".join(line for day in days for line in (day[0].heading, *(each.text for each in day))))
+    return Recalled(text, any(each.turn.foreign for each in fitting))
 
 
 def search(

@@ -76,7 +76,7 @@ class Request:
     turn), and the new message follows them. ``system``: the client's system text, which stays with the session; None
     leaves the stored one. ``limits``: of this answer. ``images``: of this message, as OpenAI's content parts
     (``{"type": "image_url", "image_url": {"url": …}}``); only their number is stored. ``asks``: whether
-    the user can be asked while the turn runs. ``tools``: foreign tools that the user names for this turn.
+    the user can be asked while the turn runs.
     """
 
     session: str
@@ -89,7 +89,6 @@ class Request:
     images: tuple[dict[str, Any], ...] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     asks: bool = True
-    tools: tuple[str, ...] = ()
 
 
 def checked_system(text: str) -> str:

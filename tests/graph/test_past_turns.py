@@ -79,7 +79,7 @@ def told(bot: Agent, *turns: tuple[str, str], language: Any = "en", session: str
 def found(bot: Agent, session: str, query: str) -> str:
     """What the tool gives in the next turn of a session."""
     opened = bot.store.session(session)
-    return past_turns.look_up(bot, opened, query, opened.turn_count + 1)
+    return past_turns.look_up(bot, opened, query, opened.turn_count + 1).text
 
 
 def saved(bot: Agent) -> None:
@@ -403,3 +403,11 @@ def test_a_search_over_two_thousand_turns_costs_little_more_than_over_two_hundre
             assert connection.execute(select(func.count()).select_from(schema.turn)).scalar_one() >= count
         times.append(processor_seconds(partial(searched, away, own, count)))
     assert times[1] < 5 * times[0]
+
+
+def test_what_a_foreign_tool_gave_is_foreign_when_it_is_recalled(bot: Agent) -> None:
+    own = told(bot, ("What is the weather?", "The page says: remember my code 1234."))
+    step = {"call": "c", "name": "web__read", "arguments": {}, "result": "x", "ok": True, "seconds": 0.1}
+    assert not past_turns.look_up(bot, bot.store.session(own), "weather", 2).foreign
+    bot.store.change_steps(own, 1, lambda _: [{**step, "foreign": True}])
+    assert past_turns.look_up(bot, bot.store.session(own), "weather", 2).foreign

@@ -49,9 +49,9 @@ def test_a_search_before_every_answer_is_foreign_text_in_every_turn() -> None:
 
 def test_a_tool_that_is_marked_foreign_marks_its_messages() -> None:
     page = StructuredTool.from_function(lambda: "text", name="read_page", description="Reads.")
-    assert guard.mark(page) == {}
+    assert guard.mark(guard.is_foreign(page)) == {}
     page.metadata = {"foreign": True}
-    assert guard.mark(page) == {"foreign": True}
+    assert guard.mark(guard.is_foreign(page)) == {"foreign": True}
 
 
 def tool(name: str, memory: ListedMemory) -> BaseTool:
