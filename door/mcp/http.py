@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
-import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
@@ -59,7 +58,7 @@ class Endpoint:
             max_request_body_size=settings.api_body_limit,
             max_sessions=MOST_SESSIONS,
         )
-        self._listening = set[anyio.CancelScope]()
+        self._listening = set[asyncio.Timeout]()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
@@ -74,8 +73,8 @@ class Endpoint:
     def leave(self) -> None:
         """Ends the streams on which clients only listen; answers go on."""
         if self._loop is not None:
-            for scope in list(self._listening):
-                self._loop.call_soon_threadsafe(scope.cancel)
+            for listening in list(self._listening):
+                self._loop.call_soon_threadsafe(listening.reschedule, self._loop.time())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         note = note_of(scope)
@@ -98,13 +97,14 @@ class Endpoint:
 
     async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request that may stay open for as long as the client wants."""
-        with anyio.CancelScope() as listening:
-            self._listening.add(listening)
-            try:
-                await self._manager.handle_request(scope, receive, send)
-            finally:
-                self._listening.discard(listening)
-        if listening.cancelled_caught:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as listening:
+                self._listening.add(listening)
+                try:
+                    await self._manager.handle_request(scope, receive, send)
+                finally:
+                    self._listening.discard(listening)
+        if listening.expired():
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _caller(self, key: ApiKey | None, note: Note) -> Caller:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 
-import anyio
 from mcp.server.stdio import stdio_server
 
 from door.mcp.caller import Caller
@@ -27,7 +25,7 @@ LEAVE_SECONDS = 5.0
 
 def serve(settings: Settings, opened: Callable[[Settings], Agent] = open_agent) -> None:
     """Serves until the client closes its end. Raises ``OperatorError`` when the stores cannot be opened."""
-    anyio.run(partial(_serve, settings, opened))
+    asyncio.run(_serve(settings, opened))
 
 
 async def _serve(settings: Settings, opened: Callable[[Settings], Agent]) -> None:

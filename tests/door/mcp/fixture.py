@@ -6,11 +6,11 @@ our answers. None of it is in the product.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import anyio
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
 
@@ -93,14 +93,14 @@ def always(*content: types.ContentBlock, is_error: bool = False) -> fixture_inpu
 async def with_logging(context: Context, _: types.CallToolRequestParams) -> types.CallToolResult:
     for step in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await context.session.send_log_message("info", step, related_request_id=context.request_id)
-        await anyio.sleep(PAUSE)
+        await asyncio.sleep(PAUSE)
     return text("Tool with logging executed successfully")
 
 
 async def with_progress(context: Context, _: types.CallToolRequestParams) -> types.CallToolResult:
     for done in (0, 50, 100):
         await context.session.report_progress(done, 100, f"Completed step {done} of 100")
-        await anyio.sleep(PAUSE)
+        await asyncio.sleep(PAUSE)
     return text("done")
 
 
@@ -124,7 +124,7 @@ def eliciting(message: str, properties: dict[str, Any], required: tuple[str, ...
 async def reconnecting(context: Context, _: types.CallToolRequestParams) -> types.CallToolResult:
     if context.close_sse_stream is not None:
         await context.close_sse_stream()
-    await anyio.sleep(4 * PAUSE)
+    await asyncio.sleep(4 * PAUSE)
     return text("Reconnection test completed")
 
 
