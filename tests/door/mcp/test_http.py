@@ -55,8 +55,10 @@ class Closing(AbstractAsyncContextManager[Any]):
         return await self._transport.__aenter__()
 
     async def __aexit__(self, *error: Any) -> None:
-        await self._transport.__aexit__(*error)
-        await self._http.aclose()
+        try:
+            await self._transport.__aexit__(*error)
+        finally:
+            await self._http.aclose()
 
 
 def ask(service: Inside, text: str, session: str = "", era: Era = "auto", key: str = "") -> Any:
@@ -235,3 +237,40 @@ def test_the_counters_and_the_health_are_those_of_the_endpoint(service: Inside) 
     page = httpx2.get(f"{service.root}/metrics").text
     assert 'gieok_requests_total{route="/mcp",status="200"}' in page
     assert "gieok_answer_seconds_count 1.0" in page
+
+
+@pytest.mark.parametrize("version", [MODERN, HANDSHAKE])
+def test_the_log_holds_nothing_of_a_message(
+    tmp_path: Path, upstream: Upstream, version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with inside(tmp_path, upstream, mcp_sessions=False) as service:
+        assert any(post_all(service, version, "tangerine"))
+    assert "/mcp" in caplog.text
+    assert "tangerine" not in caplog.text
+
+
+def post_all(service: Inside, version: str, secret: str) -> list[bool]:
+    """Sends messages of all kinds that hold a secret; returns which ones were answered."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    calls = (
+        {"name": "chat", "arguments": {"text": secret, "session": secret}},
+        {"name": "chat", "arguments": {"txt": secret}},
+        {"name": secret, "arguments": {}},
+        {"name": "chat", "arguments": secret},
+        {"name": "chat", "arguments": {"text": "x"}, "requestState": secret},
+        {"name": "summaries", "arguments": {"session": secret}},
+    )
+    answered = []
+    for number, call in enumerate(calls):
+        named = {"Mcp-Method": "tools/call", "Mcp-Name": call["name"]} if version == MODERN else {}
+        body = message("tools/call", {**call, "_meta": meta}, number)
+        answer = post(service, body, **{"MCP-Protocol-Version": version}, **named)
+        answered.append("Noted." in answer.text)
+    for body in (secret, [secret], {"jsonrpc": "2.0", "id": 1, "method": secret}, {"jsonrpc": secret}):
+        post(service, body, **{"MCP-Protocol-Version": version})
+    return answered

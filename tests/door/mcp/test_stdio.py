@@ -123,6 +123,25 @@ def test_standard_output_carries_only_the_protocol_with_the_embedded_servers_und
         assert running.wait(60) == 0
 
 
+def test_standard_output_carries_only_the_protocol_with_the_embedded_model(
+    tmp_path: Path, upstream: Upstream, small_model: Path
+) -> None:
+    own = {"GIEOK_PROVIDER": "embedded", "GIEOK_EMBEDDED_PATH": str(small_model), "GIEOK_EMBEDDED_CONTEXT": "2048"}
+    none = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "CHAT_MODEL": "", "GIEOK_EMBEDDED_THREADS": "1"}
+    with process(tmp_path, upstream, **own, **none) as running:
+        send(running, "initialize", 1, BEGIN)
+        heard(running, 1)
+        send(running, "notifications/initialized", None)
+        send(running, "tools/call", 2, {"name": "chat", "arguments": {"text": "Tell me of the sea", "session": "s"}})
+        told = heard(running, 2)["result"]["structuredContent"]
+        assert (told["status"], bool(told["answer"])) == ("done", True)
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.close()
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in running.stdout.read().splitlines())
+        assert running.wait(60) == 0
+
+
 def test_garbage_on_standard_input_does_not_end_the_server(tmp_path: Path, upstream: Upstream) -> None:
     with process(tmp_path, upstream) as running:
         assert running.stdin is not None
