@@ -50,7 +50,7 @@ class Endpoint:
         self, settings: Settings, access: Access, requests: Requests, worlds: Engine, metrics: Metrics
     ) -> None:
         self._access, self._requests, self._worlds, self._metrics = access, requests, worlds, metrics
-        self.server: Server[dict[str, Any]] = open_server(settings.data_dir, caller_of, requests)
+        self.server: Server[dict[str, Any]] = open_server(worlds.store, caller_of, requests)
         self._manager = StreamableHTTPSessionManager(
             self.server,
             stateless=not settings.mcp_sessions or metrics_folder() is not None,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -27,6 +26,7 @@ from door.openai.running import Requests
 from door.status import INVALID_PARAMS, status_of
 from errors import GieokError, known
 from model.call.stream import Stopped
+from store import Store
 
 NAME, VERSION = "gieok", "0.1.0"
 INSTRUCTIONS = """Gieok is a chat agent with a long-term memory that its user can see. Use «chat» to talk to it; keep \
@@ -148,8 +148,9 @@ def _protocol(error: GieokError) -> MCPError:
     return MCPError(code=status_of(error).rpc, message=str(refusal), data=more)
 
 
-def open_server(data_dir: Path, caller: Callable[[Context], Caller], requests: Requests) -> Server[dict[str, Any]]:
-    """Returns the server. ``caller``: whose message it is; ``requests``: runs what blocks."""
+def open_server(store: Store, caller: Callable[[Context], Caller], requests: Requests) -> Server[dict[str, Any]]:
+    """Returns the server. ``store``: the installation's; ``caller``: whose message it is; ``requests``: runs what
+    blocks."""
     answers = Answers(caller, requests)
     schemas = {tool.name: tool.described.input_schema for tool in TOOLS}
     server: Server[dict[str, Any]] = Server(
@@ -168,7 +169,7 @@ def open_server(data_dir: Path, caller: Callable[[Context], Caller], requests: R
         on_get_prompt=answers.prompt,
         on_completion=answers.complete,
     )
-    server.middleware.append(boundary(data_dir, lambda context: caller(context).agent.user, NAME))
+    server.middleware.append(boundary(store, lambda context: caller(context).agent.user, NAME))
     return server
 
 

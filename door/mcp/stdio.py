@@ -36,7 +36,7 @@ async def _serve(settings: Settings, opened: Callable[[Settings], Agent]) -> Non
         try:
             documents.begin(agent)
             caller = Caller(agent, worlds)
-            server = open_server(settings.data_dir, lambda _: caller, requests)
+            server = open_server(agent.store, lambda _: caller, requests)
             await server.run(reading, writing, server.create_initialization_options())
         finally:
             await asyncio.to_thread(_close, requests, worlds, agent)

@@ -34,7 +34,7 @@ from door.openai.metric import Metrics
 from door.openai.passing import Passing
 from door.openai.refusal import Refusal
 from door.openai.reply import SESSION, Reply
-from door.openai.running import Requests, Work
+from door.openai.running import LEAVE_SECONDS, Requests, Work
 from door.openai.side_call import is_side_call
 from door.openai.watch import Watch, note_of
 from errors import GieokError, MissingExtra
@@ -117,9 +117,9 @@ class Service:
         self._requests = Requests(settings.api_concurrency, self.metrics.running.set)
         self.mcp = Endpoint(settings, self._access, self._requests, self._worlds, self.metrics)
 
-    def leave(self) -> None:
-        """Begins to end: nothing new is taken, and running requests go on for a while."""
-        self._requests.leave()
+    def leave(self, seconds: float = LEAVE_SECONDS) -> None:
+        """Begins to end (``Requests.leave``); clients of MCP that only listen are told at once."""
+        self._requests.leave(seconds)
         self.mcp.leave()
 
     def warm(self) -> None:

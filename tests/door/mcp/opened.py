@@ -38,7 +38,7 @@ class Opened:
     user: str = "me"
 
     def __post_init__(self) -> None:
-        self.server = open_server(self.agent.settings.data_dir, lambda _: self.caller, self.requests)
+        self.server = open_server(self.agent.store, lambda _: self.caller, self.requests)
 
     @property
     def caller(self) -> Caller:
