@@ -257,7 +257,7 @@ def post_all(service: Inside, version: str, secret: str) -> list[bool]:
         "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    calls = (
+    calls: tuple[dict[str, Any], ...] = (
         {"name": "chat", "arguments": {"text": secret, "session": secret}},
         {"name": "chat", "arguments": {"txt": secret}},
         {"name": secret, "arguments": {}},
@@ -271,6 +271,7 @@ def post_all(service: Inside, version: str, secret: str) -> list[bool]:
         body = message("tools/call", {**call, "_meta": meta}, number)
         answer = post(service, body, **{"MCP-Protocol-Version": version}, **named)
         answered.append("Noted." in answer.text)
-    for body in (secret, [secret], {"jsonrpc": "2.0", "id": 1, "method": secret}, {"jsonrpc": secret}):
-        post(service, body, **{"MCP-Protocol-Version": version})
+    broken: tuple[Any, ...] = (secret, [secret], {"jsonrpc": "2.0", "id": 1, "method": secret}, {"jsonrpc": secret})
+    for sent in broken:
+        post(service, sent, **{"MCP-Protocol-Version": version})
     return answered
