@@ -10,7 +10,7 @@ PYTEST := -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no
 # Bytecode of the product and of the tests is kept, whoever forbade it: each of forty processes would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test suite check lint types coverage screenshots install install-dev chromium clean
+.PHONY: help run test suite check lint types coverage screenshots install install-dev chromium conformance clean
 
 help:
 	@echo "make run    install what is needed and start the app"
@@ -24,7 +24,7 @@ run: install
 	@$(BIN) -m model.embedded.weights || echo "Without them the page opens all the same: fetch them there, or choose another model."
 	@$(BIN) cli.py run
 
-test: install-dev chromium
+test: install-dev chromium conformance
 	@began=$$(date +%s); $(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory --jobs=2 types suite; ended=$$?; \
 	took=$$(($$(date +%s) - began)); echo "make test: lint, types and these tests took $$((took / 60)) min $$((took % 60)) s"; \
 	exit $$ended
@@ -58,6 +58,9 @@ install-dev:
 
 chromium: install-dev
 	@sh .ci/chromium
+
+conformance: install-dev
+	@sh .ci/conformance
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -80,6 +80,10 @@ def run(
 
 @application.command()
 def serve(
+    what: Annotated[
+        Literal["http", "mcp"],
+        typer.Argument(help="http: for other programs and agents; mcp: for the one that starts this, over its input."),
+    ] = "http",
     host: Annotated[
         str, typer.Option(help="Address to serve at. Another than this machine's own needs a key.")
     ] = "127.0.0.1",
@@ -87,10 +91,15 @@ def serve(
     workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
     lang: Asked = "auto",
 ) -> None:
-    """Serve an OpenAI-compatible endpoint, so that other programs get this memory."""
-    from door.openai import serving
-
+    """Serve other programs, so that they get this memory: an OpenAI-compatible endpoint and MCP."""
     set_up, language = _chosen(lang)
+    if what == "mcp":
+        from door.mcp import stdio
+
+        with _told(language):
+            stdio.serve(set_up)
+        return
+    from door.openai import serving
 
     def say(url: str) -> None:
         print(phrase(language, "serve.address", url=url), flush=True)

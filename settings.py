@@ -263,6 +263,12 @@ class Settings(BaseSettings):
     api_concurrency: int = Field(
         64, ge=1, le=1000, description="Requests at once to the endpoint by one key, in each process."
     )
+    mcp_sessions: bool = Field(
+        True,
+        description="Whether /mcp keeps a session for each client of an older protocol, so that Gieok can ask its user"
+        " something in the middle of a call. Such a session lives in one process: turn it off behind a balancer. With"
+        " several workers it is off.",
+    )
     otlp_endpoint: str | None = Field(
         None,
         validation_alias=_standard("OTEL_EXPORTER_OTLP_ENDPOINT"),

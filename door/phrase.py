@@ -658,6 +658,22 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     "help.quit": ("끝내기", "end"),
     "help.help": ("이 도움말", "this help"),
+    # MCP: what the client's user is asked
+    "mcp.ask.approve": (
+        "도구 {tool}을(를) 실행해도 될까요? {server}\n인수: {arguments}",
+        "May the tool {tool} run? {server}\nArguments: {arguments}",
+    ),
+    "mcp.ask.choose": ("{text}", "{text}"),
+    "mcp.ask.form": ("{server}에서 묻습니다: {text}", "{server} asks: {text}"),
+    "mcp.ask.login": ("{server}에 로그인해야 합니다. {text}", "{server} needs you to log in. {text}"),
+    "mcp.ask.once": ("이번만 허용", "Allow once"),
+    "mcp.ask.always": ("항상 허용", "Always allow"),
+    "mcp.ask.no": ("허용하지 않음", "Do not allow"),
+    "mcp.ask.words": ("직접 쓴 답", "An answer in your own words"),
+    "mcp.waiting": (
+        "이 대화는 사용자의 답을 기다립니다. 앱에서 질문에 답하면 이어집니다.",
+        "This conversation waits for its user: it goes on when the questions are answered in the app.",
+    ),
 }
 
 

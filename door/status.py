@@ -23,6 +23,7 @@ Type = Literal[
     "api_error",
 ]
 TaskState = Literal["TASK_STATE_REJECTED", "TASK_STATE_AUTH_REQUIRED", "TASK_STATE_FAILED"]
+Ending = Literal["result", "error"]
 REJECTED: TaskState = "TASK_STATE_REJECTED"
 FAILED: TaskState = "TASK_STATE_FAILED"
 INVALID_PARAMS, INTERNAL_ERROR, SERVER_ERROR = -32602, -32603, -32000
@@ -34,7 +35,8 @@ SAID = -1
 class Status:
     """A row. ``http``: the status code; ``type``, ``code``: of OpenAI's error object; ``rpc``: the code of JSON-RPC,
     for MCP; ``task``: the state of an A2A task that ends so; ``wait``: the seconds until another try makes sense, 0 for
-    never. An empty ``code`` stands for the error's own.
+    never. An empty ``code`` stands for the error's own. ``mcp``: how a tool call of MCP ends so: with a ``result`` that
+    says what failed, which the calling model reads and can act on, or with an ``error`` of the protocol.
     """
 
     http: int
@@ -43,16 +45,17 @@ class Status:
     rpc: int = INTERNAL_ERROR
     task: TaskState = FAILED
     wait: int = 0
+    mcp: Ending = "error"
 
 
 def _refused(http: int, kind: Type = "invalid_request_error", code: str = "", wait: int = 0) -> Status:
     """Returns the row of an error that the caller can avoid."""
-    return Status(http, kind, code, INVALID_PARAMS, REJECTED, wait)
+    return Status(http, kind, code, INVALID_PARAMS, REJECTED, wait, "result")
 
 
 def _away(http: int, wait: int = 0, kind: Type = "api_error", code: str = "") -> Status:
     """Returns the row of an error of something that we depend on."""
-    return Status(http, kind, code, SERVER_ERROR, FAILED, wait)
+    return Status(http, kind, code, SERVER_ERROR, FAILED, wait, "result")
 
 
 BAD, UNKNOWN, CONFLICT = _refused(400), _refused(404, "not_found_error"), _refused(409, "conflict_error")

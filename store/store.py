@@ -32,6 +32,7 @@ from store.partial import Partials, dropped
 from store.path import TRUNK, branch_at, on_path, plain
 from store.record import Finished, Session, Turn, TurnStatus
 from store.search import TextHit, search
+from store.secret import Secrets
 from store.stop import Stops
 from store.title import TITLE_CHARS, first_line
 from store.tree import Tree
@@ -134,6 +135,7 @@ class Store:
         self.turn_index = TurnIndex(self.transaction)
         self.histories = Histories(self.transaction)
         self.api_keys = ApiKeys(self.transaction)
+        self.secrets = Secrets(self.transaction)
         self.worlds = Worlds(self.transaction)
 
     @property

@@ -33,7 +33,8 @@ FENCES: dict[str, frozenset[str]] = {
     "streamlit": frozenset({"app", "component"}),
     "langgraph": frozenset({"graph", "store", "retrieval", "world"}),
     **dict.fromkeys(("fastapi", "starlette", "uvicorn", "a2a", "fastmcp"), frozenset({"door"})),
-    "mcp": frozenset({"door", "host"}),
+    **dict.fromkeys(("mcp", "mcp_types"), frozenset({"door", "host"})),
+    "sse_starlette": frozenset({"door"}),
     **dict.fromkeys(("pickle", "cloudpickle", "dill", "shelve", "joblib"), frozenset[str]()),
 }
 KINDS = frozenset(get_args(Kind))

@@ -10,7 +10,6 @@ import streamlit as st
 
 from component.evaluation import side_work
 from component.evaluation.calibration import draw_calibration, draw_standing, standing_of
-from component.evaluation.look import HeldFacts, Look, look
 from component.memory.memory_change import owner, warn
 from component.page.catalogue import Words
 from component.page.view import View
@@ -19,6 +18,7 @@ from component.widget.markdown import plain, short, shown
 from component.work.side_call import SideCall
 from evaluation.criterion import CRITERIA, TOP, Criterion, band
 from evaluation.judge import Rating
+from evaluation.look import HeldFacts, Look, look
 from evaluation.run import trusted
 from store import Session
 

@@ -20,8 +20,10 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from door.host import Host
+from door.mcp.http import PATH, Endpoint
 from door.openai import refusal, work, world
 from door.openai.access import Access
 from door.openai.answer import Answer, ChatAnswer, ResponseAnswer
@@ -32,7 +34,7 @@ from door.openai.metric import Metrics
 from door.openai.passing import Passing
 from door.openai.refusal import Refusal
 from door.openai.reply import SESSION, Reply
-from door.openai.running import Requests, Work
+from door.openai.running import LEAVE_SECONDS, Requests, Work
 from door.openai.side_call import is_side_call
 from door.openai.watch import Watch, note_of
 from errors import GieokError, MissingExtra
@@ -63,7 +65,8 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
         loop = asyncio.get_running_loop()
         before_ending(service.leave)
         loop.run_in_executor(None, service.warm)
-        yield
+        async with service.mcp.running():
+            yield
         await loop.run_in_executor(None, service.close)
 
     app = FastAPI(title="Gieok", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
@@ -75,6 +78,7 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
     app.add_api_route("/v1/embeddings", service.embed, methods=["POST"])
     app.add_api_route("/healthz", service.health, methods=["GET"])
     app.add_api_route("/metrics", service.metrics_page, methods=["GET"])
+    app.router.routes.append(Route(PATH, endpoint=service.mcp))
     app.add_exception_handler(Refusal, service.refused)
     app.add_exception_handler(GieokError, service.refused)
     app.add_exception_handler(HTTPException, service.unknown)
@@ -111,7 +115,12 @@ class Service:
         self.metrics = Metrics()
         self.tracing = _tracing(settings)
         self._requests = Requests(settings.api_concurrency, self.metrics.running.set)
-        self.leave = self._requests.leave
+        self.mcp = Endpoint(settings, self._access, self._requests, self._worlds, self.metrics)
+
+    def leave(self, seconds: float = LEAVE_SECONDS) -> None:
+        """Begins to end (``Requests.leave``); clients of MCP that only listen are told at once."""
+        self._requests.leave(seconds)
+        self.mcp.leave()
 
     def warm(self) -> None:
         """Makes the models and the product's documents ready before the first request; a failure is told by

@@ -49,7 +49,7 @@ def parsed(content: bytes) -> Any:
     try:
         written = content.decode("utf-8-sig")
         value = json.loads(written, parse_constant=_no_number)
-        return _cleaned(value) if _ESCAPE.search(written) else value
+        return cleaned(value) if _ESCAPE.search(written) else value
     except (ValueError, RecursionError) as error:
         raise bad("body", "The body is no JSON.", "invalid_json") from error
 
@@ -58,12 +58,13 @@ def _no_number(name: str) -> None:
     raise ValueError(name)
 
 
-def _cleaned(value: Any) -> Any:
+def cleaned(value: Any) -> Any:
+    """Returns JSON data with all its texts cleaned (``text.clean``)."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_cleaned(each) for each in value]
-    return {clean(name): _cleaned(each) for name, each in value.items()} if isinstance(value, dict) else value
+        return [cleaned(each) for each in value]
+    return {clean(name): cleaned(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def chat_body(given: Any) -> Body:

@@ -72,6 +72,11 @@ def of_turn(failed: Failed) -> Refusal:
     return of(kind(**failed.values))
 
 
+def error_of(failed: Failed) -> GieokError:
+    """Returns the error with which a turn failed."""
+    return _BY_CODE.get(failed.code, GieokError)(**failed.values)
+
+
 def _told(error: GieokError, *, ours: bool) -> str:
     """Returns the text of an error without the values that name a place; of an error that is ``ours``, with numbers
     only."""

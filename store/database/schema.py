@@ -266,6 +266,14 @@ api_key = Table(
 )
 """Keys of the endpoint (``store.api_key``): ``digest`` is the hash of the secret, which stands nowhere."""
 
+secret = Table(
+    "secret",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", String(64), nullable=False),
+)
+"""Secrets that all processes of the installation share (``store.secret``)."""
+
 outbox = Table(
     "outbox",
     metadata,

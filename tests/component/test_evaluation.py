@@ -15,10 +15,10 @@ from langchain_core.messages import BaseMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component.evaluation.look import held_facts
 from component.work import resource
 from errors import ModelUnreachable
 from evaluation import calibration, scenario
+from evaluation.look import held_facts
 from memory.redis import address
 from model import scripted
 from model.choice import resolve

@@ -108,8 +108,9 @@ def test_a_later_error_without_a_row_counts_as_what_it_is_derived_from() -> None
     class Later(errors.SessionUnknown):
         code = "later"
 
+    known = status_of(errors.SessionUnknown(session="s"))
     assert status_of(Later(session="s")) == Status(
-        404, "not_found_error", "later", status_of(errors.SessionUnknown(session="s")).rpc, "TASK_STATE_REJECTED"
+        404, "not_found_error", "later", known.rpc, "TASK_STATE_REJECTED", mcp="result"
     )
 
 
@@ -124,3 +125,10 @@ def test_the_wait_after_other_errors_is_that_of_the_table() -> None:
     assert retry_after(errors.SessionBusy(session="s")) == 2
     assert retry_after(errors.ModelTimeout(url="u", seconds=60)) is None
     assert retry_after(errors.SessionUnknown(session="s")) is None
+
+
+def test_a_call_of_a_tool_ends_with_a_result_that_its_model_can_act_on_unless_the_fault_is_ours() -> None:
+    endings = {kind: status_of(raised(kind)) for kind in CLASSES}
+    assert {status.mcp for status in endings.values() if status.http == 500} == {"error"}
+    results = {kind for kind, status in endings.items() if status.mcp == "error"}
+    assert {status_of(raised(kind)).http for kind in results} == {401, 500}

@@ -52,6 +52,7 @@ NEUTRAL = {
     "api_keys.any": "keys belong to the installation",
     "api_keys.of": "keys belong to the installation",
     "api_keys.revoke": "keys belong to the installation",
+    "secrets.of": "secrets belong to the installation",
 }
 LISTING = frozenset(
     {

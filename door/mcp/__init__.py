@@ -1,0 +1,1 @@
+"""The server that speaks the Model Context Protocol: other agents use Gieok's chat, memory, documents and worlds."""

@@ -1,0 +1,86 @@
+"""A call of a tool while it runs: work that may block runs in a thread and ends when the client cancels."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from mcp_types import CallToolRequestParams
+
+from door.mcp.caller import Caller, Context
+from door.openai.form import Report
+from door.openai.refusal import Refusal, error_of
+from door.openai.running import Begun, Requests, Work
+from errors import GieokError
+from graph.turn.event import Asked, Done, Failed, Token
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of a turn. ``report``: what its prompt was given; ``end``: the answer, or the questions it waits
+    for."""
+
+    begun: Begun
+    report: Report
+    end: Done | Asked
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool by ``caller``. ``requests``: runs the work of this process."""
+
+    caller: Caller
+    context: Context
+    params: CallToolRequestParams
+    requests: Requests
+
+    async def run(self, work: Callable[[threading.Event], _T]) -> _T:
+        """Returns the result of work that takes the event which stops it."""
+        stop = threading.Event()
+        try:
+            return await self.requests.call(partial(work, stop))
+        finally:
+            stop.set()
+
+    async def look(self, work: Callable[[], _T]) -> _T:
+        """Returns the result of a short look into the store."""
+        return await self.requests.look(work)
+
+    async def progress(self, done: float, message: str, total: float | None = None) -> None:
+        """Tells a client that asks for it how far the call is."""
+        await self.context.session.report_progress(done, total, message)
+
+    async def turn(self, work: Work) -> Played:
+        """Runs a turn and tells its pieces as progress: a client sees the answer while it is written.
+
+        A cancelled call stops its turn; what was said by then is kept. Raises ``GieokError`` and ``Refusal`` for a turn
+        that fails.
+        """
+        running, begun, report, length = self.requests.start(work), Begun(), Report(), 0
+        try:
+            while True:
+                match item := await running.items.get():
+                    case Begun():
+                        begun = item
+                        self.caller.begun(item)
+                    case Token(text):
+                        length += len(text)
+                        await self.progress(length, text)
+                    case Done():
+                        self.caller.ended(item, report.context)
+                        return Played(begun, report, item)
+                    case Asked():
+                        return Played(begun, report, item)
+                    case Failed():
+                        raise error_of(item)
+                    case GieokError() | Refusal():
+                        raise item
+                    case _:
+                        report.hear(item)
+        finally:
+            running.stop.set()

@@ -1,0 +1,61 @@
+"""Whose request it is: the agent, the documents and the worlds of one user, and what is kept of the request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from starlette.requests import Request
+
+from door.openai.running import Begun
+from graph.context.report import ContextReport
+from graph.turn.agent import Agent
+from graph.turn.event import Done
+from store import Session
+from world.engine import Engine
+
+Context = ServerRequestContext[Any, Any]
+_SCOPE = "gieok.mcp"
+
+
+def _free() -> Callable[[], object]:
+    return lambda: None
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The user of a request. ``worlds``: the engine of his story worlds. ``begin``: counts a call against the limits of
+    the caller's key; its result is called when the call has ended (``Access.begin``). ``begun``, ``ended``: hear of the
+    turn that a call has led to, for the log and the counters."""
+
+    agent: Agent
+    worlds: Engine
+    begin: Callable[[], Callable[[], object]] = _free
+    begun: Callable[[Begun], object] = lambda _: None
+    ended: Callable[[Done, ContextReport | None], object] = lambda *_: None
+
+    def session(self, name: str) -> Session | None:
+        """Returns the user's session with this id or name, None without one."""
+        return self.agent.store.named(name)
+
+    @property
+    def has_memory(self) -> bool:
+        return self.agent.memory is not None
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether there are documents, and the caller's key opens them."""
+        return self.agent.library is not None
+
+
+def put(scope: Any, caller: Caller) -> None:
+    """Notes the caller of an HTTP request in its scope."""
+    scope[_SCOPE] = caller
+
+
+def taken(context: Context) -> Caller | None:
+    """Returns the caller that was noted for the HTTP request of a message; None for another transport."""
+    request = context.request
+    return request.scope.get(_SCOPE) if isinstance(request, Request) else None

@@ -1,0 +1,140 @@
+"""``/mcp``: the server over HTTP, with the keys, the limits, the counters and the end of the endpoint.
+
+Clients of 2026-07-28 send requests that stand alone, so any worker answers them. Clients of the handshake get a session
+in one process, so that they can be asked in the middle of a call; with several workers they get none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.lowlevel.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from sse_starlette.sse import AppStatus
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from door.mcp.caller import Caller, Context, put, taken
+from door.mcp.server import open_server
+from door.openai.access import Access
+from door.openai.metric import Metrics
+from door.openai.refusal import Refusal, of
+from door.openai.running import Begun, Requests
+from door.openai.watch import Note, note_of
+from door.status import SERVER_ERROR
+from errors import GieokError
+from graph.context.report import ContextReport
+from graph.turn.event import Done
+from settings import Settings, metrics_folder
+from store.api_key import ApiKey
+from world.engine import Engine
+
+PATH = "/mcp"
+IDLE_SECONDS = 900.0
+"""How long a session of the handshake lives without a request."""
+MOST_SESSIONS = 1000
+
+
+class Endpoint:
+    """The ASGI application of ``/mcp``. ``worlds``: the engine of story worlds, of whichever user."""
+
+    def __init__(
+        self, settings: Settings, access: Access, requests: Requests, worlds: Engine, metrics: Metrics
+    ) -> None:
+        self._access, self._requests, self._worlds, self._metrics = access, requests, worlds, metrics
+        self.server: Server[dict[str, Any]] = open_server(worlds.store, caller_of, requests)
+        self._manager = StreamableHTTPSessionManager(
+            self.server,
+            stateless=not settings.mcp_sessions or metrics_folder() is not None,
+            session_idle_timeout=IDLE_SECONDS,
+            max_request_body_size=settings.api_body_limit,
+            max_sessions=MOST_SESSIONS,
+        )
+        self._listening = set[asyncio.Timeout]()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serves while the block runs."""
+        # else the end of the server cuts answers off at once
+        AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
+        self._loop = asyncio.get_running_loop()
+        async with self._manager.run():
+            yield
+
+    def leave(self) -> None:
+        """Ends the streams on which clients only listen; answers go on."""
+        if self._loop is not None:
+            for listening in list(self._listening):
+                self._loop.call_soon_threadsafe(listening.reschedule, self._loop.time())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        note = note_of(scope)
+        note.route = PATH
+        try:
+            if self._requests.closing:
+                raise Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5)
+            key = await self._requests.look(partial(self._access.key, Request(scope)))
+        except (Refusal, GieokError) as error:
+            refused = of(error) if isinstance(error, GieokError) else error
+            note.code = refused.code
+            await _answer(refused)(scope, receive, send)
+            return
+        put(scope, self._caller(key, note))
+        scope["user"] = _owner(key)
+        if scope["method"] == "GET":
+            await self._listen(scope, receive, send)
+        else:
+            await self._manager.handle_request(scope, receive, send)
+
+    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request that may stay open for as long as the client wants."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as listening:
+                self._listening.add(listening)
+                try:
+                    await self._manager.handle_request(scope, receive, send)
+                finally:
+                    self._listening.discard(listening)
+        if listening.expired():
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _caller(self, key: ApiKey | None, note: Note) -> Caller:
+        def begun(turn: Begun) -> None:
+            note.begun = turn
+
+        def ended(done: Done, report: ContextReport | None) -> None:
+            note.done = done
+            self._metrics.ended(done, report)
+
+        worlds = self._worlds if key is None else self._worlds.of(key.user)
+        return Caller(self._access.agent(key), worlds, partial(self._access.begin, key), begun, ended)
+
+
+def caller_of(context: Context) -> Caller:
+    """Returns the caller of a message over HTTP."""
+    caller = taken(context)
+    assert caller is not None
+    return caller
+
+
+def _owner(key: ApiKey | None) -> AuthenticatedUser:
+    """Returns who may use a session of the handshake: the key that began it."""
+    name, user = (key.id, key.user) if key is not None else ("", "")
+    return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[], subject=user))
+
+
+def _answer(refused: Refusal) -> Response:
+    """Returns a refusal as the protocol has it: an error without a request."""
+    error = {"code": SERVER_ERROR, "message": str(refused), "data": {"code": refused.code}}
+    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, ensure_ascii=False)
+    wait = {"Retry-After": str(refused.wait)} if refused.wait else {}
+    return Response(body, refused.http, {**refused.headers, **wait}, media_type="application/json")

@@ -1,0 +1,145 @@
+"""Resources: the transcript, the summaries and the memory of the user's own sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import mcp_types as types
+
+from door.mcp.caller import Caller
+from door.mcp.memory import ledger
+from door.openai.refusal import of_turn
+from graph.turn.event import Failed
+from store import Session
+from store.export.transcript import transcript
+
+SCHEME = "gieok://session/"
+PAGE = 20
+"""Sessions of one page of the list."""
+MARKDOWN, JSON = "text/markdown", "application/json"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What can be read of a session. ``read``: returns it as text."""
+
+    name: str
+    title: str
+    mime_type: str
+    read: Callable[[Caller, Session], str]
+
+    def uri(self, session: str) -> str:
+        return f"{SCHEME}{session}/{self.name}"
+
+
+def _transcript(caller: Caller, session: Session) -> str:
+    return transcript(caller.agent.store, session.id, session.language, told=_failure)
+
+
+def _failure(error: dict[str, Any]) -> str:
+    """Returns the text of a turn's error, without what only the operator of the machine may know."""
+    failed = Failed(0, str(error.get("code", "")), "", False, error.get("values") or {})
+    return str(of_turn(failed))
+
+
+def _summaries(caller: Caller, session: Session) -> str:
+    return ledger(caller, session.id).model_dump_json(exclude_none=True, indent=2)
+
+
+def _memory(caller: Caller, session: Session) -> str:
+    agent = caller.agent
+    if agent.memory is None:
+        return json.dumps({"state": "off"})
+    view = agent.memory.context(agent.tenant, session.id, session.language, user=agent.user)
+    told = {
+        "state": "away" if view.away else "there",
+        "version": view.version,
+        "text": view.whole,
+        "entities": [asdict(entity) for entity in view.entities],
+        "pins": view.pins,
+        "waiting_turns": view.waiting,
+    }
+    return json.dumps(told, ensure_ascii=False, indent=2)
+
+
+PARTS = (
+    Part("transcript", "Transcript", MARKDOWN, _transcript),
+    Part("summaries", "Summaries with their history", JSON, _summaries),
+    Part("memory", "Long-term memory", JSON, _memory),
+)
+
+
+class Unknown(Exception):
+    """Raised for a resource that there is not for this caller."""
+
+
+def templates() -> list[types.ResourceTemplate]:
+    """Returns the templates of all resources."""
+    return [
+        types.ResourceTemplate(
+            uri_template=part.uri("{id}"),
+            name=f"session-{part.name}",
+            title=part.title,
+            description=f"{part.title} of one of your conversations, by its id.",
+            mime_type=part.mime_type,
+        )
+        for part in PARTS
+    ]
+
+
+def listed(caller: Caller, cursor: str | None) -> types.ListResourcesResult:
+    """Returns a page of the user's sessions, the newest first, each with its resources. Raises ``Unknown`` for a cursor
+    that is none of ours."""
+    if not (cursor or "0").isdecimal():
+        raise Unknown(f"There is no page {cursor!r}.")
+    first = int(cursor or 0)
+    sessions = caller.agent.store.sessions(limit=PAGE + 1, offset=first)
+    resources = [resource for session in sessions[:PAGE] for resource in _resources(session)]
+    more = str(first + PAGE) if len(sessions) > PAGE else None
+    return types.ListResourcesResult(resources=resources, next_cursor=more)
+
+
+def _resources(session: Session) -> Iterator[types.Resource]:
+    for part in PARTS:
+        yield types.Resource(
+            uri=part.uri(session.id),
+            name=f"{part.name}-{session.id}",
+            title=f"{session.title or session.id} · {part.title}",
+            mime_type=part.mime_type,
+        )
+
+
+def read(caller: Caller, uri: str) -> types.ReadResourceResult:
+    """Returns the content of a resource. Raises ``Unknown``, also for another user's session."""
+    name, _, wanted = uri.removeprefix(SCHEME).partition("/")
+    part = next((part for part in PARTS if part.name == wanted), None)
+    if part is None or not uri.startswith(SCHEME):
+        raise Unknown(f"There is no resource {uri!r}.")
+    return types.ReadResourceResult(contents=[_content(caller, part, unquote(name))])
+
+
+def transcript_of(caller: Caller, name: str) -> types.TextResourceContents:
+    """Returns the transcript of a session. Raises ``Unknown``."""
+    return _content(caller, PARTS[0], name)
+
+
+def _content(caller: Caller, part: Part, name: str) -> types.TextResourceContents:
+    session = caller.session(name)
+    if session is None:
+        raise Unknown(f"There is no conversation {name!r}.")
+    text = part.read(caller, session)
+    return types.TextResourceContents(uri=part.uri(session.id), mime_type=part.mime_type, text=text)
+
+
+def completed(caller: Caller, begun: str) -> list[str]:
+    """Returns ids of the user's newest sessions for what was typed so far of an id, a name or a title."""
+    typed = begun.casefold()
+    return [
+        session.id
+        for session in caller.agent.store.sessions(limit=100)
+        if any(text.casefold().startswith(typed) for text in (session.id, session.alias, session.title))
+    ]

@@ -1,0 +1,1 @@
+"""Tests of the server that speaks the Model Context Protocol."""
