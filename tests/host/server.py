@@ -73,7 +73,7 @@ async def book(place: str, context: Context) -> str:
     if answer.action != "accept" or answer.data is None:
         return "not booked"
     again = await context.elicit(message="Which seat?", schema=Seats)
-    seat = again.data.seat if again.action == "accept" and again.data else "any"
+    seat = again.data.seat if again.action == "accept" and again.data is not None else "any"
     return f"booked {place} for {answer.data.persons}, {seat}"
 
 

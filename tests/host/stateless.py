@@ -34,8 +34,8 @@ async def call(_: Any, params: types.CallToolRequestParams) -> Any:
         return types.InputRequiredResult(input_requests=asked, request_state=f"asked {place}")
     persons = responses.get("persons")
     content = getattr(persons, "content", None) or {}
-    login = getattr(responses.get("login"), "action", "")
-    return text(f"{params.request_state}: {content.get('persons')}, {login}")
+    signed = getattr(responses.get("login"), "action", "")
+    return text(f"{params.request_state}: {content.get('persons')}, {signed}")
 
 
 def think(responses: Any) -> Any:

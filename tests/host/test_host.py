@@ -15,7 +15,7 @@ from host.entry import ServerEntry
 from host.tool import model_name
 from model.call.stream import Stopped
 from store.question import Answer, answer
-from tests.host.conftest import STATELESS, Hosted
+from tests.host.conftest import SERVER, STATELESS, Hosted
 
 Open = Callable[..., Hosted]
 BOTH = pytest.mark.parametrize("mode", ["stdio", "legacy"])
@@ -103,7 +103,7 @@ def test_the_questions_of_a_stateless_server_do(hosted: Open) -> None:
 @pytest.mark.parametrize(("mode", "script"), [("legacy", None), ("stdio", STATELESS)])
 def test_a_server_asks_our_model_only_when_it_may(hosted: Open, mode: str, script: Path | None) -> None:
     one = hosted()
-    one.command(mode, sampling=True, **({"script": script} if script else {}))
+    one.command(mode, sampling=True, script=script or SERVER)
     result = one.call("t__think")
     assert result.text == "it is a duck"
     assert result.artifact == {"server": "t", "sampled": [{"asked": "What is it?", "answered": "a duck"}]}
