@@ -21,6 +21,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
+from door.a2a.app import Agents
 from door.host import Host
 from door.openai import refusal, work, world
 from door.openai.access import Access
@@ -63,7 +64,10 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
         loop = asyncio.get_running_loop()
         before_ending(service.leave)
         loop.run_in_executor(None, service.warm)
+        await service.agents.begin()
         yield
+        await loop.run_in_executor(None, service.end)
+        await service.agents.close()
         await loop.run_in_executor(None, service.close)
 
     app = FastAPI(title="Gieok", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
@@ -75,6 +79,7 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
     app.add_api_route("/v1/embeddings", service.embed, methods=["POST"])
     app.add_api_route("/healthz", service.health, methods=["GET"])
     app.add_api_route("/metrics", service.metrics_page, methods=["GET"])
+    service.agents.add_to(app)
     app.add_exception_handler(Refusal, service.refused)
     app.add_exception_handler(GieokError, service.refused)
     app.add_exception_handler(HTTPException, service.unknown)
@@ -112,6 +117,7 @@ class Service:
         self.tracing = _tracing(settings)
         self._requests = Requests(settings.api_concurrency, self.metrics.running.set)
         self.leave = self._requests.leave
+        self.agents = Agents(agent, settings, self._requests, self._access, self._key)
 
     def warm(self) -> None:
         """Makes the models and the product's documents ready before the first request; a failure is told by
@@ -120,9 +126,12 @@ class Service:
         with suppress(GieokError):
             self._known = self._agent.models()
 
-    def close(self) -> None:
-        """Ends: running turns go on for a while, then they are stopped; then the stores are closed."""
+    def end(self) -> None:
+        """Ends the requests: running turns go on for a while, then they are stopped."""
         self._requests.close()
+
+    def close(self) -> None:
+        """Closes the stores, after everything that uses them has ended."""
         if self.tracing is not None:
             self.tracing.close()
         self.metrics.close()
