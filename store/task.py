@@ -119,10 +119,11 @@ class Tasks:
             query = select(_TABLE).where(*wanted).order_by(_TABLE.c.updated.desc(), _TABLE.c.id.desc()).limit(limit)
             return [TaskRow(**row._mapping) for row in connection.execute(query)], total
 
-    def count(self, context: str, state: str) -> int:
-        """Returns how many tasks of a context are in a state."""
+    def count(self, context: str, state: str, but: str) -> int:
+        """Returns how many tasks of a context are in a state, without the task ``but``."""
         with self._transaction() as connection:
-            here = (_TABLE.c.context == context, _TABLE.c.state == state, mine(connection, _TABLE.c.owner))
+            here = [_TABLE.c.context == context, _TABLE.c.state == state, _TABLE.c.id != but]
+            here.append(mine(connection, _TABLE.c.owner))
             return connection.execute(select(func.count()).select_from(_TABLE).where(*here)).scalar() or 0
 
     def beat(self, worker: str) -> None:

@@ -133,8 +133,10 @@ class Early:
         self._tasks.check_parts(words)
         task = task_of(row) if row is not None else Task(id=words.task_id, context_id=words.context_id)
         del task.artifacts[:]
-        kept = {name_: given for name_, given in ours(task.metadata).items() if name_ in ("session", "transitions")}
-        task.metadata.MergeFrom(struct({ENTRY: {**kept, ID: name, "metadata": metadata}}))
+        entry = ours(task.metadata)
+        kept = {field_: entry[field_] for field_ in ("session", "transitions") if field_ in entry}
+        told = metadata or entry.get("metadata", {})
+        task.metadata.MergeFrom(struct({ENTRY: {**kept, ID: name, "metadata": told}}))
         task.status.CopyFrom(status(TaskState.TASK_STATE_SUBMITTED))
         tasks, change = store_of(context).tasks, change_of(task)
         write = partial(tasks.add, change) if row is None else partial(tasks.save, change, row.version)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -61,6 +62,8 @@ CANCEL_SECONDS = 15.0
 """How long a cancelled turn may take to write what was said."""
 EXPORTS = ("session",)
 """What ``metadata`` may ask for under ``export``: the session as a file of Gieok's own form."""
+KEPT = ("session", "turn", "early", "metadata")
+"""What a task keeps of our entry in its metadata, from message to message."""
 Answers = Mapping[str, Answer]
 
 
@@ -70,13 +73,29 @@ class _Running:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+@dataclass(eq=False)
+class _Line:
+    """The tasks that wait for one session. ``first``: held by the one whose turn is next."""
+
+    first: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        self.waiting += 1
+        try:
+            yield
+        finally:
+            self.waiting -= 1
+
+
 class Turns(AgentExecutor):
     """Runs the turns of tasks. ``requests``: the running requests of the process; ``call``: runs in a thread."""
 
     def __init__(self, requests: Requests, settings: Settings, call: Call) -> None:
         self._requests, self._settings, self._call = requests, settings, call
         self._running: dict[str, _Running] = {}
-        self._lines: dict[tuple[str, str], asyncio.Lock] = {}
+        self._lines: dict[tuple[str, str], _Line] = {}
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Runs the turn of a message; returns when it has ended, or waits for the other agent."""
@@ -124,26 +143,30 @@ class Turns(AgentExecutor):
         return (session.id if session is not None else "", task.number)
 
     async def _is_full(self, task: _Task) -> bool:
-        look = partial(task.agent.store.tasks.count, task.context_id, "submitted")
-        return await self._call(look) > MOST_WAITING
+        """Returns whether as many tasks as may wait already do, in this process or in others."""
+        line = self._lines.get(task.place)
+        if line is not None and line.waiting >= MOST_WAITING:
+            return True
+        look = partial(task.agent.store.tasks.count, task.context_id, "submitted", task.id)
+        return await self._call(look) >= MOST_WAITING
 
     async def _run(self, task: _Task, work: Work) -> None:
         """Runs a turn. The tasks of a session begin in the order in which they came."""
-        key = (str(task.agent.user), task.context_id)
-        line = self._lines.setdefault(key, asyncio.Lock())
+        line = self._lines.setdefault(task.place, _Line())
         running: _Running | None = None
         try:
-            async with line:
-                running = self._running[task.id] = _Running(self._requests.start(work, math.inf))
-                item = await running.request.items.get()
+            with line.counted():
+                async with line.first:
+                    running = self._running[task.id] = _Running(self._requests.start(work, math.inf))
+                    item = await running.request.items.get()
             await self._follow(task, running.request, item)
         finally:
             if running is not None:
                 running.request.stop.set()
                 running.ended.set()
                 self._running.pop(task.id, None)
-            if not line.locked():
-                self._lines.pop(key, None)
+            if not line.waiting:
+                self._lines.pop(task.place, None)
 
     async def _follow(self, task: _Task, request: RunningRequest, item: Item) -> None:
         while not await task.hear(item, self._requests.closing):
@@ -158,7 +181,7 @@ class _Task:
         self._context, self._queue, self._settings = context, queue, settings
         task = context.current_task
         entry = ours(task.metadata) if task is not None else {}
-        self._entry: dict[str, Any] = {name: entry[name] for name in ("session", "turn", "early") if name in entry}
+        self._entry: dict[str, Any] = {name: entry[name] for name in KEPT if name in entry}
         self._steps: list[dict[str, str]] = list(entry.get("transitions", []))
         self._shown, self._report = "", Report()
         self._piece = bool(task is not None and answer_of(task))
@@ -168,6 +191,11 @@ class _Task:
         """Returns the agent as the caller."""
         agent: Agent = self._context.call_context.state["agent"]  # type: ignore[union-attr]
         return agent
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Returns whose session the task is for, and its name."""
+        return str(self.agent.user), self.context_id
 
     @property
     def message(self) -> Any:
