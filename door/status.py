@@ -26,15 +26,20 @@ TaskState = Literal["TASK_STATE_REJECTED", "TASK_STATE_AUTH_REQUIRED", "TASK_STA
 REJECTED: TaskState = "TASK_STATE_REJECTED"
 FAILED: TaskState = "TASK_STATE_FAILED"
 INVALID_PARAMS, INTERNAL_ERROR, SERVER_ERROR = -32602, -32603, -32000
+TASK_NOT_FOUND, CONTENT_TYPE_NOT_SUPPORTED = -32001, -32005
+"""Codes of A2A's own."""
 SAID = -1
 """In the column ``wait``: the error says how long, as its value ``seconds``."""
+
+
+_A2A = {404: TASK_NOT_FOUND, 415: CONTENT_TYPE_NOT_SUPPORTED}
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     """A row. ``http``: the status code; ``type``, ``code``: of OpenAI's error object; ``rpc``: the code of JSON-RPC,
     for MCP; ``task``: the state of an A2A task that ends so; ``wait``: the seconds until another try makes sense, 0 for
-    never. An empty ``code`` stands for the error's own.
+    never; ``a2a``: the code of JSON-RPC, for A2A. An empty ``code`` stands for the error's own.
     """
 
     http: int
@@ -43,11 +48,12 @@ class Status:
     rpc: int = INTERNAL_ERROR
     task: TaskState = FAILED
     wait: int = 0
+    a2a: int = INTERNAL_ERROR
 
 
 def _refused(http: int, kind: Type = "invalid_request_error", code: str = "", wait: int = 0) -> Status:
     """Returns the row of an error that the caller can avoid."""
-    return Status(http, kind, code, INVALID_PARAMS, REJECTED, wait)
+    return Status(http, kind, code, INVALID_PARAMS, REJECTED, wait, _A2A.get(http, INVALID_PARAMS))
 
 
 def _away(http: int, wait: int = 0, kind: Type = "api_error", code: str = "") -> Status:

@@ -21,6 +21,7 @@ from starlette.routing import Route, Router
 
 from door.a2a.card import PATH, REST, card, first_card
 from door.a2a.early import Early
+from door.a2a.fault import translated
 from door.a2a.form import RUNNING
 from door.a2a.gate import Contexts, Gate, Key
 from door.a2a.push import PushSender, PushSettings
@@ -50,18 +51,19 @@ class Agents:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="task")
         everyone, call = agent.store.everyone, self._call
         self.sender = PushSender(everyone, call, settings.a2a_push_loopback)
-        rows, followed = TaskRows(call), Followed(everyone, call)
+        told = translated(call)
+        rows, followed = TaskRows(told), Followed(everyone, told)
         self.tasks = Tasks(
             Turns(requests, settings, call),
             rows,
             followed,
-            PushSettings(everyone, call),
+            PushSettings(everyone, told),
             self.sender,
             card(agent, "http://localhost", keys=False),
             settings,
-            call,
+            told,
         )
-        self._gate = Gate(self._router(), Early(self.tasks, call), access, key, settings.api_body_limit)
+        self._gate = Gate(self._router(), Early(self.tasks, told), access, key, settings.api_body_limit)
         self._beating: asyncio.Task[None] | None = None
 
     def add_to(self, app: FastAPI) -> None:

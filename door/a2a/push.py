@@ -11,7 +11,6 @@ import asyncio
 import json
 import logging
 import ssl
-from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -80,13 +79,11 @@ class PushSettings(PushNotificationConfigStore):
 
 class PushSender(PushNotificationSender):
     """Tells the addresses. Those of one task hear everything in order. ``store``: of everyone; ``loopback``: whether
-    this machine may be told."""
+    this machine may be told; ``guard``: checks an address before each try; ``pauses``: seconds between the tries."""
 
-    def __init__(
-        self, store: Store, call: Call, loopback: bool, guard: Guard | None = None, pauses: tuple[float, ...] = PAUSES
-    ) -> None:
-        self._store, self._call, self._pauses = store, call, pauses
-        self._guard = guard or Guard(_or_loopback if loopback else public)
+    def __init__(self, store: Store, call: Call, loopback: bool) -> None:
+        self._store, self._call, self.pauses = store, call, PAUSES
+        self.guard = Guard(_or_loopback if loopback else public)
         self._queues: dict[tuple[str, str], asyncio.Queue[Undelivered]] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._client = _client()
@@ -94,7 +91,7 @@ class PushSender(PushNotificationSender):
     async def may_reach(self, url: str) -> bool:
         """Returns whether an address may be told."""
         try:
-            await self._call(partial(self._guard.machine, normal(url)))
+            await self._call(partial(self.guard.machine, normal(url)))
         except GieokError:
             return False
         return True
@@ -163,7 +160,7 @@ class PushSender(PushNotificationSender):
                 break
             await self._call(partial(pushes.tried, message.id, tries))
             if tries < TRIES:
-                await asyncio.sleep(self._pauses[tries - 1])
+                await asyncio.sleep(self.pauses[tries - 1])
         else:
             log.warning("a push notification was given up after %d tries", TRIES)
         await self._call(partial(pushes.settle, message.id))
@@ -172,7 +169,7 @@ class PushSender(PushNotificationSender):
         """Sends a message to the machine that the guard returned, under the name of its host."""
         try:
             address = normal(config.url)
-            machine = await self._call(partial(self._guard.machine, address))
+            machine = await self._call(partial(self.guard.machine, address))
             parts = urlsplit(address)
             host = f"[{machine}]" if ":" in machine else machine
             url = f"{parts.scheme}://{host}:{port_of(address)}{parts.path}{f'?{parts.query}' if parts.query else ''}"
@@ -220,6 +217,3 @@ def _client() -> httpx2.AsyncClient:
     limits = httpx2.Limits(max_keepalive_connections=0)
     transport = httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False, limits=limits)
     return httpx2.AsyncClient(transport=transport, trust_env=False, timeout=SECONDS, follow_redirects=False)
-
-
-__all__ = ["PAUSES", "TRIES", "Callable", "PushSender", "PushSettings", "body_of"]
