@@ -31,7 +31,7 @@ from a2a.utils.errors import A2AError, InternalError, InvalidParamsError, TaskNo
 from starlette.responses import JSONResponse, Response
 
 from door.a2a.early_form import ID, Json, core_message, core_push, early_event, early_push, early_task, field
-from door.a2a.form import ENTRY, WAITING, ours, status, struct
+from door.a2a.form import ENTRY, WAITING, ours, safe, status, struct
 from door.a2a.request import Tasks, new_context
 from door.a2a.task import Call, change_of, current, store_of, task_of
 from door.openai.form import sse
@@ -64,7 +64,7 @@ class Early:
 
     async def response(self, body: Json, context: ServerCallContext, leave: Callable[[], None]) -> Response:
         """Answers a request. ``leave``: called when a stream has ended; without a stream the caller sees to it."""
-        number = body.get("id")
+        number = _id(body.get("id"))
         context.state["form"] = "early"
         try:
             params = field(body, "params", dict, needed=True)
@@ -73,7 +73,7 @@ class Early:
             result = await self._result(body["method"], params, context)
             return JSONResponse({"jsonrpc": "2.0", "id": number, "result": result})
         except A2AError as error:
-            return JSONResponse(build_error_response(_id(number), error))
+            return JSONResponse(build_error_response(number, error))
 
     async def _result(self, method: str, params: Json, context: ServerCallContext) -> Json:
         match method:
@@ -95,18 +95,18 @@ class Early:
                 row = await self._known(params, context)
                 config = core_push(_push(params), row.id)
                 stored = await self._tasks.on_create_task_push_notification_config(config, context)
-                return early_push(stored, params["id"])
+                return early_push(stored, safe(params["id"]))
         row = await self._known(params, context)
         wanted = GetTaskPushNotificationConfigRequest(task_id=row.id, id=row.id)
-        return early_push(await self._tasks.on_get_task_push_notification_config(wanted, context), params["id"])
+        return early_push(await self._tasks.on_get_task_push_notification_config(wanted, context), safe(params["id"]))
 
     # --- sending --------------------------------------------------------------------------------
 
     async def _request(self, params: Json, context: ServerCallContext) -> tuple[SendMessageRequest, int | None]:
         """Returns the request for the SDK; the task exists by then."""
-        name, session = field(params, "id", str, needed=True), field(params, "sessionId", str)
+        name, session = field(params, "id", str, needed=True), safe(field(params, "sessionId", str) or "")
         history = field(params, "historyLength", int)
-        if len(name) > ALIAS_CHARS or len(session or "") > ALIAS_CHARS or (history or 0) < 0:
+        if len(name) > ALIAS_CHARS or len(session) > ALIAS_CHARS or (history or 0) < 0:
             raise InvalidParamsError(message="id, sessionId or historyLength is out of range.")
         row = await self._row(name, context)
         if row is not None and session and session != row.context:
@@ -156,7 +156,7 @@ class Early:
             request, _ = await self._request(params, context)
             events = self._tasks.on_message_send_stream(request, context)
         first = await anext(events, None)
-        return EventStream(_told(events, first, params["id"], number), {}, leave)
+        return EventStream(_told(events, first, safe(params["id"]), number), {}, leave)
 
     # --- what there is --------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ async def _told(
                 yield sse({"jsonrpc": "2.0", "id": number, "result": told})
             event = await anext(events, None)
     except A2AError as error:
-        yield sse(build_error_response(_id(number), error))
+        yield sse(build_error_response(number, error))
 
 
 def _own_id(name: str, context: ServerCallContext) -> str:
@@ -200,7 +200,7 @@ def _new(context: ServerCallContext) -> str:
 
 
 def _id(number: Any) -> str | int | None:
-    return number if isinstance(number, str | int) else None
+    return safe(number) if isinstance(number, str) else number if isinstance(number, int) else None
 
 
 def _push(params: Json) -> Json:

@@ -197,7 +197,8 @@ def body_of(form: str, task: Task, event: PushNotificationEvent) -> str:
 
 
 def _config(push: Push) -> TaskPushNotificationConfig:
-    return TaskPushNotificationConfig.FromString(push.body)
+    config: TaskPushNotificationConfig = TaskPushNotificationConfig.FromString(push.body)
+    return config
 
 
 def _headers(config: TaskPushNotificationConfig) -> dict[str, str]:

@@ -91,7 +91,8 @@ class Tasks(DefaultRequestHandler):
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Message | Task:
         """Begins a task, or answers one that waits; returns when it has ended or waits."""
         await self.check(params.message, context)
-        return await super().on_message_send(params, context)
+        ended: Message | Task = await super().on_message_send(params, context)
+        return ended
 
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
@@ -114,7 +115,8 @@ class Tasks(DefaultRequestHandler):
         elif row.state in ("input-required", "auth-required"):
             context.state["row"] = row
             await self._call(partial(dismiss, context.state["agent"], row.context, _number(row)))
-        return await super().on_cancel_task(params, context)
+        task: Task | None = await super().on_cancel_task(params, context)
+        return task
 
     async def check(self, message: Message, context: ServerCallContext) -> None:
         """Refuses what no task can be made of, before there is one. Raises ``A2AError``."""

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from a2a.server.cluster.event_stream import TaskEventStream, VersionedEvent
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError, StoredTask, VersionedTaskStore
@@ -148,9 +148,7 @@ class Followed(TaskEventStream):
     async def publish(self, task_id: str, event: VersionedEvent) -> None:
         """Does nothing: the row tells."""
 
-    async def subscribe(  # type: ignore[override]  # the SDK's own streams are async generators, too
-        self, task_id: str, *, after: TaskVersion
-    ) -> AsyncGenerator[VersionedEvent, None]:
+    async def subscribe(self, task_id: str, *, after: TaskVersion) -> AsyncGenerator[VersionedEvent, None]:
         """Yields what a task becomes, until it has ended or is gone."""
         last: Task | None = None
         version = after.number if isinstance(after, Version) else 0
@@ -177,7 +175,7 @@ def between(last: Task | None, task: Task) -> Iterable[Event]:
         yield task
         return
     before = {artifact.artifact_id for artifact in last.artifacts}
-    ends = {"task_id": task.id, "context_id": task.context_id}
+    ends: dict[str, Any] = {"task_id": task.id, "context_id": task.context_id}
     for artifact in task.artifacts:
         if artifact.artifact_id not in before:
             yield TaskArtifactUpdateEvent(artifact=artifact, last_chunk=artifact.artifact_id != ANSWER, **ends)
@@ -220,7 +218,8 @@ def change_of(task: Task) -> Change:
 
 def task_of(row: TaskRow) -> Task:
     """Returns the task of a row."""
-    return Task.FromString(row.body)
+    task: Task = Task.FromString(row.body)
+    return task
 
 
 def _is_piece(event: Event | None) -> bool:

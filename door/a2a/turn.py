@@ -189,7 +189,7 @@ class _Task:
     @property
     def agent(self) -> Agent:
         """Returns the agent as the caller."""
-        agent: Agent = self._context.call_context.state["agent"]  # type: ignore[union-attr]
+        agent: Agent = self._context.call_context.state["agent"]
         return agent
 
     @property
@@ -219,7 +219,7 @@ class _Task:
 
     def turn(self, answers: Answers | None = None) -> Work:
         """Returns the work that runs the turn, or goes on with it by ``answers``."""
-        state = self._context.call_context.state  # type: ignore[union-attr]
+        state = self._context.call_context.state
         created = self.context_id if state.get("new_context") == self.context_id else None
         text = text_of(self.message.parts, self._settings.document_limit) if answers is None else ""
 

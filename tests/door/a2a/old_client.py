@@ -1,19 +1,22 @@
-"""Speaks to the service by a2a-sdk 0.3, and prints what it saw as JSON. Runs in that SDK's own environment."""
+"""Speaks to the service by a2a-sdk 0.3, and writes what it saw as JSON. Runs in that SDK's own environment."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
+from importlib import import_module
 from typing import Any
 
 import httpx
-from a2a.client import A2ACardResolver, ClientConfig, ClientFactory  # type: ignore[attr-defined, unused-ignore]
-from a2a.types import Message, Part, Role, TaskIdParams, TaskQueryParams, TextPart  # type: ignore[attr-defined, unused-ignore]
+
+sdk: Any = import_module("a2a.client")
+types: Any = import_module("a2a.types")
 
 
 def message(text: str, **fields: Any) -> Any:
-    return Message(message_id=text, role=Role.user, parts=[Part(root=TextPart(text=text))], **fields)
+    parts = [types.Part(root=types.TextPart(text=text))]
+    return types.Message(message_id=text, role=types.Role.user, parts=parts, **fields)
 
 
 def text_of(task: Any) -> str:
@@ -22,7 +25,8 @@ def text_of(task: Any) -> str:
 
 
 async def told(client: Any, sent: Any) -> tuple[list[str], Any]:
-    states, task = [], None
+    states: list[str] = []
+    task: Any = None
     async for task, update in client.send_message(sent):
         state = task.status.state.value
         if (update is None or update.kind == "status-update") and state not in states[-1:]:
@@ -32,22 +36,23 @@ async def told(client: Any, sent: Any) -> tuple[list[str], Any]:
 
 async def main(root: str, transport: str, what: str) -> Any:
     async with httpx.AsyncClient(timeout=60) as http:
-        card = await A2ACardResolver(http, root).get_agent_card()
-        config = ClientConfig(httpx_client=http, streaming=True, supported_transports=[transport])
-        client: Any = ClientFactory(config).create(card)
+        card = await sdk.A2ACardResolver(http, root).get_agent_card()
+        config = sdk.ClientConfig(httpx_client=http, streaming=True, supported_transports=[transport])
+        client: Any = sdk.ClientFactory(config).create(card)
         if what == "talk":
             first, task = await told(client, message("안녕?"))
             _, second = await told(client, message("And?", context_id=task.context_id))
-            got = await client.get_task(TaskQueryParams(id=task.id))
+            got = await client.get_task(types.TaskQueryParams(id=task.id))
             return {"first": first, "texts": [text_of(task), text_of(second)], "got": got.status.state.value}
         if what == "cancel":
-            async for task, update in client.send_message(message("Slowly")):
-                if update is not None and update.kind == "artifact-update":
-                    break
-            return {"state": (await client.cancel_task(TaskIdParams(id=task.id))).status.state.value}
+            stream = client.send_message(message("Slowly"))
+            begun, update = await anext(stream)
+            while update is None or update.kind != "artifact-update":
+                begun, update = await anext(stream)
+            return {"state": (await client.cancel_task(types.TaskIdParams(id=begun.id))).status.state.value}
         states, task = await told(client, message("Paint."))
         after, task = await told(client, message("blue", task_id=task.id, context_id=task.context_id))
         return {"states": [states[-1], after[-1]], "text": text_of(task)}
 
 
-print(json.dumps(asyncio.run(main(*sys.argv[1:4]))))
+sys.stdout.write(json.dumps(asyncio.run(main(*sys.argv[1:4]))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ JOKE = "Why did the chicken cross the road? To get to the other side!"
 BINDINGS = [["JSONRPC"], ["HTTP+JSON"]]
 
 
-def states(events: list[StreamResponse]) -> list[int]:
+def states(events: list[StreamResponse]) -> Sequence[int]:
     shown = [event.status_update.status.state for event in events if event.HasField("status_update")]
     return [event.task.status.state for event in events if event.HasField("task")] + shown
 
@@ -89,7 +90,7 @@ def test_a_task_goes_on_without_its_client_and_is_followed_and_cancelled(opened:
     opened.upstream.add(slow())
 
     async def work(client: Client) -> None:
-        stream = client.send_message(request("Slowly, please"))
+        stream: Any = client.send_message(request("Slowly, please"))
         number = ""
         async for event in stream:
             number = number or event.task.id
