@@ -257,7 +257,7 @@ class Settings(BaseSettings):
     api_concurrency: int = Field(
         64, ge=1, le=1000, description="Requests at once to the endpoint by one key, in each process."
     )
-    a2a_push_loopback: bool = Field(
+    push_loopback: bool = Field(
         False, description="Let other agents name addresses of this machine to be told of their tasks."
     )
     otlp_endpoint: str | None = Field(

@@ -50,7 +50,7 @@ class Agents:
         self._agent = agent
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="task")
         everyone, call = agent.store.everyone, self._call
-        self.sender = PushSender(everyone, call, settings.a2a_push_loopback)
+        self.sender = PushSender(everyone, call, settings.push_loopback)
         told = translated(call)
         rows, followed = TaskRows(told), Followed(everyone, told)
         self.tasks = Tasks(

@@ -14,10 +14,12 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 
 from door.a2a.form import plain
 from graph.turn.request import MESSAGE_LIMIT
+from prompt import render
 from text.clean import clean
-from text.fence import fenced
+from text.fence import framed
+from text.language import Language
 
-TAG = "data"
+NOTE = "outside"
 TEXT_KINDS = (
     "application/json",
     "application/x-ndjson",
@@ -32,13 +34,14 @@ KINDS = ("text/plain", "text/markdown", "text/csv", "text/html", "application/js
 """The kinds that the card names; every other kind of text is read as well."""
 
 
-def text_of(parts: Sequence[Part], file_limit: int) -> str:
-    """Returns the text for the turn. ``file_limit``: bytes of the largest file.
+def text_of(parts: Sequence[Part], file_limit: int, language: Language) -> str:
+    """Returns the text for the turn. ``file_limit``: bytes of the largest file; ``language``: of the note that files
+    and data are no instructions.
 
     Raises ``ContentTypeNotSupportedError`` for what is no text, and ``InvalidParamsError`` for what is too long or says
     nothing.
     """
-    text = "\n\n".join(filter(None, (_said(part, file_limit) for part in parts)))
+    text = "\n\n".join(filter(None, (_said(part, file_limit, render(NOTE, language)) for part in parts)))
     if not clean(text).strip():
         raise InvalidParamsError(message="The message says nothing.")
     if len(text) > MESSAGE_LIMIT:
@@ -57,14 +60,14 @@ def plain_text_of(message: Message) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def _said(part: Part, file_limit: int) -> str:
+def _said(part: Part, file_limit: int, note: str) -> str:
     match part.WhichOneof("content"):
         case "text":
             return part.text.strip()
         case "data":
-            return _framed("data.json", json.dumps(plain(part.data), ensure_ascii=False, indent=1))
+            return framed("data.json", json.dumps(plain(part.data), ensure_ascii=False, indent=1), note)
         case "raw":
-            return _framed(part.filename or "file.txt", _file(part, file_limit))
+            return framed(part.filename or "file.txt", _file(part, file_limit), note)
         case "url":
             raise ContentTypeNotSupportedError(message="Addresses are not fetched: send the file itself.")
     raise InvalidParamsError(message="A part has no content.")
@@ -80,9 +83,3 @@ def _file(part: Part, file_limit: int) -> str:
         return part.raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ContentTypeNotSupportedError(message="The file is no text in UTF-8.") from None
-
-
-def _framed(name: str, text: str) -> str:
-    """Returns text as data in a frame that it cannot leave."""
-    label = fenced(name, TAG).replace('"', "'").replace("\n", " ").replace("<", "‹").replace(">", "›")[:200]
-    return f'<{TAG} name="{label}">\n{fenced(text, TAG)}\n</{TAG}>'

@@ -27,6 +27,7 @@ from door.a2a.part import text_of
 from door.a2a.push import PushSender, PushSettings
 from door.a2a.task import Call, Followed, TaskRows, current, store_of, task_of
 from door.a2a.turn import CANCEL_SECONDS, Turns, dismiss
+from door.phrase import chosen
 from settings import Settings
 from store.database.schema import ALIAS_CHARS
 from store.task import TaskRow
@@ -131,7 +132,7 @@ class Tasks(DefaultRequestHandler):
 
     def check_parts(self, message: Message) -> None:
         """Refuses parts that no turn can be made of. Raises ``A2AError``."""
-        text_of(message.parts, self._settings.document_limit)
+        text_of(message.parts, self._settings.document_limit, chosen("auto", self._settings.language))
 
     async def _row(self, task_id: str, context: ServerCallContext) -> TaskRow | None:
         return await self._call(partial(current, store_of(context), task_id))

@@ -221,7 +221,7 @@ class _Task:
         """Returns the work that runs the turn, or goes on with it by ``answers``."""
         state = self._context.call_context.state
         created = self.context_id if state.get("new_context") == self.context_id else None
-        text = text_of(self.message.parts, self._settings.document_limit) if answers is None else ""
+        text = text_of(self.message.parts, self._settings.document_limit, self.language) if answers is None else ""
 
         def run(stop: threading.Event, emit: Emit) -> Event:
             row = self.agent.store.tasks.get(self.id)  # None until the SDK has written it, which it does beside us

@@ -43,7 +43,7 @@ def hook() -> Iterator[Receiver]:
 
 @pytest.fixture
 def telling(tmp_path: Path, upstream: Upstream) -> Iterator[Place]:
-    with place(tmp_path, upstream, a2a_push_loopback=True) as service:
+    with place(tmp_path, upstream, push_loopback=True) as service:
         service.service.agents.sender.pauses = (0.01, 0.02)
         yield service
 
@@ -148,7 +148,7 @@ def test_a_name_that_changes_its_address_is_refused_when_it_is_told(telling: Pla
 
 
 def test_what_was_not_told_outlives_a_killed_process(tmp_path: Path, upstream: Upstream) -> None:
-    variables = {**CALM, "GIEOK_A2A_PUSH_LOOPBACK": "true"}
+    variables = {**CALM, "GIEOK_PUSH_LOOPBACK": "true"}
     with receiver() as hook:
         hook.statuses.append(500)
         with served(tmp_path, upstream.url, **variables) as server:
