@@ -132,19 +132,18 @@ class Tasks:
             own = (_TABLE.c.ended.is_(False), _TABLE.c.worker == worker, mine(connection, _TABLE.c.owner))
             connection.execute(update(_TABLE).where(*own).values(beat=_now()))
 
-    def running(self, worker: str, states: Sequence[str]) -> bool:
-        """Returns whether a process runs tasks in one of these states."""
-        with self._transaction() as connection:
-            own = (_TABLE.c.ended.is_(False), _TABLE.c.worker == worker, mine(connection, _TABLE.c.owner))
-            query = select(func.count()).select_from(_TABLE).where(*own, _TABLE.c.state.in_(list(states)))
-            return bool(connection.execute(query).scalar())
+    def of(self, worker: str, states: Sequence[str]) -> list[TaskRow]:
+        """Returns the tasks in these states that a process runs."""
+        return self._open(_TABLE.c.worker == worker, _TABLE.c.state.in_(list(states)))
 
     def elsewhere(self, worker: str, states: Sequence[str]) -> list[TaskRow]:
         """Returns the tasks in these states that other processes run."""
+        return self._open(_TABLE.c.worker != worker, _TABLE.c.state.in_(list(states)))
+
+    def _open(self, *condition: ColumnElement[bool]) -> list[TaskRow]:
         with self._transaction() as connection:
-            own = (_TABLE.c.ended.is_(False), _TABLE.c.worker != worker, mine(connection, _TABLE.c.owner))
-            query = select(_TABLE).where(*own, _TABLE.c.state.in_(list(states)))
-            return [TaskRow(**row._mapping) for row in connection.execute(query)]
+            own = (_TABLE.c.ended.is_(False), mine(connection, _TABLE.c.owner), *condition)
+            return [TaskRow(**row._mapping) for row in connection.execute(select(_TABLE).where(*own))]
 
 
 def removed(connection: Connection, *condition: ColumnElement[bool]) -> None:

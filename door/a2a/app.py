@@ -26,8 +26,8 @@ from door.a2a.form import RUNNING
 from door.a2a.gate import Contexts, Gate, Key
 from door.a2a.push import PushSender, PushSettings
 from door.a2a.request import Tasks
-from door.a2a.task import Followed, TaskRows, fail_lost
-from door.a2a.turn import Turns
+from door.a2a.task import Followed, TaskRows, fail_left, fail_lost
+from door.a2a.turn import Count, Turns
 from door.openai.access import Access
 from door.openai.running import LEAVE_SECONDS, STOPPED_SECONDS, Requests
 from errors import GieokError
@@ -46,15 +46,18 @@ logging.getLogger("a2a").setLevel(logging.CRITICAL)  # what it writes may hold a
 class Agents:
     """The door for other agents in one process."""
 
-    def __init__(self, agent: Agent, settings: Settings, requests: Requests, access: Access, key: Key) -> None:
+    def __init__(
+        self, agent: Agent, settings: Settings, requests: Requests, access: Access, key: Key, count: Count
+    ) -> None:
         self._agent = agent
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="task")
         everyone, call = agent.store.everyone, self._call
         self.sender = PushSender(everyone, call, settings.push_loopback)
         told = translated(call)
         rows, followed = TaskRows(told), Followed(everyone, told)
+        self._turns = Turns(requests, settings, call, count)
         self.tasks = Tasks(
-            Turns(requests, settings, call),
+            self._turns,
             rows,
             followed,
             PushSettings(everyone, told),
@@ -115,7 +118,7 @@ class Agents:
         everyone = self._agent.store.everyone
         with suppress(TimeoutError, GieokError):
             async with asyncio.timeout(STOPPED_SECONDS):
-                while await self._call(partial(everyone.tasks.running, me(), RUNNING)):
+                while await self._call(partial(everyone.tasks.of, me(), RUNNING)):
                     await asyncio.sleep(0.05)
 
     async def _beat(self) -> None:
@@ -124,6 +127,7 @@ class Agents:
             with suppress(GieokError):
                 await call(partial(everyone.tasks.beat, me()))
                 await call(partial(fail_lost, everyone))
+                await call(partial(fail_left, everyone, self._turns.open))
                 await self.sender.take_up()
             await asyncio.sleep(BEAT_SECONDS)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Any
 
@@ -62,14 +62,14 @@ class Early:
             return False
         return await self._row(params["id"], context) is not None
 
-    async def response(self, body: Json, context: ServerCallContext, leave: Callable[[], None]) -> Response:
-        """Answers a request. ``leave``: called when a stream has ended; without a stream the caller sees to it."""
+    async def response(self, body: Json, context: ServerCallContext) -> Response:
+        """Answers a request."""
         number = _id(body.get("id"))
         context.state["form"] = "early"
         try:
             params = field(body, "params", dict, needed=True)
             if body["method"] in ("tasks/sendSubscribe", "tasks/resubscribe"):
-                return await self._stream(body["method"], params, number, context, leave)
+                return await self._stream(body["method"], params, number, context)
             result = await self._result(body["method"], params, context)
             return JSONResponse({"jsonrpc": "2.0", "id": number, "result": result})
         except A2AError as error:
@@ -146,9 +146,7 @@ class Early:
 
     # --- streams --------------------------------------------------------------------------------
 
-    async def _stream(
-        self, method: str, params: Json, number: Any, context: ServerCallContext, leave: Callable[[], None]
-    ) -> Response:
+    async def _stream(self, method: str, params: Json, number: Any, context: ServerCallContext) -> Response:
         if method == "tasks/resubscribe":
             row = await self._known(params, context)
             events = self._tasks.on_subscribe_to_task(SubscribeToTaskRequest(id=row.id), context)
@@ -156,7 +154,7 @@ class Early:
             request, _ = await self._request(params, context)
             events = self._tasks.on_message_send_stream(request, context)
         first = await anext(events, None)
-        return EventStream(_told(events, first, safe(params["id"]), number), {}, leave)
+        return EventStream(_told(events, first, safe(params["id"]), number), {}, lambda: None)
 
     # --- what there is --------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class Gate:
         if scope["method"] == "POST" and scope["path"] == PATH and not _is_later(scope):
             given, context = _parsed(body), Contexts().build(Request(scope, receive))
             if await self._early.knows(given, context):
-                response = await self._early.response(given, context, lambda: None)
+                response = await self._early.response(given, context)
                 await response(scope, _again(body, receive), send)
                 return
         await self._app(scope, _again(body, receive), send)

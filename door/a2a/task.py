@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -49,6 +49,7 @@ from store.worker import is_gone, me
 _T = TypeVar("_T")
 PIECE_SECONDS = 0.25
 """How often a growing answer is written, and how often a process looks at a task that another one runs."""
+LEFT_SECONDS = 60.0
 PAGE = 50
 LATEST = 2**63
 INTERRUPTED = {"code": "interrupted", "retryable": True}
@@ -121,10 +122,10 @@ class TaskRows(VersionedTaskStore):
         size = params.page_size or PAGE
         states = [STATES[params.status]] if params.status else []
         since = params.status_timestamp_after.ToNanoseconds() / 1e9
-        after = _after(params.page_token) if params.page_token else None
+        after = after_page(params.page_token) if params.page_token else None
         look = partial(store_of(context).tasks.page, size + 1, params.context_id, states, since, after)
         rows, total = await self._call(look)
-        more = encode_list_tasks_cursor(_cursor(rows[size - 1])) if len(rows) > size else ""
+        more = encode_list_tasks_cursor(cursor_at(rows[size - 1])) if len(rows) > size else ""
         tasks = [task_of(row) for row in rows[:size]]
         return ListTasksResponse(tasks=tasks, total_size=total, next_page_token=more, page_size=size)
 
@@ -210,6 +211,15 @@ def fail_lost(store: Store) -> int:
     return len(rows)
 
 
+def fail_left(store: Store, at_work: Collection[str]) -> None:
+    """Makes failed tasks of those of this process on which it does not work any more: their end could not be written,
+    because the database was away."""
+    before = time.time() - LEFT_SECONDS
+    for row in store.tasks.of(me(), RUNNING):
+        if row.id not in at_work and row.updated < before:
+            fail(store, row)
+
+
 def change_of(task: Task) -> Change:
     """Returns what is written of a task."""
     state = state_of(task)
@@ -226,12 +236,14 @@ def _is_piece(event: Event | None) -> bool:
     return isinstance(event, TaskArtifactUpdateEvent) and event.append and not event.last_chunk
 
 
-def _cursor(row: TaskRow) -> ListTasksCursor:
+def cursor_at(row: TaskRow) -> ListTasksCursor:
+    """Returns the place of a task in the list."""
     return ListTasksCursor(timestamp_ns=round(row.updated * 1000) * 1_000_000, task_id=row.id)
 
 
-def _after(token: str) -> tuple[float, str]:
+def after_page(token: str) -> tuple[float, str]:
+    """Returns the moment and the id after which a page begins. Raises ``InvalidParamsError`` for no token of ours."""
     cursor = decode_list_tasks_cursor(token)
     if cursor is None or cursor.timestamp_ns is None or not 0 <= cursor.timestamp_ns < LATEST:
         raise InvalidParamsError(message="There is no such page.")
-    return cursor.timestamp_ns / 1e9, cursor.task_id
+    return cursor.timestamp_ns // 1_000_000 / 1000, cursor.task_id

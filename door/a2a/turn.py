@@ -7,9 +7,10 @@ session holds none.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -45,7 +46,8 @@ from door.openai.refusal import Refusal
 from door.openai.running import Begun, Emit, Item, Requests, RunningRequest, Work
 from door.phrase import Language, chosen
 from door.status import REJECTED, status_of
-from errors import GieokError, NothingToAnswer
+from errors import GieokError, NothingToAnswer, known
+from graph.context.report import ContextReport
 from graph.turn.agent import Agent
 from graph.turn.event import Asked, Done, Event, Failed, Token, ToolFinished, ToolStarted
 from graph.turn.request import Request
@@ -65,6 +67,8 @@ EXPORTS = ("session",)
 KEPT = ("session", "turn", "early", "metadata")
 """What a task keeps of our entry in its metadata, from message to message."""
 Answers = Mapping[str, Answer]
+Count = Callable[[Done, ContextReport | None], object]
+log = logging.getLogger("gieok.endpoint")
 
 
 @dataclass(eq=False)
@@ -90,16 +94,32 @@ class _Line:
 
 
 class Turns(AgentExecutor):
-    """Runs the turns of tasks. ``requests``: the running requests of the process; ``call``: runs in a thread."""
+    """Runs the turns of tasks. ``requests``: the running requests of the process; ``call``: runs in a thread;
+    ``count``: is told of every answer, with the report of its prompt."""
 
-    def __init__(self, requests: Requests, settings: Settings, call: Call) -> None:
-        self._requests, self._settings, self._call = requests, settings, call
+    def __init__(self, requests: Requests, settings: Settings, call: Call, count: Count) -> None:
+        self._requests, self._settings, self._call, self._count = requests, settings, call, count
+        self._open: set[str] = set()
         self._running: dict[str, _Running] = {}
         self._lines: dict[tuple[str, str], _Line] = {}
+
+    @property
+    def open(self) -> frozenset[str]:
+        """Returns the ids of the tasks that this process works on."""
+        return frozenset(self._open)
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Runs the turn of a message; returns when it has ended, or waits for the other agent."""
         task = _Task(context, event_queue, self._settings)
+        self._open.add(task.id)
+        try:
+            await self._execute(task)
+        except Exception as error:
+            await task.fail(refusal.of(known(error, log, "a task")), rejected=False, again=True)
+        finally:
+            self._open.discard(task.id)
+
+    async def _execute(self, task: _Task) -> None:
         if task.waits:
             await self._answer(task)
             return
@@ -171,6 +191,8 @@ class Turns(AgentExecutor):
     async def _follow(self, task: _Task, request: RunningRequest, item: Item) -> None:
         while not await task.hear(item, self._requests.closing):
             item = await request.items.get()
+        if isinstance(item, Done):
+            self._count(item, task.context_report)
 
 
 class _Task:
@@ -200,6 +222,11 @@ class _Task:
     @property
     def message(self) -> Any:
         return self._context.message
+
+    @property
+    def context_report(self) -> ContextReport | None:
+        """Returns the report of the turn's last prompt."""
+        return self._report.context
 
     @property
     def language(self) -> Language:
@@ -272,13 +299,13 @@ class _Task:
             case Failed():
                 error = refusal.error_of(item)
                 rejected = error is not None and status_of(error).task == REJECTED
-                await self._failed(refusal.of_turn(item), rejected, item.retryable)
+                await self.fail(refusal.of_turn(item), rejected, item.retryable)
             case NothingToAnswer():
                 await self.settle(None)
             case GieokError():
-                await self._failed(refusal.of(item), status_of(item).task == REJECTED, item.retryable)
+                await self.fail(refusal.of(item), status_of(item).task == REJECTED, item.retryable)
             case Refusal():
-                await self._failed(item, item.http < 500, item.again)
+                await self.fail(item, item.http < 500, item.again)
             case _:
                 self._report.hear(item)
                 return False
@@ -332,7 +359,7 @@ class _Task:
 
     async def _done(self, done: Done, closing: bool) -> None:
         if done.stopped and closing:
-            await self._failed(_ending(), False, True)
+            await self.fail(_ending(), False, True)
             return
         if not done.stopped or self._piece:
             rest = done.answer[len(self._shown) :] if done.answer.startswith(self._shown) else ""
@@ -352,7 +379,8 @@ class _Task:
         await self._artifact(answer_piece(rest), append=self._piece, last=True)
         self._piece = True
 
-    async def _failed(self, error: Refusal, rejected: bool, again: bool) -> None:
+    async def fail(self, error: Refusal, rejected: bool, again: bool) -> None:
+        """Tells that the task failed, or was rejected. ``again``: whether another try may succeed."""
         if self._shown:
             await self._last("")
         state = TaskState.TASK_STATE_REJECTED if rejected else TaskState.TASK_STATE_FAILED

@@ -48,7 +48,7 @@ def test_another_user_finds_and_changes_nothing(store: Store) -> None:
     assert bob.tasks.get("t") is None
     assert bob.tasks.page(10) == ([], 0)
     assert bob.tasks.count("c", "working", "") == 0
-    assert not bob.tasks.running("w", ["working"])
+    assert bob.tasks.of("w", ["working"]) == []
     assert bob.tasks.elsewhere("other", ["working"]) == []
     assert bob.tasks.add(ONE) is None
     assert bob.tasks.save(ONE, 1) is None

@@ -23,8 +23,11 @@ from a2a.utils.errors import (
     TaskNotFoundError,
     UnsupportedOperationError,
 )
+from a2a.utils.task import encode_list_tasks_cursor
 
 from door.a2a.form import answer_of, ours, plain, struct
+from door.a2a.task import after_page, cursor_at
+from store.task import TaskRow
 from tests.door.a2a.place import Place, request, send, slow
 from tests.stub.reply import said
 
@@ -199,3 +202,9 @@ def test_what_is_no_text_is_refused_before_a_task_begins(opened: Place) -> None:
     opened.talk(work)
     assert opened.upstream.requests == []
     assert opened.agent.store.sessions() == []
+
+
+def test_a_page_goes_on_at_the_exact_moment() -> None:
+    for number in range(1_700_000_000_000, 1_700_000_002_000):
+        row = TaskRow("t", "", "", "", False, 1, "", 0.0, number / 1000, b"")
+        assert after_page(encode_list_tasks_cursor(cursor_at(row))) == (row.updated, "t")
