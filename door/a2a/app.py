@@ -52,9 +52,9 @@ class Agents:
         self._agent = agent
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="task")
         everyone, call = agent.store.everyone, self._call
-        self.sender = PushSender(everyone, call, settings.push_loopback)
         told = translated(call)
         rows, followed = TaskRows(told), Followed(everyone, told)
+        self.sender = PushSender(everyone, call, rows, settings.push_loopback)
         self._turns = Turns(requests, settings, call, count)
         self.tasks = Tasks(
             self._turns,

@@ -28,7 +28,7 @@ from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.json_format import MessageToDict
 
 from door.a2a.early_form import early_task
-from door.a2a.task import Call, store_of, task_of
+from door.a2a.task import Call, TaskRows, store_of, task_of
 from errors import GieokError
 from retrieval.read.address import Guard, Machine, normal, port_of, public
 from store import Store
@@ -78,11 +78,12 @@ class PushSettings(PushNotificationConfigStore):
 
 
 class PushSender(PushNotificationSender):
-    """Tells the addresses. Those of one task hear everything in order. ``store``: of everyone; ``loopback``: whether
-    this machine may be told; ``guard``: checks an address before each try; ``pauses``: seconds between the tries."""
+    """Tells the addresses. Each of them hears everything in order. ``store``: of everyone; ``rows``: the tasks of this
+    process; ``loopback``: whether this machine may be told; ``guard``: checks an address before each try; ``pauses``:
+    seconds between the tries."""
 
-    def __init__(self, store: Store, call: Call, loopback: bool) -> None:
-        self._store, self._call, self.pauses = store, call, PAUSES
+    def __init__(self, store: Store, call: Call, rows: TaskRows, loopback: bool) -> None:
+        self._store, self._call, self._rows, self.pauses = store, call, rows, PAUSES
         self.guard = Guard(_or_loopback if loopback else public)
         self._queues: dict[tuple[str, str], asyncio.Queue[Undelivered]] = {}
         self._work: set[asyncio.Task[None]] = set()
@@ -100,7 +101,10 @@ class PushSender(PushNotificationSender):
         """Stores what the addresses shall hear; they hear it a moment later."""
         if isinstance(event, TaskArtifactUpdateEvent) and not event.last_chunk:
             return
-        for message in await self._call(partial(self._kept, task_id, event)):
+        now = Task()
+        if (latest := self._rows.latest(task_id)) is not None:
+            now.CopyFrom(latest)
+        for message in await self._call(partial(self._kept, task_id, now if latest is not None else None, event)):
             self._add(message)
 
     async def take_up(self) -> None:
@@ -117,12 +121,12 @@ class PushSender(PushNotificationSender):
 
     # --- in a thread ----------------------------------------------------------------------------
 
-    def _kept(self, task_id: str, event: PushNotificationEvent) -> list[Undelivered]:
+    def _kept(self, task_id: str, latest: Task | None, event: PushNotificationEvent) -> list[Undelivered]:
         pushes = self._store.pushes.of(task_id)
-        row = self._store.tasks.get(task_id) if pushes else None
-        if row is None:
+        row = self._store.tasks.get(task_id) if pushes and latest is None else None
+        task = latest if row is None else task_of(row)
+        if task is None:
             return []
-        task = task_of(row)
         return [self._store.pushes.keep(task_id, push.id, body_of(push.form, task, event), me()) for push in pushes]
 
     def _left(self) -> list[Undelivered]:

@@ -1,7 +1,7 @@
 """Tasks in our database, as the SDK wants them: with versions, so that two processes never write over each other.
 
-A piece of a streamed answer is written at most every quarter of a second; every other change at once. So another
-process sees a stream a moment later, and a database is not asked for every word.
+What belongs to an answer is written at most every half second, and with the end of the task; every other change at
+once. So another process sees a stream a moment later, and the database is not asked for every word.
 """
 
 from __future__ import annotations
@@ -47,8 +47,10 @@ from store.task import CANCELED, Change, TaskRow
 from store.worker import is_gone, me
 
 _T = TypeVar("_T")
-PIECE_SECONDS = 0.25
-"""How often a growing answer is written, and how often a process looks at a task that another one runs."""
+PIECE_SECONDS = 0.5
+"""How often a growing answer is written."""
+LOOK_SECONDS = 0.25
+"""How often a process looks at a task that another one runs."""
 LEFT_SECONDS = 60.0
 PAGE = 50
 LATEST = 2**63
@@ -83,6 +85,11 @@ class TaskRows(VersionedTaskStore):
     def __init__(self, call: Call) -> None:
         self._call = call
         self._written: dict[str, float] = {}
+        self._tasks: dict[str, Task] = {}
+
+    def latest(self, task_id: str) -> Task | None:
+        """Returns a task as it is in this process, which may be ahead of its row; None when it does not run."""
+        return self._tasks.get(task_id)
 
     async def save(
         self,
@@ -96,10 +103,13 @@ class TaskRows(VersionedTaskStore):
         """Writes a task. Raises ``ConcurrentTaskModificationError`` when another process changed it meanwhile."""
         joined(task)
         known = prev_version.number if isinstance(prev_version, Version) else 0
-        now = time.monotonic()
-        if known and _is_piece(event) and now < self._written.get(task.id, 0.0) + PIECE_SECONDS:
+        now, change = time.monotonic(), change_of(task)
+        if change.state not in RUNNING:
+            self._tasks.pop(task.id, None)
+        else:
+            self._tasks[task.id] = task
+        if known and _may_wait(event) and now < self._written.get(task.id, 0.0) + PIECE_SECONDS:
             return prev_version
-        change = change_of(task)
         tasks = store_of(context).tasks
         if not known:
             write = partial(tasks.add, change)
@@ -109,7 +119,7 @@ class TaskRows(VersionedTaskStore):
         if number is None:
             self._written.pop(task.id, None)
             raise ConcurrentTaskModificationError(task.id)
-        self._note(task.id, change.ended, now)
+        self._note(task.id, change.state in RUNNING, now)
         return Version(number)
 
     async def get(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
@@ -133,17 +143,17 @@ class TaskRows(VersionedTaskStore):
         """Removes a task of the caller."""
         await self._call(partial(store_of(context).tasks.remove, task_id))
 
-    def _note(self, task_id: str, ended: bool, now: float) -> None:
-        if ended:
-            self._written.pop(task_id, None)
-        else:
+    def _note(self, task_id: str, runs: bool, now: float) -> None:
+        if runs:
             self._written[task_id] = now
+        else:
+            self._written.pop(task_id, None)
 
 
 class Followed(TaskEventStream):
     """The events of a task that another process runs, seen by looking at its row."""
 
-    def __init__(self, store: Store, call: Call, pause: float = PIECE_SECONDS) -> None:
+    def __init__(self, store: Store, call: Call, pause: float = LOOK_SECONDS) -> None:
         self._store, self._call, self._pause = store, call, pause
 
     async def publish(self, task_id: str, event: VersionedEvent) -> None:
@@ -232,8 +242,9 @@ def task_of(row: TaskRow) -> Task:
     return task
 
 
-def _is_piece(event: Event | None) -> bool:
-    return isinstance(event, TaskArtifactUpdateEvent) and event.append and not event.last_chunk
+def _may_wait(event: Event | None) -> bool:
+    """Returns whether a change may be written with a later one: parts of an answer, whose end comes anyway."""
+    return isinstance(event, TaskArtifactUpdateEvent)
 
 
 def cursor_at(row: TaskRow) -> ListTasksCursor:

@@ -10,8 +10,9 @@ import asyncio
 import logging
 import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -60,6 +61,8 @@ from text.language import detect
 MOST_WAITING = 10
 """Tasks that may wait for one session; a further one is rejected."""
 FULL = f"{MOST_WAITING} tasks wait for this context already."
+PIECE_PAUSE = 0.1
+"""Seconds between two pieces of a streamed answer."""
 CANCEL_SECONDS = 15.0
 """How long a cancelled turn may take to write what was said."""
 EXPORTS = ("session",)
@@ -188,9 +191,20 @@ class Turns(AgentExecutor):
             if not line.waiting:
                 self._lines.pop(task.place, None)
 
-    async def _follow(self, task: _Task, request: RunningRequest, item: Item) -> None:
-        while not await task.hear(item, self._requests.closing):
-            item = await request.items.get()
+    async def _follow(self, task: _Task, request: RunningRequest, item: Item | None) -> None:
+        """Tells what the turn's items mean. Pieces of the answer that come soon after each other become one, because a
+        piece costs the SDK as much as any other change of a task; everything else goes on at once."""
+        text, told = "", 0.0
+        while True:
+            if isinstance(item, Token):
+                text += item.text
+                item = None
+            if text and (item is not None or time.monotonic() >= told + PIECE_PAUSE):
+                await task.say(text)
+                text, told = "", time.monotonic()
+            if item is not None and await task.hear(item, self._requests.closing):
+                break
+            item = await _next(request, told + PIECE_PAUSE - time.monotonic() if text else None)
         if isinstance(item, Done):
             self._count(item, task.context_report)
 
@@ -283,9 +297,6 @@ class _Task:
                 self._entry |= {"session": session, "turn": turn}
                 await self.tell(TaskState.TASK_STATE_WORKING)
                 return False
-            case Token(text):
-                await self._say(text)
-                return False
             case ToolStarted(name=name):
                 await self._status(TaskState.TASK_STATE_WORKING, tool=name)
                 return False
@@ -352,7 +363,8 @@ class _Task:
     def _told(self) -> dict[str, Any]:
         return {**self._entry, "transitions": self._steps}
 
-    async def _say(self, text: str) -> None:
+    async def say(self, text: str) -> None:
+        """Tells a piece of the answer."""
         self._shown += text
         await self._artifact(answer_piece(text), append=self._piece)
         self._piece = True
@@ -424,6 +436,14 @@ class _Turn:
         if not self._begun:
             self._begun = True
             self._emit(Begun(self._session, self._number))
+
+
+async def _next(request: RunningRequest, seconds: float | None) -> Item | None:
+    """Returns the next item; None when none came within some seconds."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            return await request.items.get()
+    return None
 
 
 def _session(agent: Agent, name: str, text: str, created: str | None) -> Session:
