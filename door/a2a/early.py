@@ -64,7 +64,7 @@ class Early:
 
     async def response(self, body: Json, context: ServerCallContext) -> Response:
         """Answers a request."""
-        number = _id(body.get("id"))
+        number = id_of(body.get("id"))
         context.state["form"] = "early"
         try:
             params = field(body, "params", dict, needed=True)
@@ -197,7 +197,8 @@ def _new(context: ServerCallContext) -> str:
     return name
 
 
-def _id(number: Any) -> str | int | None:
+def id_of(number: Any) -> str | int | None:
+    """Returns the id of a request as its answer may hold it."""
     return safe(number) if isinstance(number, str) else number if isinstance(number, int) else None
 
 

@@ -4,18 +4,23 @@ protocol it speaks."""
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Awaitable, Callable
+from itertools import chain
 from typing import Any
 
 from a2a.auth.user import User
 from a2a.server.context import ServerCallContext
+from a2a.server.request_handlers.response_helpers import build_error_response
 from a2a.server.routes.common import DefaultServerCallContextBuilder
+from a2a.utils.errors import InvalidParamsError
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from door.a2a.card import PATH
-from door.a2a.early import Early
+from door.a2a.early import Early, id_of
 from door.openai.access import Access
 from door.openai.refusal import Refusal
 from door.openai.watch import note_of
@@ -24,6 +29,9 @@ from store.api_key import ApiKey
 from store.owner import ME
 
 _AGENT = "gieok_agent"
+DEPTH = 30
+"""Levels of a request: the protocol's own form holds a hundred of its messages in each other, three for a level."""
+LARGEST = sys.float_info.max
 Key = Callable[[Request], Awaitable[ApiKey | None]]
 
 
@@ -84,8 +92,12 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _whole(Request(scope, receive), self._limit)
+        given = _parsed(body)
+        if not _fits(given):
+            await _unfit(given, scope)(scope, receive, send)
+            return
         if scope["method"] == "POST" and scope["path"] == PATH and not _is_later(scope):
-            given, context = _parsed(body), Contexts().build(Request(scope, receive))
+            context = Contexts().build(Request(scope, receive))
             if await self._early.knows(given, context):
                 response = await self._early.response(given, context)
                 await response(scope, _again(body, receive), send)
@@ -123,7 +135,33 @@ def _is_later(scope: Scope) -> bool:
 
 
 def _parsed(body: bytes) -> Any:
+    """Returns the body as plain data; None where it is no JSON, of which the SDK tells the client."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
+
+
+def _fits(data: Any) -> bool:
+    """Returns whether plain data can be kept in the protocol's form, and read again: it knows no deep nesting, and
+    only numbers that are some."""
+    level, depth = [data], 0
+    while level:
+        if depth > DEPTH or not all(map(_is_number, level)):
+            return False
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level, depth = list(chain.from_iterable(inner)), depth + 1
+    return True
+
+
+def _is_number(item: Any) -> bool:
+    """Returns whether a number is one that a double can hold; everything else passes."""
+    return not isinstance(item, int | float) or -LARGEST <= item <= LARGEST
+
+
+def _unfit(given: Any, scope: Scope) -> Response:
+    message = f"The request is nested in more than {DEPTH} levels, or holds a number that is none."
+    if scope["path"] != PATH or not isinstance(given, dict):
+        return Refusal(400, message, code="invalid_value").response()
+    number = given.get("id")
+    return JSONResponse(build_error_response(id_of(number), InvalidParamsError(message=message)))

@@ -34,7 +34,7 @@ def call(method: Any, params: Any = None, **fields: Any) -> bytes:
         (call("no/such"), {-32601}),
         (call("tasks/delete"), {-32601}),
         (DEEP, {-32700, -32600, -32603}),
-        (call("x", json.loads("[" * 500 + "]" * 500)), {-32600, -32601}),
+        (call("x", json.loads("[" * 500 + "]" * 500)), {-32600, -32601, -32602}),
     ],
 )
 def test_what_is_no_request(opened: Place, body: bytes, codes: set[int], version: dict[str, str]) -> None:
@@ -107,3 +107,51 @@ def test_logs_hold_no_content(opened: Place, caplog: pytest.LogCaptureFixture) -
     assert "geheim" not in caplog.text
     assert "/a2a 200" in caplog.text
     assert 'gieok_requests_total{route="/a2a",status="200"}' in opened.get("/metrics").text
+
+
+def nested(depth: int) -> Any:
+    data: Any = 1
+    for _ in range(depth):
+        data = {"a": data}
+    return data
+
+
+@pytest.mark.parametrize("depth", [20, 24, 31, 40, 60, 95, 300, 900])
+@pytest.mark.parametrize("place", ["data", "metadata", "own"])
+def test_data_of_any_depth_is_kept_or_refused_never_half(opened: Place, depth: int, place: str) -> None:
+    """A task that was taken can be read again."""
+    deep, flat = nested(depth), {"a": 1}
+    part = {"type": "data", "data": deep if place == "data" else flat}
+    message = {"role": "user", "parts": [part], "metadata": deep if place == "metadata" else flat}
+    params = {"id": "t", "message": message, "metadata": deep if place == "own" else flat}
+    answer = opened.rpc("tasks/send", params)
+    assert ("error" in answer) == (depth > 25), "the limit is far from what the form holds"
+    if "error" in answer:
+        assert answer["error"]["code"] == -32602
+        assert opened.code("tasks/get", {"id": "t"}) == -32001
+    else:
+        assert opened.early("tasks/get", id="t", historyLength=5)["status"]["state"] == "completed"
+    sent = {"messageId": "m", "role": "ROLE_USER", "parts": [{"data": deep}], "metadata": deep}
+    answer = opened.rpc("SendMessage", {"message": sent}, **V1)
+    if "error" in answer:
+        assert answer["error"]["code"] == -32602
+    else:
+        task = answer["result"]["task"]
+        assert opened.rpc("GetTask", {"id": task["id"]}, **V1)["result"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert len(opened.rpc("ListTasks", {}, **V1)["result"]["tasks"]) <= 2
+
+
+@pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"9" * 400])
+def test_numbers_that_are_none(opened: Place, number: bytes) -> None:
+    for body, version in (
+        (
+            call("tasks/send", {"id": "t", "message": {"role": "user", "parts": [{"type": "data", "data": {"x": 7}}]}}),
+            {},
+        ),
+        (call("SendMessage", {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"data": {"x": 7}}]}}), V1),
+        (call("tasks/send", {"id": "u", "message": words("hi"), "metadata": {"x": 7}}), {}),
+    ):
+        answer = opened.post(body.replace(b'"x": 7', b'"x": ' + number), **version)
+        assert answer.status_code == 200
+        assert answer.json().get("error", {"code": -32602})["code"] in (-32602, -32700, -32600)
+    assert opened.rpc("ListTasks", {}, **V1)["result"]["totalSize"] <= 3

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 
 from door.a2a.question import answers, state
+from graph.tool.asking import answers_in, call_in
 from graph.turn.event import Done
-from store.question import Answer, Question
+from store.question import Answer, Question, Waiting
 from tests.door.a2a.place import Door, Json, Place, answer_in, message03, place, words
 from tests.stub.reply import called, said
 from tests.stub.upstream import Upstream
@@ -119,6 +122,38 @@ def test_what_was_answered_through_another_door_ends_the_task(housed: Place, doo
     assert isinstance(end, Done)
     done = housed.early("tasks/send", id="t", message=data({question["id"]: {"action": "once"}}))
     assert (done["status"]["state"], answer_in(done), door.opened) == ("completed", "It is open.", ["front"])
+
+
+class Mail(BaseTool):
+    """Wants its user to log in before it reads."""
+
+    name: str = "read_mail"
+    description: str = "Reads the mail."
+
+    def _run(self, config: RunnableConfig, which: str) -> str:
+        own = f"{call_in(config)}/login"
+        answer = answers_in(config).get(own)
+        if answer is None:
+            url = "https://mail.example/login"
+            raise Waiting([Question(own, "login", call_in(config), self.name, "Log in, please.", "mail", url=url)])
+        return f"{which}: nothing new" if answer.action == "answer" else "not logged in"
+
+
+def test_a_login_of_a_server_behind_us_is_required_of_the_other_agent(tmp_path: Path, upstream: Upstream) -> None:
+    with place(tmp_path, upstream, Mail()) as service:
+        service.upstream.add(called("read_mail", {"which": "inbox"}), said("Nothing new."))
+        message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Any mail?"}]}
+        task = service.rpc("SendMessage", {"message": message}, **V1)["result"]["task"]
+        assert task["status"]["state"] == "TASK_STATE_AUTH_REQUIRED"
+        question = task["status"]["message"]["parts"][1]["data"]["questions"][0]
+        assert (question["kind"], question["url"]) == ("login", "https://mail.example/login")
+        parts = [{"data": {question["id"]: {"action": "answer"}}}]
+        answer = {"messageId": "2", "role": "ROLE_USER", "taskId": task["id"], "parts": parts}
+        done = service.rpc("SendMessage", {"message": answer}, **V1)["result"]["task"]
+        assert (done["status"]["state"], answer_in(done)) == ("TASK_STATE_COMPLETED", "Nothing new.")
+        service.upstream.add(called("read_mail", {"which": "inbox"}))
+        early = service.early("tasks/send", id="t", message=words("Any mail?"))
+        assert early["status"]["state"] == "input-required", "the first version knows no other"
 
 
 def test_a_login_is_told_apart() -> None:
