@@ -23,7 +23,8 @@ CANCELED = "canceled"
 @dataclass(frozen=True, slots=True)
 class TaskRow:
     """A task. ``context``: the session's name at the client; ``ended``: whether the task is in a final state;
-    ``version``: rises with every change; ``worker``, ``beat``: see ``store.worker``; ``updated``: Unix seconds."""
+    ``version``: rises with every change; ``worker``, ``beat``: see ``store.worker``; ``updated``: Unix seconds;
+    ``world_id``: of the world whose story it goes on with, else empty."""
 
     id: str
     owner: str
@@ -34,6 +35,7 @@ class TaskRow:
     worker: str
     beat: float
     updated: float
+    world_id: str
     body: bytes
 
 
@@ -47,6 +49,7 @@ class Change:
     ended: bool
     worker: str
     body: bytes
+    world_id: str = ""
 
 
 class Tasks:
@@ -162,8 +165,13 @@ def removed_of_session(connection: Connection, owner: str, names: Collection[str
     removed(connection, _TABLE.c.owner == owner, _TABLE.c.context.in_([name for name in names if name]))
 
 
+def removed_of_world(connection: Connection, world_id: str) -> None:
+    """Deletes the tasks that told a story of a world that is deleted."""
+    removed(connection, _TABLE.c.world_id == world_id)
+
+
 def _values(change: Change) -> dict[str, object]:
-    names = ("context", "state", "ended", "worker", "body")
+    names = ("context", "state", "ended", "worker", "body", "world_id")
     return {name: getattr(change, name) for name in names}
 
 

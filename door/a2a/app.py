@@ -26,6 +26,7 @@ from door.a2a.form import RUNNING
 from door.a2a.gate import Contexts, Gate, Key
 from door.a2a.push import PushSender, PushSettings
 from door.a2a.request import Tasks
+from door.a2a.story import can_play
 from door.a2a.task import Followed, TaskRows, fail_left, fail_lost
 from door.a2a.turn import Count, Turns
 from door.openai.access import Access
@@ -34,6 +35,7 @@ from errors import GieokError
 from graph.turn.agent import Agent
 from settings import Settings
 from store.worker import BEAT_SECONDS, me
+from world.engine import Engine
 
 CARD, FIRST_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"
 CACHE = "public, max-age=300"
@@ -47,7 +49,14 @@ class Agents:
     """The door for other agents in one process."""
 
     def __init__(
-        self, agent: Agent, settings: Settings, requests: Requests, access: Access, key: Key, count: Count
+        self,
+        agent: Agent,
+        settings: Settings,
+        requests: Requests,
+        access: Access,
+        key: Key,
+        worlds: Engine,
+        count: Count,
     ) -> None:
         self._agent = agent
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="task")
@@ -55,14 +64,14 @@ class Agents:
         told = translated(call)
         rows, followed = TaskRows(told), Followed(everyone, told)
         self.sender = PushSender(everyone, call, rows, settings.push_loopback)
-        self._turns = Turns(requests, settings, call, count)
+        self._turns = Turns(requests, settings, worlds, call, count)
         self.tasks = Tasks(
             self._turns,
             rows,
             followed,
             PushSettings(everyone, told),
             self.sender,
-            card(agent, "http://localhost", keys=False),
+            card(agent, "http://localhost", keys=False, worlds=False),
             settings,
             told,
         )
@@ -94,13 +103,15 @@ class Agents:
 
     async def card(self, request: Request) -> Response:
         """The card, for the versions 1.0 and 0.3."""
-        keys = await self._call(self._agent.store.api_keys.any)
-        return _cached(request, agent_card_to_dict(card(self._agent, _root(request), keys)))
+        return _cached(request, agent_card_to_dict(await self._call(partial(self._card, card, request))))
 
     async def first_card(self, request: Request) -> Response:
         """The card in the form of the first version."""
-        keys = await self._call(self._agent.store.api_keys.any)
-        return _cached(request, first_card(self._agent, _root(request), keys))
+        return _cached(request, await self._call(partial(self._card, first_card, request)))
+
+    def _card(self, form: Callable[[Agent, str, bool, bool], _T], request: Request) -> _T:
+        agent = self._agent
+        return form(agent, str(request.base_url).rstrip("/"), agent.store.api_keys.any(), can_play(agent))
 
     # --- parts ----------------------------------------------------------------------------------
 
@@ -130,10 +141,6 @@ class Agents:
                 await call(partial(fail_left, everyone, self._turns.open))
                 await self.sender.take_up()
             await asyncio.sleep(BEAT_SECONDS)
-
-
-def _root(request: Request) -> str:
-    return str(request.base_url).rstrip("/")
 
 
 def _cached(request: Request, told: dict[str, Any]) -> Response:

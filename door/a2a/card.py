@@ -29,8 +29,9 @@ DESCRIPTION = (
 )
 
 
-def card(agent: Agent, root: str, keys: bool) -> AgentCard:
-    """Returns the card. ``root``: the address at which we were asked; ``keys``: whether requests need a key."""
+def card(agent: Agent, root: str, keys: bool, worlds: bool) -> AgentCard:
+    """Returns the card. ``root``: the address at which we were asked; ``keys``: whether requests need a key;
+    ``worlds``: whether a story can be played."""
     speaks = [(kind, version, path) for version in ("1.0", "0.3") for kind, path in BINDINGS.items()]
     own = AgentCard(
         name="Gieok",
@@ -43,7 +44,7 @@ def card(agent: Agent, root: str, keys: bool) -> AgentCard:
         capabilities=AgentCapabilities(streaming=True, push_notifications=True),
         default_input_modes=list(KINDS),
         default_output_modes=list(OUT),
-        skills=[AgentSkill(**skill) for skill in skills(agent)],
+        skills=[AgentSkill(**skill) for skill in skills(agent, worlds)],
     )
     if keys:
         scheme = HTTPAuthSecurityScheme(scheme=SCHEME, description="A key of this service: gk-…")
@@ -52,7 +53,7 @@ def card(agent: Agent, root: str, keys: bool) -> AgentCard:
     return own
 
 
-def first_card(agent: Agent, root: str, keys: bool) -> dict[str, Any]:
+def first_card(agent: Agent, root: str, keys: bool, worlds: bool) -> dict[str, Any]:
     """Returns the card in the form of the protocol's first version."""
     return {
         "name": "Gieok",
@@ -63,15 +64,16 @@ def first_card(agent: Agent, root: str, keys: bool) -> dict[str, Any]:
         "authentication": {"schemes": [SCHEME] if keys else []},
         "defaultInputModes": list(KINDS),
         "defaultOutputModes": list(OUT),
-        "skills": skills(agent),
+        "skills": skills(agent, worlds),
     }
 
 
-def skills(agent: Agent) -> list[dict[str, Any]]:
+def skills(agent: Agent, worlds: bool) -> list[dict[str, Any]]:
     """Returns what the agent can do as it is set up."""
     able = [_CHAT]
     able += [_DOCUMENTS] if agent.library is not None else []
     able += [_MEMORY] if agent.memory is not None else []
+    able += [_WORLD] if worlds else []
     return able
 
 
@@ -88,6 +90,14 @@ _DOCUMENTS = {
     "description": "Answers from the documents of this installation and says where it read it.",
     "tags": ["documents", "retrieval", "citations"],
     "examples": ["What does the handbook say about holidays?", "설치 안내서에서 백업 방법을 찾아 줘."],
+}
+_WORLD = {
+    "id": "world",
+    "name": "Story world",
+    "description": "Goes on with a story in a world that remembers. Name one of the user's worlds in the metadata:"
+    ' {"gieok": {"world": "short name"}}.',
+    "tags": ["world", "story", "role-play"],
+    "examples": ["I open the door of the tavern.", "등불을 들고 우물 아래로 내려간다."],
 }
 _MEMORY = {
     "id": "memory",

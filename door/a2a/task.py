@@ -52,6 +52,8 @@ PIECE_SECONDS = 0.5
 LOOK_SECONDS = 0.25
 """How often a process looks at a task that another one runs."""
 LEFT_SECONDS = 60.0
+WORLD = "world"
+"""Our entry in a task's metadata: the id of the world whose story it goes on with."""
 PAGE = 50
 LATEST = 2**63
 INTERRUPTED = {"code": "interrupted", "retryable": True}
@@ -233,7 +235,8 @@ def fail_left(store: Store, at_work: Collection[str]) -> None:
 def change_of(task: Task) -> Change:
     """Returns what is written of a task."""
     state = state_of(task)
-    return Change(task.id, task.context_id, state, state in ENDED, me(), task.SerializeToString())
+    world = str(ours(task.metadata).get(WORLD, ""))
+    return Change(task.id, task.context_id, state, state in ENDED, me(), task.SerializeToString(), world)
 
 
 def task_of(row: TaskRow) -> Task:

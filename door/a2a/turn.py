@@ -40,7 +40,8 @@ from door.a2a.form import (
 )
 from door.a2a.form import REPORT as REPORT_ID
 from door.a2a.part import text_of
-from door.a2a.task import Call
+from door.a2a.story import NODE, story
+from door.a2a.task import WORLD, Call
 from door.openai import refusal
 from door.openai.form import Report
 from door.openai.refusal import Refusal
@@ -57,6 +58,7 @@ from store import Session, Turn
 from store.question import Answer
 from store.question import question as as_question
 from text.language import detect
+from world.engine import Engine
 
 MOST_WAITING = 10
 """Tasks that may wait for one session; a further one is rejected."""
@@ -67,7 +69,7 @@ CANCEL_SECONDS = 15.0
 """How long a cancelled turn may take to write what was said."""
 EXPORTS = ("session",)
 """What ``metadata`` may ask for under ``export``: the session as a file of Gieok's own form."""
-KEPT = ("session", "turn", "early", "metadata")
+KEPT = ("session", "turn", "early", "metadata", WORLD, NODE)
 """What a task keeps of our entry in its metadata, from message to message."""
 Answers = Mapping[str, Answer]
 Count = Callable[[Done, ContextReport | None], object]
@@ -100,8 +102,9 @@ class Turns(AgentExecutor):
     """Runs the turns of tasks. ``requests``: the running requests of the process; ``call``: runs in a thread;
     ``count``: is told of every answer, with the report of its prompt."""
 
-    def __init__(self, requests: Requests, settings: Settings, call: Call, count: Count) -> None:
-        self._requests, self._settings, self._call, self._count = requests, settings, call, count
+    def __init__(self, requests: Requests, settings: Settings, worlds: Engine, call: Call, count: Count) -> None:
+        self._requests, self._settings, self._worlds = requests, settings, worlds
+        self._call, self._count = call, count
         self._open: set[str] = set()
         self._running: dict[str, _Running] = {}
         self._lines: dict[tuple[str, str], _Line] = {}
@@ -113,7 +116,7 @@ class Turns(AgentExecutor):
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Runs the turn of a message; returns when it has ended, or waits for the other agent."""
-        task = _Task(context, event_queue, self._settings)
+        task = _Task(context, event_queue, self._settings, self._worlds)
         self._open.add(task.id)
         try:
             await self._execute(task)
@@ -134,7 +137,7 @@ class Turns(AgentExecutor):
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stops the turn of a task; what was said is kept."""
-        task = _Task(context, event_queue, self._settings)
+        task = _Task(context, event_queue, self._settings, self._worlds)
         running = self._running.get(task.id)
         if running is None:
             if task.waits:
@@ -212,9 +215,9 @@ class Turns(AgentExecutor):
 class _Task:
     """A task whose turn runs; it makes the task's events."""
 
-    def __init__(self, context: RequestContext, queue: EventQueue, settings: Settings) -> None:
+    def __init__(self, context: RequestContext, queue: EventQueue, settings: Settings, worlds: Engine) -> None:
         self.id, self.context_id = context.task_id or "", context.context_id or ""
-        self._context, self._queue, self._settings = context, queue, settings
+        self._context, self._queue, self._settings, self._worlds = context, queue, settings, worlds
         task = context.current_task
         entry = ours(task.metadata) if task is not None else {}
         self._entry: dict[str, Any] = {name: entry[name] for name in KEPT if name in entry}
@@ -263,6 +266,8 @@ class _Task:
         state = self._context.call_context.state
         created = self.context_id if state.get("new_context") == self.context_id else None
         text = text_of(self.message.parts, self._settings.document_limit, self.language) if answers is None else ""
+        if answers is None and (world := self._asked("world")):
+            return story(self._worlds, self.agent, self.context_id, str(world), text)
 
         def run(stop: threading.Event, emit: Emit) -> Event:
             row = self.agent.store.tasks.get(self.id)  # None until the SDK has written it, which it does beside us
@@ -293,6 +298,10 @@ class _Task:
     async def hear(self, item: Item, closing: bool) -> bool:
         """Tells what an item of the turn means for the task; returns whether it was the last one."""
         match item:
+            case Begun(session=world, turn=turn, fit="world"):
+                self._entry |= {WORLD: world, "turn": turn}
+                await self.tell(TaskState.TASK_STATE_WORKING)
+                return False
             case Begun(session=session, turn=turn):
                 self._entry |= {"session": session, "turn": turn}
                 await self.tell(TaskState.TASK_STATE_WORKING)
@@ -370,6 +379,8 @@ class _Task:
         self._piece = True
 
     async def _done(self, done: Done, closing: bool) -> None:
+        if WORLD in self._entry and done.turn:
+            self._entry[NODE] = done.turn
         if done.stopped and closing:
             await self.fail(_ending(), False, True)
             return
@@ -378,6 +389,9 @@ class _Task:
             await self._last(rest)
         if done.stopped:
             await self.end(TaskState.TASK_STATE_CANCELED)
+            return
+        if WORLD in self._entry:
+            await self.end(TaskState.TASK_STATE_COMPLETED)
             return
         report = self._report.plain(str(self._entry.get("session", "")), done.turn, done)
         await self._artifact(Artifact(artifact_id=REPORT_ID, name=REPORT_ID, parts=[data_part(report)]), last=True)
@@ -405,8 +419,12 @@ class _Task:
         )
 
     def _exports(self) -> list[str]:
-        wanted = ours(self.message.metadata).get("export") or ours(struct(self._context.metadata)).get("export")
+        wanted = self._asked("export")
         return [name for name in EXPORTS if name == wanted or (isinstance(wanted, list) and name in wanted)]
+
+    def _asked(self, name: str) -> Any:
+        """Returns what the metadata of the message, or of the request, asks of us."""
+        return ours(self.message.metadata).get(name) or ours(struct(self._context.metadata)).get(name)
 
     def _export(self) -> bytes:
         return self.agent.export_session(str(self._entry["session"])).encode("utf-8", "surrogatepass")

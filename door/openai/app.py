@@ -117,7 +117,7 @@ class Service:
         self.tracing = _tracing(settings)
         self._requests = Requests(settings.api_concurrency, self.metrics.running.set)
         self.leave = self._requests.leave
-        self.agents = Agents(agent, settings, self._requests, self._access, self._key, self.metrics.ended)
+        self.agents = Agents(agent, settings, self._requests, self._access, self._key, self._worlds, self.metrics.ended)
 
     def warm(self) -> None:
         """Makes the models and the product's documents ready before the first request; a failure is told by

@@ -21,12 +21,15 @@ task = Table(
     Column("worker", String(WORKER_CHARS), nullable=False),
     Column("beat", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    Column("world_id", ExactName(64), nullable=False),
     Column("body", LargeBinary, nullable=False),
     Index("agent_task_of_owner", "owner", "updated", "id"),
     Index("agent_task_in_context", "owner", "context", "state"),
     Index("agent_task_open", "ended", "worker"),
+    Index("agent_task_in_world", "world_id"),
 )
 """``body``: the task in the protocol's own form, which only the door reads. ``version`` rises with every change.
+``world_id``: of the world whose story it goes on with, else empty.
 ``worker``: the process that runs it (``store.worker``); ``beat``: when that process last said that it lives."""
 
 push = Table(

@@ -57,10 +57,21 @@ def test_a_card_is_cached(opened: Place, path: str) -> None:
 
 
 def test_skills_are_those_that_are_set_up(opened: Place) -> None:
-    names = [skill["id"] for skill in skills(opened.agent)]
+    names = [skill["id"] for skill in skills(opened.agent, worlds=False)]
     assert names == ["chat"], "without documents and memory"
     full = replace(opened.agent, library=object(), memory=object())  # type: ignore[arg-type]
-    assert [skill["id"] for skill in skills(full)] == ["chat", "documents", "memory"]
+    assert [skill["id"] for skill in skills(full, worlds=True)] == ["chat", "documents", "memory", "world"]
+
+
+def test_a_world_is_a_skill_once_there_is_one(opened: Place) -> None:
+    def told() -> list[str]:
+        return [skill["id"] for skill in opened.get(PATHS[1]).json()["skills"]]
+
+    assert "world" not in told()
+    opened.agent.store.of("ann").worlds.create("Harbour", "en")
+    opened.agent.models()  # ready by now
+    assert "world" in told()
+    assert "world" in [skill["id"] for skill in opened.get(PATHS[0]).json()["skills"]]
 
 
 def test_the_official_client_finds_it(tmp_path: Path, upstream: Upstream) -> None:

@@ -206,5 +206,5 @@ def test_what_is_no_text_is_refused_before_a_task_begins(opened: Place) -> None:
 
 def test_a_page_goes_on_at_the_exact_moment() -> None:
     for number in range(1_700_000_000_000, 1_700_000_002_000):
-        row = TaskRow("t", "", "", "", False, 1, "", 0.0, number / 1000, b"")
+        row = TaskRow("t", "", "", "", False, 1, "", 0.0, number / 1000, "", b"")
         assert after_page(encode_list_tasks_cursor(cursor_at(row))) == (row.updated, "t")
