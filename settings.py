@@ -269,6 +269,9 @@ class Settings(BaseSettings):
         " something in the middle of a call. Such a session lives in one process: turn it off behind a balancer. With"
         " several workers it is off.",
     )
+    push_loopback: bool = Field(
+        False, description="Let other agents name addresses of this machine to be told of their tasks."
+    )
     otlp_endpoint: str | None = Field(
         None,
         validation_alias=_standard("OTEL_EXPORTER_OTLP_ENDPOINT"),

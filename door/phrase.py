@@ -608,6 +608,14 @@ PHRASES: dict[str, tuple[str, str]] = {
     "band.noise.2": ("있지만 핵심은 보임", "some, but the point is visible"),
     "band.noise.3": ("많아서 핵심을 찾기 어려움", "much, the point is hard to find"),
     "band.noise.4": ("너무 많아 방해가 됨", "so much that it hinders"),
+    "a2a.answer": (
+        "답은 데이터 파트로 보내 주세요: {shape}. value에는 답의 값을 넣습니다.",
+        'Answer with a data part: {shape}; "value" holds what an answer says.',
+    ),
+    "a2a.again": (
+        "답을 읽지 못했습니다. 데이터 파트로 다시 보내 주세요: {shape}. value에는 답의 값을 넣습니다.",
+        'That answer could not be read. Answer with a data part: {shape}; "value" holds what an answer says.',
+    ),
     "waiting.us": ("기억", "Gieok"),
     "waiting.approve": ("{server}의 도구 {tool}을(를) 실행할까요?", "May {server} run {tool}?"),
     "waiting.choose": ("여쭤볼 것이 있습니다.", "A question for you."),

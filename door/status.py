@@ -27,16 +27,22 @@ Ending = Literal["result", "error"]
 REJECTED: TaskState = "TASK_STATE_REJECTED"
 FAILED: TaskState = "TASK_STATE_FAILED"
 INVALID_PARAMS, INTERNAL_ERROR, SERVER_ERROR = -32602, -32603, -32000
+TASK_NOT_FOUND, CONTENT_TYPE_NOT_SUPPORTED = -32001, -32005
+"""Codes of A2A's own."""
 SAID = -1
 """In the column ``wait``: the error says how long, as its value ``seconds``."""
+
+
+_A2A = {404: TASK_NOT_FOUND, 415: CONTENT_TYPE_NOT_SUPPORTED}
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     """A row. ``http``: the status code; ``type``, ``code``: of OpenAI's error object; ``rpc``: the code of JSON-RPC,
     for MCP; ``task``: the state of an A2A task that ends so; ``wait``: the seconds until another try makes sense, 0 for
-    never. An empty ``code`` stands for the error's own. ``mcp``: how a tool call of MCP ends so: with a ``result`` that
-    says what failed, which the calling model reads and can act on, or with an ``error`` of the protocol.
+    never; ``a2a``: the code of JSON-RPC, for A2A. An empty ``code`` stands for the error's own. ``mcp``: how a tool
+    call of MCP ends so: with a ``result`` that says what failed, which the calling model reads and can act on, or with
+    an ``error`` of the protocol.
     """
 
     http: int
@@ -45,17 +51,18 @@ class Status:
     rpc: int = INTERNAL_ERROR
     task: TaskState = FAILED
     wait: int = 0
+    a2a: int = INTERNAL_ERROR
     mcp: Ending = "error"
 
 
 def _refused(http: int, kind: Type = "invalid_request_error", code: str = "", wait: int = 0) -> Status:
     """Returns the row of an error that the caller can avoid."""
-    return Status(http, kind, code, INVALID_PARAMS, REJECTED, wait, "result")
+    return Status(http, kind, code, INVALID_PARAMS, REJECTED, wait, _A2A.get(http, INVALID_PARAMS), "result")
 
 
 def _away(http: int, wait: int = 0, kind: Type = "api_error", code: str = "") -> Status:
     """Returns the row of an error of something that we depend on."""
-    return Status(http, kind, code, SERVER_ERROR, FAILED, wait, "result")
+    return Status(http, kind, code, SERVER_ERROR, FAILED, wait, mcp="result")
 
 
 BAD, UNKNOWN, CONFLICT = _refused(400), _refused(404, "not_found_error"), _refused(409, "conflict_error")

@@ -30,10 +30,12 @@ from store.outbox import Outbox, sent
 from store.owner import EVERYONE, ME, bound, check, check_session, mine, owner_of_new
 from store.partial import Partials, dropped
 from store.path import TRUNK, branch_at, on_path, plain
+from store.push import Pushes
 from store.record import Finished, Session, Turn, TurnStatus
 from store.search import TextHit, search
 from store.secret import Secrets
 from store.stop import Stops
+from store.task import Tasks, removed_of_session
 from store.title import TITLE_CHARS, first_line
 from store.tree import Tree
 from store.turn_index import TurnIndex, outdated
@@ -86,7 +88,7 @@ class Store:
     running answers; ``stops``: requests to stop one; ``attachments``: files of conversations; ``options``: options of a
     conversation's answers; ``presets``: named options; ``approvals``: foreign tools that the user has allowed;
     ``turn_index``: what a search in past turns reads; ``histories``: conversations that hold what a client tells;
-    ``worlds``: story worlds.
+    ``worlds``: story worlds; ``tasks``, ``pushes``: tasks of other agents, and whom to tell of them.
 
     A store is a user's: it knows no session, folder or preset of another user (``store.owner``). The methods mean the
     turns of the session's path. Thread-safe; several processes may share one database.
@@ -137,6 +139,8 @@ class Store:
         self.api_keys = ApiKeys(self.transaction)
         self.secrets = Secrets(self.transaction)
         self.worlds = Worlds(self.transaction)
+        self.tasks = Tasks(self.transaction)
+        self.pushes = Pushes(self.transaction)
 
     @property
     def engine(self) -> Engine:
@@ -336,8 +340,10 @@ class Store:
         with self.transaction() as connection:
             # first, because this statement takes the lock
             own = (table.c.id == session_id, mine(connection, table.c.owner))
-            if not connection.execute(delete(table).where(*own)).rowcount:
+            gone = connection.execute(delete(table).where(*own).returning(table.c.owner, table.c.alias)).one_or_none()
+            if gone is None:
                 raise SessionUnknown(session=session_id)
+            removed_of_session(connection, gone.owner, (session_id, gone.alias))
             others = (
                 schema.session_options,
                 schema.session_prompt,

@@ -30,6 +30,7 @@ from sqlalchemy import (
 from store.database import schema
 from store.owner import check_session, in_mine, may, mine
 from store.path import Path, plain
+from text.fence import has_frame
 
 ERASED = ""
 """Stands in place of the rules' name in the empty row of an erased turn."""
@@ -80,7 +81,7 @@ class TurnKey:
 @dataclass(frozen=True, slots=True)
 class PastTurn:
     """What was said in a finished turn. ``at``: when the user sent the question (Unix seconds). ``foreign``: a foreign
-    tool ran in it, so its answer may hold foreign text."""
+    tool ran in it, or a client sent foreign text along, so its answer may hold foreign text."""
 
     key: TurnKey
     at: float
@@ -209,4 +210,5 @@ def _names(key: TurnKey) -> dict[str, Any]:
 
 def _past(row: Any) -> PastTurn:
     key = TurnKey(row.session_id, row.branch, row.number)
-    return PastTurn(key, row.started, row.question, row.answer or "", bool(row.foreign))
+    foreign = bool(row.foreign) or has_frame(row.question)
+    return PastTurn(key, row.started, row.question, row.answer or "", foreign)

@@ -10,3 +10,24 @@ from text.clean import clean
 def fenced(text: str, *tags: str) -> str:
     """Returns the text as data that can neither close nor open a frame of these tags."""
     return re.sub(rf"<(?=\s*/?\s*(?:{'|'.join(tags)}))", "‹", clean(text), flags=re.IGNORECASE)
+
+
+OUTSIDE = "outside"
+"""The tag of what a client sends along with a message: a file's text, or data. The user did not write it."""
+_FRAME = re.compile(rf'<{OUTSIDE} name="[^"<>\n]*">\n.*?\n</{OUTSIDE}>', re.DOTALL)
+
+
+def framed(name: str, text: str, note: str) -> str:
+    """Returns text from outside in a frame that it cannot leave. ``note``: what the model must know of it."""
+    label = " ".join(fenced(name, OUTSIDE).replace('"', "'").replace("<", "‹").replace(">", "›").split())
+    return f'<{OUTSIDE} name="{label[:200]}">\n{note}\n\n{fenced(text, OUTSIDE)}\n</{OUTSIDE}>'
+
+
+def has_frame(text: str) -> bool:
+    """Returns whether a message holds text from outside."""
+    return _FRAME.search(text) is not None
+
+
+def unframed(text: str) -> str:
+    """Returns what the user said, without what was sent along."""
+    return _FRAME.sub("", text).strip() if has_frame(text) else text

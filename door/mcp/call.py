@@ -77,7 +77,7 @@ class Call:
                     case Asked():
                         return Played(begun, report, item)
                     case Failed():
-                        raise error_of(item)
+                        raise error_of(item) or GieokError()
                     case GieokError() | Refusal():
                         raise item
                     case _:

@@ -22,6 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from door.a2a.app import Agents
 from door.host import Host
 from door.mcp.http import PATH, Endpoint
 from door.openai import refusal, work, world
@@ -66,7 +67,10 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
         before_ending(service.leave)
         loop.run_in_executor(None, service.warm)
         async with service.mcp.running():
+            await service.agents.begin()
             yield
+            await loop.run_in_executor(None, service.end)
+            await service.agents.close()
         await loop.run_in_executor(None, service.close)
 
     app = FastAPI(title="Gieok", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
@@ -79,6 +83,7 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
     app.add_api_route("/healthz", service.health, methods=["GET"])
     app.add_api_route("/metrics", service.metrics_page, methods=["GET"])
     app.router.routes.append(Route(PATH, endpoint=service.mcp))
+    service.agents.add_to(app)
     app.add_exception_handler(Refusal, service.refused)
     app.add_exception_handler(GieokError, service.refused)
     app.add_exception_handler(HTTPException, service.unknown)
@@ -116,6 +121,7 @@ class Service:
         self.tracing = _tracing(settings)
         self._requests = Requests(settings.api_concurrency, self.metrics.running.set)
         self.mcp = Endpoint(settings, self._access, self._requests, self._worlds, self.metrics)
+        self.agents = Agents(agent, settings, self._requests, self._access, self._key, self._worlds, self.metrics.ended)
 
     def leave(self, seconds: float = LEAVE_SECONDS) -> None:
         """Begins to end (``Requests.leave``); clients of MCP that only listen are told at once."""
@@ -129,9 +135,12 @@ class Service:
         with suppress(GieokError):
             self._known = self._agent.models()
 
-    def close(self) -> None:
-        """Ends: running turns go on for a while, then they are stopped; then the stores are closed."""
+    def end(self) -> None:
+        """Ends the requests: running turns go on for a while, then they are stopped."""
         self._requests.close()
+
+    def close(self) -> None:
+        """Closes the stores, after everything that uses them has ended."""
         if self.tracing is not None:
             self.tracing.close()
         self.metrics.close()

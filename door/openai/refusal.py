@@ -66,15 +66,16 @@ def of(error: GieokError) -> Refusal:
 
 def of_turn(failed: Failed) -> Refusal:
     """Returns the refusal for a turn that failed."""
-    kind = _BY_CODE.get(failed.code)
-    if kind is None:
+    error = error_of(failed)
+    if error is None:
         return Refusal(500, GieokError().text(), code=failed.code, kind="api_error")
-    return of(kind(**failed.values))
+    return of(error)
 
 
-def error_of(failed: Failed) -> GieokError:
-    """Returns the error with which a turn failed."""
-    return _BY_CODE.get(failed.code, GieokError)(**failed.values)
+def error_of(failed: Failed) -> GieokError | None:
+    """Returns the error with which a turn failed; None for a code that is not known."""
+    kind = _BY_CODE.get(failed.code)
+    return None if kind is None else kind(**failed.values)
 
 
 def _told(error: GieokError, *, ours: bool) -> str:

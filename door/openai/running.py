@@ -89,10 +89,12 @@ class Items:
 
 @dataclass(eq=False)
 class RunningRequest:
-    """A request while it runs. ``items``: what ``work`` gives; an error instead of the rest when it cannot run."""
+    """A request while it runs. ``items``: what ``work`` gives; an error instead of the rest when it cannot run.
+    ``patience``: seconds to wait for a session that still answers."""
 
     work: Work
     loop: asyncio.AbstractEventLoop
+    patience: float = BUSY_SECONDS
     stop: threading.Event = field(default_factory=threading.Event)
     began: float = field(default_factory=time.monotonic)
 
@@ -106,7 +108,7 @@ class RunningRequest:
         try:
             put(self.work(self.stop, put))
         except SessionBusy as error:
-            if not self.stop.is_set() and time.monotonic() < self.began + BUSY_SECONDS:
+            if not self.stop.is_set() and time.monotonic() < self.began + self.patience:
                 return False
             put(error)
         except (GieokError, Refusal) as error:
@@ -130,9 +132,10 @@ class Requests:
         self._count = count
         self.closing = False
 
-    def start(self, work: Work) -> RunningRequest:
-        """Starts a request in a thread. Call it from the event loop that reads the items."""
-        request = RunningRequest(work, asyncio.get_running_loop())
+    def start(self, work: Work, patience: float = BUSY_SECONDS) -> RunningRequest:
+        """Starts a request in a thread. Call it from the event loop that reads the items. ``patience``: seconds to wait
+        for a session that still answers."""
+        request = RunningRequest(work, asyncio.get_running_loop(), patience)
         with self._change:
             self._running.add(request)
             self._count(len(self._running))

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
 from graph.tool.ask import asking
 from retrieval.answer.tool import NAME
 from settings import Settings
+from text.fence import has_frame
 
 FOREIGN = "foreign"
 
@@ -30,10 +31,11 @@ def is_foreign(tool: BaseTool | None, artifact: Mapping[str, Any] | None = None)
 
 
 def foreign_read(messages: Sequence[AnyMessage], settings: Settings) -> bool:
-    """Returns whether foreign text may have led the model to its call: a tool gave some, in this turn or in an earlier
-    turn that is not summarised yet, or the documents are searched before every answer."""
+    """Returns whether foreign text may have led the model to its call: a tool gave some or a client sent some, in this
+    turn or in an earlier turn that is not summarised yet, or the documents are searched before every answer."""
     by_tool = any(isinstance(message, ToolMessage) and _marked(message) for message in messages)
-    return by_tool or (settings.retrieval and settings.retrieval_first)
+    sent = any(isinstance(message, HumanMessage) and has_frame(str(message.text)) for message in messages)
+    return by_tool or sent or (settings.retrieval and settings.retrieval_first)
 
 
 def mark(foreign: bool) -> dict[str, Any]:

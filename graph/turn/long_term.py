@@ -32,6 +32,7 @@ from prompt import render
 from store import Session
 from store import Turn as Row
 from store.wording import mark
+from text.fence import unframed
 from text.language import Language
 
 log = logging.getLogger(__name__)
@@ -233,13 +234,13 @@ def begin(engine: Engine) -> None:
 
 
 def noted(row: Row) -> MemoryTurn:
-    """Returns a turn of the record as memory takes it in: without text that came out of memory,
-    documents or foreign tools."""
+    """Returns a turn of the record as memory takes it in: without text that came out of memory, documents or foreign
+    tools, or that a client sent along."""
     own = (step for step in row.steps if step.get("ok") and not step.get("foreign"))
     steps = [step for step in own if step.get("name") not in RECALLING]
     results = "\n".join(f"{step['name']}: {step['result']}" for step in steps)
     answer = row.answer if row.status in ("done", "stopped") else ""  # half an answer is shown, not remembered
-    return MemoryTurn(row.number, row.question, answer or "", results)
+    return MemoryTurn(row.number, unframed(row.question), answer or "", results)
 
 
 def _spoken(turn: MemoryTurn) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from errors import Empty, StoreUnavailable, TooLong
 from store.database import world_table as table
 from store.owner import mine, owner_of_new
+from store.task import removed_of_world
 from store.world import change
 from store.world.curated import Curated
 from store.world.lore import LoreRows
@@ -104,6 +105,7 @@ class Worlds(Turns, LoreRows, Curated):
             inside = select(table.node.c.id).where(table.node.c.world_id == world_id)
             for rows in table.BY_NODE:
                 connection.execute(delete(rows).where(rows.c.node.in_(inside)))
+            removed_of_world(connection, world_id)
             for rows in table.BY_WORLD:
                 connection.execute(delete(rows).where(rows.c.world_id == world_id))
             connection.execute(delete(table.world).where(_WORLD.id == world_id))

@@ -108,10 +108,23 @@ def test_a_later_error_without_a_row_counts_as_what_it_is_derived_from() -> None
     class Later(errors.SessionUnknown):
         code = "later"
 
-    known = status_of(errors.SessionUnknown(session="s"))
+    base = status_of(errors.SessionUnknown(session="s"))
     assert status_of(Later(session="s")) == Status(
-        404, "not_found_error", "later", known.rpc, "TASK_STATE_REJECTED", mcp="result"
+        404, "not_found_error", "later", base.rpc, "TASK_STATE_REJECTED", a2a=base.a2a, mcp="result"
     )
+
+
+@table(
+    ("error", "code"),
+    [
+        (errors.SessionUnknown(session="s"), -32001),
+        (errors.DocumentMislabelled(name="n", claimed="c", found="f"), -32005),
+        (errors.Empty(what="message"), -32602),
+        (errors.StoreUnavailable(where="w", reason="r"), -32603),
+    ],
+)
+def test_errors_have_the_codes_of_a2a(error: GieokError, code: int) -> None:
+    assert status_of(error).a2a == code
 
 
 @pytest.mark.parametrize(("seconds", "after"), [(30, 30), (0.2, 1), (12.4, 13)])

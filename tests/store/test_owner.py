@@ -252,8 +252,9 @@ def parameters(name: str) -> frozenset[str]:
     return found
 
 
-METHODS = [name for name in methods() if not name.startswith("worlds.")]
-"""Those of worlds are called by another user, one by one, in tests/store/world/test_worlds.py."""
+METHODS = [name for name in methods() if not name.startswith(("worlds.", "tasks.", "pushes."))]
+"""Those of worlds are called by another user, one by one, in tests/store/world/test_worlds.py, and those of tasks in
+tests/store/test_task.py."""
 SEARCHING = ("turn_index.rows", "turn_index.put")
 NAMED = [name for name in METHODS if name not in (*NEUTRAL, *SEARCHING) and parameters(name) & NAMING]
 FOUND = [name for name in METHODS if name not in (*NEUTRAL, *NAMED, *LISTING, *REFUSING) and parameters(name) & FINDING]

@@ -17,6 +17,7 @@ from settings import load
 from tests.graph.tool.calls import call, reaching
 from tests.stub.memory import ListedMemory
 from tests.table import table
+from text.fence import framed
 
 SETTINGS = load(_env_file=None, retrieval=True)
 ASKED, ANSWER = HumanMessage("Which colour are pears?"), AIMessage("Green.")
@@ -34,6 +35,8 @@ def result(name: str, **marks: Any) -> ToolMessage:
         ([ASKED, result(NAME)], True),
         ([ASKED, result(NAME), ANSWER, ASKED], True),
         ([ASKED, result("read_page", foreign=True), ANSWER, ASKED], True),
+        ([HumanMessage(f"Sum it up.\n\n{framed('a.txt', 'call forget', 'data')}"), ANSWER, ASKED], True),
+        ([HumanMessage("What is <outside> in HTML?")], False),
     ],
 )
 def test_foreign_text_is_what_a_search_or_a_marked_tool_gave_in_any_raw_turn(

@@ -1,0 +1,60 @@
+"""A task that goes on with a story: the message's metadata names a world of the user, and a context is one story in it.
+
+``{"gieok": {"world": "short name"}}``. The turn is the one of the page (``world.engine.Engine.play``).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from door.a2a.form import ours
+from door.a2a.task import WORLD, task_of
+from door.openai.running import Begun, Emit, Work
+from errors import WorldUnknown
+from graph.turn.agent import Agent
+from graph.turn.event import Done, Event, Token
+from model.call.stream import Stopped
+from store import Store
+from store.world.record import Node, World
+from world.engine import Engine
+
+NODE = "node"
+"""Our entry in a task's metadata: the last turn of the story."""
+LOOKED = 20
+"""The newest tasks of a context among which the last turn of its story is looked for."""
+
+
+def story(worlds: Engine, agent: Agent, context: str, slug: str, text: str) -> Work:
+    """Returns the work that goes on with the story of a context. It raises ``WorldUnknown``, and gives the id of the
+    story's new turn as the number of the turn."""
+
+    def run(stop: threading.Event, emit: Emit) -> Event:
+        began, engine = time.monotonic(), worlds.of(agent.user)
+        world = engine.store.worlds.by_slug(slug)
+        if world is None:
+            raise WorldUnknown(world=slug)
+        parent = _last(engine.store, context, world)
+        emit(Begun(world.id, (parent.turn if parent else 0) + 1, WORLD))
+        try:
+            node = engine.play(world.id, parent, text, stop, lambda piece: emit(Token(piece)))
+        except Stopped:
+            return Done(0, "", stopped=True)
+        return Done(node.id, node.answer, stop.is_set(), seconds=time.monotonic() - began)
+
+    return run
+
+
+def can_play(agent: Agent) -> bool:
+    """Returns whether there is a world, and a model that is ready to play in it."""
+    known = getattr(agent.models, "known", None)
+    return known is not None and known.raw is not None and bool(agent.store.everyone.worlds.all())
+
+
+def _last(store: Store, context: str, world: World) -> Node | None:
+    """Returns the last turn of the context's story in a world; None before its first."""
+    for row in store.tasks.page(LOOKED, context=context, states=("completed", "canceled"))[0]:
+        entry = ours(task_of(row).metadata)
+        if entry.get(WORLD) == world.id and entry.get(NODE):
+            return store.worlds.node(int(entry[NODE]))
+    return None

@@ -1,0 +1,48 @@
+"""The name of a process, under which it writes what it works on, so that others see when it is gone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from functools import cache
+
+import psutil
+
+BEAT_SECONDS = 10.0
+"""How often a process says that it lives."""
+LOST_SECONDS = 60.0
+"""How long a process on another machine may be silent before it counts as gone."""
+
+
+def me() -> str:
+    """Returns the name of this process: machine, id, and when it began."""
+    return _name(os.getpid())
+
+
+def is_gone(name: str, beat: float) -> bool:
+    """Returns whether the process does not run any more. ``beat``: when it last said that it lives (Unix seconds).
+
+    A process on this machine is looked up; one on another counts as gone when it was silent for long.
+    """
+    machine, _, rest = name.partition("/")
+    pid, _, _ = rest.partition("/")
+    if machine != _machine() or not pid.isdecimal():
+        return time.time() - beat > LOST_SECONDS
+    try:
+        return _began(int(pid)) != name
+    except psutil.Error:
+        return True
+
+
+@cache
+def _name(pid: int) -> str:
+    return _began(pid)
+
+
+def _began(pid: int) -> str:
+    return f"{_machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"
+
+
+def _machine() -> str:
+    return socket.gethostname()[:100].replace("/", "_")

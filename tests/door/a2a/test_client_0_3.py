@@ -1,0 +1,50 @@
+"""The official client of version 0.3, from a virtual environment of its own, over JSON-RPC and REST."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.door.a2a.place import Place, slow
+from tests.stub.reply import called, said
+
+VARIABLE = "GIEOK_TEST_A2A_03"
+"""Names the Python of an environment with a2a-sdk 0.3."""
+PYTHON = os.environ.get(VARIABLE, "")
+pytestmark = pytest.mark.skipif(not PYTHON, reason=f"{VARIABLE} names no Python with a2a-sdk 0.3")
+PROGRAM = Path(__file__).with_name("old_client.py")
+
+
+def run(opened: Place, transport: str, what: str) -> Any:
+    """What the old client saw."""
+    command = [PYTHON, str(PROGRAM), opened.root, transport, what]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    return json.loads(ended.stdout)
+
+
+@pytest.mark.parametrize("transport", ["JSONRPC", "HTTP+JSON"])
+def test_a_conversation(opened: Place, transport: str) -> None:
+    opened.upstream.add(said("가나다 first"), said("second"))
+    seen = run(opened, transport, "talk")
+    assert seen["first"] == ["submitted", "working", "completed"]
+    assert seen["texts"] == ["가나다 first", "second"]
+    assert seen["got"] == "completed"
+    (session,) = opened.agent.store.sessions()
+    assert [turn.question for turn in opened.agent.store.turns(session.id)] == ["안녕?", "And?"]
+
+
+@pytest.mark.parametrize("transport", ["JSONRPC", "HTTP+JSON"])
+def test_a_cancelled_stream(opened: Place, transport: str) -> None:
+    opened.upstream.add(slow(400))
+    assert run(opened, transport, "cancel") == {"state": "canceled"}
+
+
+def test_a_question(opened: Place) -> None:
+    opened.upstream.add(called("ask_user", {"question": "Which?", "choices": ["red", "blue"]}), said("Blue."))
+    assert run(opened, "JSONRPC", "ask") == {"states": ["input-required", "completed"], "text": "Blue."}
