@@ -7,6 +7,6 @@ Public: ``Host`` (all servers of one process), ``ServerState`` (what the page sh
 from host.connection import Utility
 from host.entry import ServerEntry
 from host.file import Servers
-from host.host import Host, ServerState
+from host.host import Host, ServerState, ServerTool
 
-__all__ = ["Host", "ServerEntry", "ServerState", "Servers", "Utility"]
+__all__ = ["Host", "ServerEntry", "ServerState", "ServerTool", "Servers", "Utility"]

@@ -38,6 +38,15 @@ MOST_TOOLS = 128
 
 
 @dataclass(frozen=True, slots=True)
+class ServerTool:
+    """A tool as its server describes it. ``schema``: of its arguments, as JSON schema."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ServerState:
     """What is known of a server. ``error``: why it cannot be used, empty where it can; ``looked``: whether its tools
     were asked for yet."""
@@ -48,7 +57,7 @@ class ServerState:
     looked: bool = False
     protocol: str = ""
     title: str = ""
-    tools: tuple[types.Tool, ...] = ()
+    tools: tuple[ServerTool, ...] = ()
 
 
 @dataclass(eq=False)
@@ -180,13 +189,13 @@ class Host:
     def _tool(
         self,
         server: _Server,
-        tool: types.Tool,
+        tool: ServerTool,
         approvals: Approvals,
         stop: threading.Event | None,
         utility: Utility | None,
     ) -> BaseTool:
-        about, name = (tool.description or tool.title or tool.name)[:ABOUT_CHARS], model_name(server.name, tool.name)
-        mark = digest(tool.name, tool.description or "", tool.input_schema)
+        about, name = (tool.description or tool.name)[:ABOUT_CHARS], model_name(server.name, tool.name)
+        mark = digest(tool.name, tool.description, tool.schema)
 
         def run(key: str, arguments: dict[str, Any], answers: Mapping[str, Answer]) -> tuple[str, dict[str, Any]]:
             call = Call(server.name, tool.name, name, key, arguments)
@@ -194,7 +203,7 @@ class Host:
             return self._called(server, call, own, stop, utility if server.entry.sampling else None)
 
         metadata = {"foreign": True, "server": server.name, "about": {"ko": about, "en": about}}
-        made = ForeignTool(name=name, description=about, args_schema=tool.input_schema, metadata=metadata)
+        made = ForeignTool(name=name, description=about, args_schema=tool.schema, metadata=metadata)
         return made.connected(
             server.entry.permission(tool.name),
             lambda: approvals.allows(server.name, tool.name, mark),
@@ -248,11 +257,11 @@ def _is_due(server: _Server) -> bool:
 def _seen(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerState:
     info = client.server_info
     title = f"{info.title or info.name} {info.version}".strip() if info is not None else ""
-    names, offered = set[str](), list[types.Tool]()
+    names, offered = set[str](), list[ServerTool]()
     for tool in tools[:MOST_TOOLS]:
         if (name := model_name(server.name, tool.name)) not in names:
             names.add(name)
-            offered.append(tool)
+            offered.append(ServerTool(tool.name, tool.description or tool.title or "", tool.input_schema))
     return ServerState(server.name, server.entry, "", True, str(client.protocol_version), title[:200], tuple(offered))
 
 

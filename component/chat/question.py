@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from component.page.catalogue import Words
 from component.page.view import View
 from component.widget.markdown import plain, short, shown
 from graph.tool.form import FormField, fields, problems
@@ -111,7 +112,7 @@ def _draw_choices(view: View, asked: Question, key: str) -> Answer | None:
 def _draw_form(view: View, asked: Question, key: str) -> Answer | None:
     """Draws the fields of a form; a value that does not fit says why under its field."""
     known = fields(asked.schema)
-    values = {field.name: _draw_field(field, f"question-field-{key}-{field.name}") for field in known}
+    values = {field.name: _draw_field(view.words, field, f"question-field-{key}-{field.name}") for field in known}
     filled = {name: value for name, value in values.items() if value not in (None, "")}
     wrong = problems(asked.schema, filled)
     begun = {name for name, value in values.items() if value not in (None, "", [], False)}
@@ -121,7 +122,7 @@ def _draw_form(view: View, asked: Question, key: str) -> Answer | None:
     return None if wrong else Answer("answer", filled)
 
 
-def _draw_field(field: FormField, key: str) -> Any:
+def _draw_field(words: Words, field: FormField, key: str) -> Any:
     label = plain(field.title) + (" \\*" if field.required else "")
     about = plain(field.about) or None
     match field.kind:
@@ -132,18 +133,18 @@ def _draw_field(field: FormField, key: str) -> Any:
             value = default(field.default) if isinstance(field.default, int | float) else None
             return st.number_input(label, value=value, step=step, key=key, help=about)
         case "one" | "many":
-            return _draw_options(field, label, about, key)
+            return _draw_options(words, field, label, about, key)
     return st.text_input(label, value=str(field.default or ""), key=key, help=about, max_chars=TEXT_CHARS).strip()
 
 
-def _draw_options(field: FormField, label: str, about: str | None, key: str) -> Any:
+def _draw_options(words: Words, field: FormField, label: str, about: str | None, key: str) -> Any:
     values, labels = [value for value, _ in field.choices], dict(field.choices)
-    named = partial(_label, labels)
+    named, pick = partial(_label, labels), words("question.pick")
     if field.kind == "many":
         chosen = [value for value in field.default or [] if value in values] if isinstance(field.default, list) else []
-        return st.multiselect(label, values, default=chosen, format_func=named, key=key, help=about)
+        return st.multiselect(label, values, default=chosen, format_func=named, key=key, help=about, placeholder=pick)
     at = values.index(field.default) if field.default in values else None
-    return st.selectbox(label, values, index=at, format_func=named, key=key, help=about)
+    return st.selectbox(label, values, index=at, format_func=named, key=key, help=about, placeholder=pick)
 
 
 def _label(labels: Mapping[str, str], value: str) -> str:

@@ -13,6 +13,7 @@ from component.page.theme import draw_theme
 from component.page.view import LANGUAGE, View, language
 from component.settings.budget import draw_budgets
 from component.settings.picker import draw_picker
+from component.settings.servers import draw_servers
 from component.widget.tabs import draw_tabs
 
 NAME = "options"
@@ -30,7 +31,8 @@ def draw_options(view: View, about: object = None) -> None:
 
 def _draw(view: View) -> None:
     words = view.words
-    models, look, context = draw_tabs(words, "options", "options.tab", ("models", "look", "context"))
+    tabs = ("models", "look", "context", "servers")
+    models, look, context, servers = draw_tabs(words, "options", "options.tab", tabs)
     with models:
         draw_picker(view)
     with look:
@@ -40,6 +42,8 @@ def _draw(view: View) -> None:
         draw_theme(words)
     with context:
         draw_budgets(view)
+    with servers:
+        draw_servers(view)
 
 
 def draw_language(words: Words, key: str, **form: Any) -> None:

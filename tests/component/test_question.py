@@ -108,7 +108,7 @@ def test_a_tool_is_approved_with_its_arguments_in_sight(
     serve()
     page()
     at = page("en-US", s=waiting(DELETE))
-    assert "May files run «delete»?" in texts(at).replace("\\", "")
+    assert "May the server «files» run «delete»?" in texts(at).replace("\\", "")
     assert '"path": "/tmp/*b*"' in texts(at)
     click(at, f"question-{action}-1")
     assert answered == [{"1.a": Answer(action)}]

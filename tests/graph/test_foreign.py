@@ -1,0 +1,94 @@
+"""Foreign tools in a turn, on a real server: asked for first, waiting for what the server wants, marked as foreign."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from graph.context.preview import preview
+from graph.turn.agent import Agent
+from graph.turn.event import ToolFinished
+from graph.turn.long_term import noted
+from model.profile import SMALL
+from store.question import Answer
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import answering, calling, done, only, prompts, say, scripted
+from tests.graph.test_conversation import NewSession
+from tests.graph.test_waiting import ALWAYS, YES, asked, results
+from tests.host.conftest import SERVER
+
+
+def with_server(bot: Agent, mode: str = "stdio", **fields: Any) -> Agent:
+    assert bot.host is not None
+    bot.host.servers.put("t", {"command": sys.executable, "args": [str(SERVER), mode], **fields})
+    return bot
+
+
+def bound(bot: Agent) -> list[str]:
+    return [tool["function"]["name"] for tool in scripted(bot.models().chat).bound[-1]["tools"]]
+
+
+def test_the_user_allows_a_tool_and_it_runs(agent: OpenAgent, session: NewSession) -> None:
+    call = calling("t__add", a=2, b=3)
+    bot = with_server(agent([call, "It is 5.", call, "5 again."]))
+    own = session(bot)
+    (question,) = asked(say(bot, own, "Add two and three.")).questions
+    assert (question.kind, question.server, question.arguments) == ("approve", "t", {"a": 2, "b": 3})
+    events = list(bot.resume(own, {question.id: ALWAYS}))
+    assert done(events).answer == "It is 5."
+    assert [(step.result, step.foreign) for step in only(events, ToolFinished)] == [("5", True)]
+    assert "t__add" in bound(bot)
+    assert done(say(bot, own, "Add them once more, please.")).answer == "5 again."
+    row = bot.store.turn(own, 1)
+    assert row is not None
+    assert noted(row).tools == "", "what a foreign tool gave is not for memory"
+
+
+def test_the_turn_waits_for_what_the_server_asks(agent: OpenAgent, session: NewSession) -> None:
+    bot = with_server(agent([calling("t__book", place="Seoul"), "Booked."]), "legacy")
+    own = session(bot)
+    (approve,) = asked(say(bot, own, "Book a table in Seoul.")).questions
+    (form,) = asked(list(bot.resume(own, {approve.id: YES}))).questions
+    assert (form.kind, form.text) == ("form", "How many at Seoul?")
+    (second,) = asked(list(bot.resume(own, {form.id: Answer("answer", {"persons": 2})}))).questions
+    assert second.text == "Which seat?"
+    assert done(list(bot.resume(own, {}))).answer == "Booked."
+    assert results(prompts(bot)[-1]) == ["booked Seoul for 2, any"]
+
+
+@pytest.mark.parametrize("tool", ["die", "refuse"])
+def test_a_server_that_fails_fails_the_call_and_not_the_turn(agent: OpenAgent, session: NewSession, tool: str) -> None:
+    bot = with_server(agent([calling(f"t__{tool}"), "It did not work."]), tools={tool: "allow"})
+    events = say(bot, session(bot), "Do it, whatever it takes.")
+    assert done(events).answer == "It did not work."
+    assert [step.ok for step in only(events, ToolFinished)] == [False]
+
+
+def test_a_server_that_is_away_takes_nothing_from_the_turn(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([answering])
+    assert bot.host is not None
+    bot.host.servers.put("gone", {"command": "/no/such/program"})
+    done(say(bot, session(bot), "Tell me a long story about it."))
+    assert bound(bot) == ["current_time", "calculate", "ask_user"]
+    assert bot.host.states()[0].error
+
+
+def test_a_small_model_gets_the_tool_that_the_user_names(agent: OpenAgent, session: NewSession) -> None:
+    bot = with_server(agent(['{"a": 2, "b": 3}', "It is 5."], profile=SMALL), tools={"add": "allow"})
+    own = session(bot)
+    events = say(bot, own, "/tool t__add two and three")
+    assert done(events).answer == "It is 5."
+    assert [step.result for step in only(events, ToolFinished)] == ["5"]
+
+
+def test_the_preview_counts_the_tools_that_are_known(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([answering, answering])
+    own = session(bot)
+    done(say(bot, own, "Tell me a long story about it."))
+    before = preview(bot, own).report
+    with_server(bot)
+    assert bot.host is not None
+    bot.host.test("t")
+    assert preview(bot, own).report.total_tokens > before.total_tokens + 100
