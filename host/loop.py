@@ -34,8 +34,8 @@ class Loop:
             except concurrent.futures.CancelledError:
                 raise Stopped from None
             except TimeoutError:
-                if future.done():  # the work itself raised it
-                    raise
+                if future.done():  # the work raised it, or ended just now
+                    return future.result()
             if stop is not None and stop.is_set():
                 future.cancel()
                 raise Stopped

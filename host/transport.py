@@ -3,6 +3,7 @@ a message of more than ``MOST_BYTES`` ends the connection instead of filling our
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -44,6 +45,7 @@ class BoundedText(TextReceiveStream):
 
 
 vars(stdio)["TextReceiveStream"] = BoundedText
+logging.getLogger("mcp.client").setLevel(logging.CRITICAL)  # the SDK logs what it could not read, with its contents
 
 
 @asynccontextmanager
