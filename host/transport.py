@@ -53,7 +53,9 @@ async def transport(entry: ServerEntry, older: bool = False) -> AsyncGenerator[A
     """Opens the way to a server. ``older``: by SSE, where an address takes no streamable HTTP."""
     if entry.command is not None:
         env = {name: value.get_secret_value() for name, value in entry.env.items()}
-        asked = stdio.StdioServerParameters(command=entry.command, args=list(entry.args), env=env, cwd=entry.cwd)
+        asked = stdio.StdioServerParameters(
+            command=entry.command, args=list(entry.args), env=env, cwd=entry.cwd, encoding_error_handler="replace"
+        )
         with Path(os.devnull).open("w") as silent:  # what it says beside the protocol may hold secrets
             async with stdio.stdio_client(asked, errlog=silent) as streams:
                 yield streams
