@@ -125,9 +125,10 @@ def test_what_goes_wrong_is_told_and_the_next_call_works(hosted: Open, tool: str
     assert one.call("t__add", a=1, b=1).text == "2"
 
 
-def test_garbage_on_the_way_does_no_harm(hosted: Open) -> None:
+@pytest.mark.parametrize("mode", ["stdio", "noisy"])
+def test_garbage_on_the_way_does_no_harm(hosted: Open, mode: str) -> None:
     one = hosted()
-    one.command()
+    one.command(mode)
     assert one.call("t__garbage").text == "clean"
 
 
