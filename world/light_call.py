@@ -11,6 +11,7 @@ from model.modelset import ModelSet
 from store.world.record import Node, Origin, World
 from text.language import Language
 from world.block import Fields, light
+from world.block.witness import witnessed
 from world.state import State
 
 log = logging.getLogger("gieok.world")
@@ -48,12 +49,17 @@ class LightCalls:
         ``Later`` while it may be tried again, and ``Stopped``."""
         reason, weight = "unreadable", UNREADABLE
         try:
-            fields = light(self._models(), node.question, node.answer, before, world.language, stop)
+            models = self._models()
+            fields = light(models, node.question, node.answer, before, world.language, stop)
         except GieokError as error:
             fields, reason, weight = None, error.code, AWAY
         if fields is not None:
             self._failures.pop(node.id, None)
-            return [*known[:-1], {**fields, **(known[-1] if known else {})}], "light", ()
+            refused: tuple[str, ...] = ()
+            if models.side.prompt == "bare":
+                text = f"{node.question}\n{node.answer}"
+                fields, refused = witnessed(fields, text, before, world.language)
+            return [*known[:-1], {**fields, **(known[-1] if known else {})}], "light", refused
         failures = self._failures[node.id] = self._failures.get(node.id, 0) + weight
         log.warning("turn %d has no state block, and the light call failed: %s", node.turn, reason)
         if failures < MOST:

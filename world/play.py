@@ -30,6 +30,8 @@ SCENE_TOKENS = 320
 """The longest scene of a small model: it only says the same again after that, ten tokens a second."""
 SAME = 12
 """Letters at the beginnings of three lines in a row that make them one line said three times."""
+LONGEST_ROUND = 4
+"""Lines that may alternate before the same ones come again."""
 _LINE = re.compile(r"\S[^\n]*")
 MOST = 200
 """The last turns of a path that are looked at."""
@@ -85,13 +87,19 @@ def _run(turn: Turn, stop: threading.Event, emit: Callable[[str], object], model
 
 
 def circles(answer: str) -> int | None:
-    """Returns where a growing answer begins to go round in circles: at the second copy of the same words, or of a line
-    that begins as the next one does. None while it does not."""
+    """Returns where a growing answer begins to go round in circles: at the second copy of the same words, of a line
+    that begins as the next two do, or of two to four lines that begin as the next ones do. None while it does not."""
     if (at := loop.begins(answer)) is not None:
         return at
-    lines = list(_LINE.finditer(answer))[-3:]
-    begins = {line[0][:SAME] for line in lines}
-    return lines[1].start() if len(lines) == 3 and len(begins) == 1 and len(begins.pop()) == SAME else None
+    lines = list(_LINE.finditer(answer))[-2 * LONGEST_ROUND :]
+    begins = [line[0][:SAME] for line in lines]
+    if len(begins) > 2 and len(begins[-1]) == SAME and len({*begins[-3:]}) == 1:
+        return lines[-2].start()
+    for length in range(2, min(LONGEST_ROUND, len(lines) // 2) + 1):
+        last = begins[-length:]
+        if last == begins[-2 * length : -length] and all(len(line) == SAME for line in last):
+            return lines[-length].start()
+    return None
 
 
 def _never(_: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from model import scripted
 from model.modelset import ModelSet
-from model.profile import SMALL
+from model.profile import SMALL, STRONG
 from settings import load
 from store import Store
 from store.world.record import NewNode, Node, World
@@ -65,7 +65,7 @@ class Tale:
     ) -> None:
         self.settings = load(data_dir=folder, **kinds.pop("settings", {}))
         self.store = Store(self.settings.database)
-        self.models: ModelSet = scripted.models(chat, light, **{"profile": SMALL, **kinds})
+        self.models: ModelSet = scripted.models(chat, light, **{"profile": SMALL, "side": STRONG, **kinds})
         self.stories = Stories(self.store.everyone.worlds)
         self.files = WorldFiles(folder / "world")
         self.embedder = Letters()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from errors import ModelUnreachable
+from model.profile import SMALL
 from model.scripted import ScriptedModel
 from store.lock import session_lock
 from store.world.record import LoreEntry, NewNode, Node
@@ -94,6 +95,16 @@ def test_an_answer_without_a_block_needs_a_light_call(opened: OpenTale) -> None:
     assert "lamp" in told.state(raw).items
     told.idle()
     assert len(told.light_calls) == 1
+
+
+def test_a_small_model_reads_only_what_the_scene_says(opened: OpenTale) -> None:
+    told = opened([fields(location="the wood", hp_change=-40, items_gained=["lamp", "crown"])], side=SMALL)
+    raw = told.add(None, "You walk into the wood and pick up a lamp.")
+    told.extractor.submit(raw)
+    told.idle()
+    state, node = told.state(raw), told.now(raw)
+    assert (state.me.location, state.me.hp, [*state.items]) == ("the wood", 100, ["lamp"])
+    assert len(node.refusals) == 2
 
 
 def test_several_blocks_of_an_answer_apply_in_order(opened: OpenTale) -> None:

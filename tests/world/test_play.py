@@ -147,3 +147,13 @@ def test_a_scene_ends_where_it_goes_round_in_circles() -> None:
     assert begun[:at].rstrip().endswith(lines[0])
     assert circles("- 검\n- 방패\n- 활") is None
     assert circles("") is None
+
+
+def test_a_scene_ends_where_lines_take_turns() -> None:
+    one, other = "도윤은 천천히 다리를 건넌다, 바람이 분다.", '"조심하세요, 아리아." 하고 그가 말한다.'
+    begun = f"당신은 탑으로 간다.\n{one}\n{other}\n"
+    assert circles(f"{begun}{one}") is None
+    at = circles(f"{begun}{one}\n{other[:12]}")
+    assert at is not None
+    assert begun == f"{begun}{one}\n{other}"[:at]
+    assert circles("네.\n아니요.\n네.\n아니요.\n") is None

@@ -1,0 +1,78 @@
+"""What a small model may read into a turn: only what stands in the turn's own words (decision 52).
+
+A small model that is asked what a scene has changed fills every field, and makes up what the scene does not say. No
+rule tells a good reading from a bad one, but code can look whether a name or a number stands in the text at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from text.language import Language
+from world.block.read import Fields
+from world.block.refusal import sentence
+from world.block.value import names
+from world.state import State
+
+MOST_DELTA = 10
+"""How much a relation may change by one reading of a small model."""
+_LISTS = ("items_gained", "items_lost", "npc_met", "npc_died")
+_SPACE = re.compile(r"\s+")
+
+
+def witnessed(fields: Fields, text: str, state: State, language: Language) -> tuple[Fields, tuple[str, ...]]:
+    """Returns the fields that stand in the text of a turn (question and answer), and why the others were left out.
+
+    Places and people may also be known ones: a scene need not repeat where it plays.
+    """
+    said, known = _plain(text), {*map(_plain, state.characters), *map(_plain, state.locations), _plain(state.player)}
+    kept, refusals = dict[Any, Any](), list[str]()
+
+    def stands(name: object) -> bool:
+        return _plain(str(name)) in said
+
+    def familiar(name: object) -> bool:
+        return stands(name) or _plain(str(name)) in known
+
+    for field, value in fields.items():
+        rest, left_out = _field(field, value, said, stands, familiar)
+        if rest is not None:
+            kept[field] = rest
+        refusals += [sentence(field, "not_said", language, name=name) for name in left_out]
+    return kept, tuple(refusals)
+
+
+def _field(
+    field: str, value: Any, said: str, stands: Callable[[object], bool], familiar: Callable[[object], bool]
+) -> tuple[Any, list[object]]:
+    """Returns what is left of a field, None for nothing, and what was left out."""
+    if field == "location":
+        return (value, []) if familiar(value) else (None, [value])
+    if field == "hp_change" and isinstance(value, int) and value:
+        return (value, []) if re.search(rf"(?<!\d){abs(value)}(?!\d)", said) else (None, [value])
+    if field in _LISTS:
+        fits = stands if field.startswith("items") else familiar
+        try:
+            given = names(value)
+        except ValueError:
+            return value, []  # the check of the block says what is wrong with it
+        return [name for name in given if fits(name)] or None, [name for name in given if not fits(name)]
+    if field == "relationship_changes" and isinstance(value, list):
+        sound = [one for one in value if isinstance(one, Mapping) and all(familiar(one.get(k)) for k in ("from", "to"))]
+        return [_limited(one) for one in sound] or None, [_pair(one) for one in value if one not in sound]
+    return value, []
+
+
+def _limited(change: Mapping[str, Any]) -> dict[str, Any]:
+    delta = change.get("delta")
+    return {**change, "delta": max(-MOST_DELTA, min(MOST_DELTA, delta)) if isinstance(delta, int) else delta}
+
+
+def _pair(change: Any) -> str:
+    return f"{change.get('from')} → {change.get('to')}" if isinstance(change, Mapping) else str(change)
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", text).strip().casefold()
