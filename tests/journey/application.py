@@ -147,6 +147,8 @@ def answer(body: dict[str, object]) -> Reply:
         return failed(500, "server_error", kind="server_error", x_should_retry="false")
     if "장면" in question:
         return said(f"{next(_SCENES)}번째 장면. {SCENE}")
+    if "예약해" in question:
+        return called("house__book", {"place": "Seoul"})
     if "계산" in question:
         return called("calculate", {"expression": "15*24"})
     return said(f"알겠습니다. {question[:200]} 에 대해 답합니다.")
