@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from component.page.catalogue import Words
 from component.widget.markdown import plain, short, shown
-from component.work.job import Step
+from component.work.job import Step, sampled
 
 LABEL_CHARS = 60
 RESULT_CHARS = 4000
@@ -21,6 +21,9 @@ def draw_step(words: Words, step: Step) -> None:
     with st.status(label(words, step), state=_state(step), type="step"):
         if step.arguments:
             _field(words("step.arguments"), json.dumps(step.arguments, ensure_ascii=False, indent=1))
+        for asked, answered in step.sampled:
+            _field(words("step.asked"), asked)
+            _field(words("step.answered"), answered)
         if step.result:
             _field(words("step.result"), step.result)
 
@@ -58,6 +61,7 @@ def of_turn(steps: list[dict[str, Any]]) -> list[Step]:
             str(step.get("result") or ""),
             bool(step.get("ok", True)),
             float(step.get("seconds") or 0.0),
+            sampled=sampled(step.get("artifact")),
         )
         for index, step in enumerate(steps)
     ]

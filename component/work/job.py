@@ -57,7 +57,8 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A tool call, or a summary that the turn waits for; ``result`` is None while it runs."""
+    """A tool call, or a summary that the turn waits for; ``result`` is None while it runs. ``sampled``: what a foreign
+    server asked our utility model meanwhile, and the answers."""
 
     call: str
     name: str
@@ -66,6 +67,7 @@ class Step:
     ok: bool = True
     seconds: float = 0.0
     turns: tuple[int, ...] = ()
+    sampled: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +344,8 @@ def _apply(job: Job, event: Event) -> None:
             job.change(text=now.text + text)
         case ToolStarted(call, name, arguments):
             job.change(steps=(*now.steps, Step(call, name, arguments)))
-        case ToolFinished(call=call, result=result, ok=ok, seconds=seconds):
-            job.change(steps=_finished(now.steps, call, result, ok, seconds))
+        case ToolFinished(call=call, result=result, ok=ok, seconds=seconds, artifact=artifact):
+            job.change(steps=_finished(now.steps, call, result, ok, seconds, sampled(artifact)))
         case SummaryStarted(turns):
             job.change(steps=(*now.steps, Step(f"summary-{turns}", "summary", {}, turns=turns)))
         case SummaryLater(turns):
@@ -357,8 +359,19 @@ def _apply(job: Job, event: Event) -> None:
             job.change(end=event)
 
 
-def _finished(steps: tuple[Step, ...], call: str, result: str, ok: bool, seconds: float) -> tuple[Step, ...]:
+def sampled(artifact: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    """Returns what a foreign server asked our utility model during a call, with the answers; a step of an imported
+    conversation may hold anything."""
+    asked = (artifact or {}).get("sampled")
+    pairs = [one for one in asked if isinstance(one, Mapping)] if isinstance(asked, list) else []
+    return tuple((str(one.get("asked", "")), str(one.get("answered", ""))) for one in pairs)
+
+
+def _finished(
+    steps: tuple[Step, ...], call: str, result: str, ok: bool, seconds: float, asked: tuple[tuple[str, str], ...] = ()
+) -> tuple[Step, ...]:
+    ended = {"result": result, "ok": ok, "seconds": seconds, "sampled": asked}
     return tuple(
-        replace(step, result=result, ok=ok, seconds=seconds) if step.call == call and step.result is None else step
+        replace(step, **ended) if step.call == call and step.result is None else step  # type: ignore[arg-type]
         for step in steps
     )

@@ -153,3 +153,16 @@ def test_a_login_shows_its_host_and_only_https(serve: Serve, answered: list[dict
     at = page("en-US", s=waiting(unsafe))
     assert at.button(key="question-go-1").disabled
     assert "no safe address" in texts(at)
+
+
+def test_what_a_server_asked_our_model_is_shown(serve: Serve) -> None:
+    serve()
+    page()
+    own = store().create_session("en", 0.3).id
+    number = store().accept_turn(own, "Do it")
+    step = {"call": "a", "name": "t__think", "arguments": {}, "result": "a duck", "ok": True, "seconds": 0.1}
+    artifact = {"server": "t", "sampled": [{"asked": "What is it?", "answered": "It quacks."}, 7]}
+    store().finish_turn(own, number, Finished("done", "A duck.", steps=[{**step, "artifact": artifact}]))
+    shown = texts(page("en-US", s=own))
+    assert "What is it?" in shown
+    assert "It quacks." in shown
