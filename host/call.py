@@ -85,6 +85,14 @@ class Calls:
         responses |= {str(answer.state["request"]): elicited(answer) for answer in given}
         return await self._sent(pool, call, utility, responses, given[0].state.get("state"), last + 1)
 
+    async def let_go(self, lives: Sequence[str]) -> None:
+        """Ends calls that wait for a user who will not answer."""
+        for live in lives:
+            waiting = self._waiting.pop(live, None)
+            if waiting is not None and waiting.connection.pool is not None:
+                waiting.task.cancel()
+                await waiting.connection.pool.drop(waiting.connection)
+
     async def _sent(
         self, pool: Pool, call: Call, utility: Any, responses: dict[str, Any] | None, state: str | None, round_: int
     ) -> Ended | tuple[Question, ...]:

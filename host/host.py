@@ -129,6 +129,12 @@ class Host:
             if server.entry.permission(tool.name) != "off"
         ]
 
+    def let_go(self, questions: Sequence[Question]) -> None:
+        """Ends the calls behind questions that the user will not answer, so that nothing waits for them any more."""
+        lives = [str(question.state["live"]) for question in questions if "live" in question.state]
+        if lives and self._loop.begun:
+            self._loop.run(self._calls.let_go(lives))
+
     def close(self) -> None:
         """Closes all connections; programs that were started for them end."""
         if self._loop.begun:

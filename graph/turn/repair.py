@@ -59,7 +59,9 @@ def close(engine: Engine, session: Session) -> None:
 
 
 def _refuse(engine: Engine, session: Session, last: Turn) -> None:
-    """Ends a turn that waits, with what had been written of its answer."""
+    """Ends a turn that waits, with what had been written of its answer, and what its tools still hold."""
+    if engine.host is not None:
+        engine.host.let_go([question(plain) for plain in last.questions])
     snapshot = engine.snapshot(session.id)
     messages = [*snapshot.values.get("messages", ()), *closing(snapshot.values.get("messages", ()), last.number)]
     raw = turn_messages(messages, last.number) if fits(cast(ChatState, snapshot.values), session, last.number) else []

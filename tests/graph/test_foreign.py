@@ -58,6 +58,19 @@ def test_the_turn_waits_for_what_the_server_asks(agent: OpenAgent, session: NewS
     assert results(prompts(bot)[-1]) == ["booked Seoul for 2, any"]
 
 
+def test_a_question_that_is_left_behind_frees_its_server(agent: OpenAgent, session: NewSession) -> None:
+    script = [calling("t__book", place="Seoul"), answering]
+    bot = with_server(agent(script), "legacy", tools={"book": "allow"})
+    own = session(bot)
+    asked(say(bot, own, "Book a table in Seoul."))
+    assert bot.host is not None
+    pool = bot.host._known["t"].pool
+    assert len(pool._used) == 1
+    done(say(bot, own, "Never mind, tell me a story instead."))
+    assert pool._used == set()
+    assert bot.host._calls._waiting == {}
+
+
 @pytest.mark.parametrize("tool", ["die", "refuse"])
 def test_a_server_that_fails_fails_the_call_and_not_the_turn(agent: OpenAgent, session: NewSession, tool: str) -> None:
     bot = with_server(agent([calling(f"t__{tool}"), "It did not work."]), tools={tool: "allow"})
