@@ -22,10 +22,11 @@ from host.file import Servers
 from host.loop import Loop
 from host.pool import Pool
 from host.result import text_of
-from host.tool import ABOUT_CHARS, ForeignTool, digest, model_name
+from host.tool import ABOUT_CHARS, ForeignTool, digest, model_name, usable
 from model.call.stream import Stopped
 from store.approval import Approvals
 from store.question import Answer, Question, Waiting
+from text.clean import clean
 
 log = logging.getLogger(__name__)
 
@@ -265,9 +266,10 @@ def _seen(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerSt
     title = f"{info.title or info.name} {info.version}".strip() if info is not None else ""
     names, offered = set[str](), list[ServerTool]()
     for tool in tools[:MOST_TOOLS]:
-        if (name := model_name(server.name, tool.name)) not in names:
+        name, schema = model_name(server.name, tool.name), usable(tool.input_schema)
+        if name not in names and schema is not None:
             names.add(name)
-            offered.append(ServerTool(tool.name, tool.description or tool.title or "", tool.input_schema))
+            offered.append(ServerTool(tool.name, clean(tool.description or tool.title or ""), schema))
     return ServerState(server.name, server.entry, "", True, str(client.protocol_version), title[:200], tuple(offered))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from host.entry import Permission
@@ -17,6 +18,7 @@ from store.question import Action, Answer, Question, answers_in, call_in
 
 ABOUT_CHARS = 1_000
 NAME_CHARS = 64
+SCHEMA_CHARS = 20_000
 
 Run = Callable[[str, dict[str, Any], Mapping[str, Answer]], tuple[str, dict[str, Any]]]
 """Calls the tool: key of the call, arguments, the user's answers; gives the text for the model and plain data."""
@@ -53,9 +55,29 @@ class ForeignTool(BaseTool):
         if action == "always":
             self._allow()
 
-    def _run(self, *_: Any, gieok_config: RunnableConfig, **arguments: Any) -> tuple[str, dict[str, Any]]:
-        configured = gieok_config.get("configurable", {})
+    def _to_args_and_kwargs(
+        self, tool_input: str | dict[str, Any], tool_call_id: str | None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Hands the arguments on as one object: a server may name them as it likes, also ``self`` or ``config``."""
+        return (tool_input if isinstance(tool_input, dict) else {},), {}
+
+    def _run(self, arguments: dict[str, Any], *, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
+        configured = config.get("configurable", {})
         return self._call(call_in(configured), arguments, answers_in(configured))
+
+
+def usable(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns the schema of a tool's arguments in a form that every model's server takes; None for one that is none."""
+    schema = {"type": "object", "properties": {}, **schema}
+    if schema["type"] != "object" or not isinstance(schema["properties"], dict):
+        return None
+    try:
+        if len(json.dumps(schema)) > SCHEMA_CHARS:
+            return None
+        convert_to_openai_tool(ForeignTool(name="tool", description="tool", args_schema=schema))
+    except Exception:  # a foreign schema may break the conversion in any way
+        return None
+    return schema
 
 
 def model_name(server: str, tool: str) -> str:

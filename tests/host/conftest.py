@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,12 @@ def listening() -> Iterator[Callable[[str], str]]:
         started.append(subprocess.Popen([sys.executable, str(SERVER), mode, str(port)], stderr=subprocess.DEVNULL))
         until = time.monotonic() + 30
         while time.monotonic() < until:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return f"http://127.0.0.1:{port}/{'sse' if mode == 'sse' else 'mcp'}"
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
+            except urllib.error.HTTPError:  # it answers
+                return f"http://127.0.0.1:{port}/{'sse' if mode == 'sse' else 'mcp'}"
+            except OSError:
+                time.sleep(0.1)
         raise AssertionError("the server did not start")
 
     yield start

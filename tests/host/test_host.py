@@ -12,7 +12,7 @@ import pytest
 from langchain_core.tools import ToolException
 
 from host.entry import ServerEntry
-from host.tool import model_name
+from host.tool import ForeignTool, model_name, usable
 from model.call.stream import Stopped
 from store.question import Answer, answer
 from tests.host.conftest import SERVER, STATELESS, Hosted
@@ -228,3 +228,37 @@ def test_a_long_name_is_cut_and_stays_unique() -> None:
     assert len(one) == len(other) == 64
     assert one != other
     assert model_name("s", "a b.c") == "s__a_b_c"
+
+
+@pytest.mark.parametrize("name", ["self", "config", "run_manager", "arguments", "args", "kwargs"])
+def test_a_server_may_name_its_arguments_as_it_likes(name: str) -> None:
+    given: list[object] = []
+    schema = {"type": "object", "properties": {name: {"type": "string"}}}
+
+    def call(key: str, arguments: dict[str, object], answers: object) -> tuple[str, dict[str, object]]:
+        given.append(arguments)
+        return "done", {}
+
+    tool = ForeignTool(name="t__x", description="x", args_schema=schema, metadata={"server": "t"})
+    tool = tool.connected("allow", lambda: True, lambda: None, call)
+    assert tool.invoke({"name": "t__x", "args": {name: "v"}, "id": "c", "type": "tool_call"}).text == "done"
+    assert given == [{name: "v"}]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array"},
+        {"$ref": "#/none"},
+        {"type": 7},
+        {"properties": 3},
+        {"title": "x" * 30_000},
+        {"type": ["object"]},
+    ],
+)
+def test_a_schema_that_is_none_leaves_its_tool_out(schema: dict[str, object]) -> None:
+    assert usable(schema) is None
+
+
+def test_a_schema_without_arguments_is_an_empty_object() -> None:
+    assert usable({}) == {"type": "object", "properties": {}}
