@@ -23,6 +23,7 @@ class Pool:
     changed: Callable[[], None]
     _idle: list[Connection] = field(default_factory=list)
     _used: set[Connection] = field(default_factory=set)
+    _ending: set[Connection] = field(default_factory=set)
     closed: bool = False
 
     async def take(self) -> Connection:
@@ -51,18 +52,20 @@ class Pool:
     async def drop(self, connection: Connection) -> None:
         """Closes a connection whose call hangs or was stopped."""
         self._used.discard(connection)
+        self._ending.add(connection)
         await connection.close()
+        self._ending.discard(connection)
 
     async def close(self) -> None:
         """Closes all connections; servers of our own end."""
         self.closed = True
-        everyone = [*self._idle, *self._used]
+        everyone = [*self._idle, *self._used, *self._ending]
         self._idle.clear()
         self._used.clear()
         await asyncio.gather(*(connection.close() for connection in everyone))
 
     def _close(self, connection: Connection) -> None:
-        task = asyncio.ensure_future(connection.close())
+        task = asyncio.ensure_future(self.drop(connection))
         _CLOSING.add(task)
         task.add_done_callback(_CLOSING.discard)
 

@@ -37,5 +37,5 @@ def test_the_graph_loads_as_langgraph_loads_it() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    nodes = ["__start__", "casual_node", "llm_node", "summary_node", "tool_node"]
+    nodes = ["__start__", "ask_node", "casual_node", "llm_node", "summary_node", "tool_node"]
     assert done.stdout.strip() == f"CompiledStateGraph {nodes} None False"

@@ -13,6 +13,7 @@ import streamlit as st
 from component.page.catalogue import Words
 from component.page.view import View
 from component.widget.markdown import plain, short, shown
+from errors import GieokError
 from graph.tool.form import FormField, fields, problems
 from store import Turn
 from store.question import NO, Action, Answer, Question, question
@@ -38,9 +39,12 @@ def answer_by_message(view: View, text: str) -> bool:
     Any other message to a waiting conversation is a new turn, and a no to what was asked.
     """
     session = view.session
-    if session is None or view.job is not None or view.store.status(session) != "waiting":
+    if session is None or view.job is not None:
         return False
-    turn = view.store.turn(session.id, session.turn_count)
+    try:
+        turn = view.store.turn(session.id, session.turn_count) if view.store.status(session) == "waiting" else None
+    except GieokError:  # the conversation was erased meanwhile; sending the message tells that
+        return False
     asked = [question(plain_) for plain_ in turn.questions] if turn is not None else []
     if turn is None or len(asked) != 1 or asked[0].kind != "choose":
         return False

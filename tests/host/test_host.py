@@ -156,6 +156,9 @@ def test_a_stop_ends_a_call_that_hangs(hosted: Open) -> None:
     with pytest.raises(Stopped):
         one.call("t__hang", stop=stop)
     assert one.call("t__add", a=1, b=1).text == "2"
+    started = [int(path.name.removeprefix("pid-")) for path in one.folder.glob("pid-*")]
+    one.close()
+    assert not any(psutil.pid_exists(pid) for pid in started), "the one that hangs was told to end, too"
 
 
 def test_a_tool_asks_until_it_is_always_allowed_and_again_when_it_changes(hosted: Open) -> None:
