@@ -58,10 +58,19 @@ def _choose(view: View, session: Session, last: int, prefix: str) -> Turn | None
 def _draw_answer(view: View, turn: Turn, prefix: str) -> None:
     words, report = view.words, turn.report or {}
     draw_prompt(words, report)
+    if _broken(view.store, turn):
+        st.caption(f":material/restart_alt: {words('context.broken')}")
     _draw_items(words, report)
     _draw_left_out(words, report)
     _draw_cost(view, turn)
     draw_exact(view, turn, prefix)
+
+
+def _broken(store: Store, turn: Turn) -> bool:
+    """Returns whether the tools changed before this turn, so that the prompt's prefix had to be read anew."""
+    before = store.reports(turn.session_id, [turn.number - 1]).get(turn.number - 1) or {}
+    marks = [report.get("tools") for report in (before, turn.report or {})]
+    return all(marks) and marks[0] != marks[1]
 
 
 def _draw_items(words: Words, report: dict[str, Any]) -> None:

@@ -31,6 +31,11 @@ def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
     return native.prepare(models, tools) if models.profile.tools == "native" else models.chat
 
 
+def form_mark(profile: Profile, tools: Sequence[BaseTool]) -> str:
+    """Returns the mark of the tools' forms; empty when a router chooses, because no forms are sent then."""
+    return native.mark(tools) if profile.tools == "native" and tools else ""
+
+
 def form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
     """Returns the tokens that the tools' JSON forms take beside the messages; 0 when a router chooses."""
     return native.form_tokens(models, tools) if models.profile.tools == "native" else 0

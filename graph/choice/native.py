@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,11 @@ def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
 def form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
     """Returns the tokens of the tools' forms as JSON, which is about how servers write the forms into the prompt."""
     return models.count("\n".join(_form(tool)[1] for tool in tools)) if tools else 0
+
+
+def mark(tools: Sequence[BaseTool]) -> str:
+    """Returns a short mark of the tools' forms, which changes with any of them."""
+    return hashlib.sha256("\n".join(_form(tool)[1] for tool in tools).encode()).hexdigest()[:16]
 
 
 def _form(tool: BaseTool) -> tuple[dict[str, Any], str]:

@@ -73,7 +73,8 @@ class ContextReport:
 
     ``total_tokens``: of this prompt. ``full_tokens``: of the same prompt with the whole history raw and no summaries.
     ``digest``: of all messages, to tell whether a rebuilt prompt is the same. ``layout``: as in
-    ``graph.context.prompt.build``.
+    ``graph.context.prompt.build``. ``tools``: the mark of the tools' forms, which stand before everything else: where
+    it differs from that of the turn before, the prefix that a server has read is broken there. Empty without forms.
     """
 
     turn: int
@@ -84,6 +85,7 @@ class ContextReport:
     exact: bool
     digest: str = ""
     layout: str = "messages"
+    tools: str = ""
 
     @property
     def saved_tokens(self) -> int:
@@ -97,7 +99,8 @@ class ContextReport:
         """Returns the report as plain data for storage and doors."""
         parts, left_out = map(_plain, self.parts), map(_plain, self.left_out)
         bare = ({name: part[name] for name in part if part[name] or name not in ("mark", "text")} for part in parts)
-        return {**_plain(self), "parts": tuple(bare), "left_out": tuple(left_out)}
+        whole = {**_plain(self), "parts": tuple(bare), "left_out": tuple(left_out)}
+        return whole if self.tools else {name: value for name, value in whole.items() if name != "tools"}
 
 
 def _plain(row: Part | LeftOut | ContextReport) -> dict[str, Any]:

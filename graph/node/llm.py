@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -94,6 +95,8 @@ def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> P
         client_system=turn.inputs.client_system,
         images=turn.inputs.images,
     )
+    mark = choice.form_mark(turn.models.profile, turn.inputs.tools)
+    prompt = replace(prompt, report=replace(prompt.report, tools=mark))
     turn.notes.report, turn.notes.system = prompt.report, system
     return prompt
 

@@ -11,11 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component.page import window
+from component.panel.context_tab import _broken
 from component.settings.options import NAME
 from component.settings.servers import entry_of
 from component.work import resource
 from errors import ServerEntryWrong
 from host import Host
+from store import Finished
 from tests.conftest import Serve
 from tests.host.conftest import SERVER
 from tests.table import table
@@ -98,3 +100,16 @@ def test_typed_fields_become_an_entry(way: str, secrets: str, entry: dict[str, A
 def test_typed_fields_that_are_none_are_refused(way: str, secrets: str) -> None:
     with pytest.raises(ServerEntryWrong):
         entry_of("a", way, secrets)
+
+
+def test_the_panel_tells_where_the_tools_broke_the_prefix() -> None:
+    opened()
+    store = resource.agent().store
+    own = store.create_session("en", 0.3).id
+    report: dict[str, Any] = {"parts": [], "left_out": [], "total_tokens": 9, "full_tokens": 9, "exact": True}
+    for number, mark in enumerate(("a", "a", "b"), 1):
+        report = {**report, "turn": number, "tools": mark}
+        store.accept_turn(own, f"Question {number}")
+        store.finish_turn(own, number, Finished("done", "Answer", report=report))
+    turns = {turn.number: turn for turn in store.turns(own)}
+    assert [_broken(store, turns[number]) for number in (1, 2, 3)] == [False, False, True]

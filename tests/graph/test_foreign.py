@@ -105,3 +105,14 @@ def test_the_preview_counts_the_tools_that_are_known(agent: OpenAgent, session: 
     assert bot.host is not None
     bot.host.test("t")
     assert preview(bot, own).report.total_tokens > before.total_tokens + 100
+
+
+def test_the_report_tells_where_the_tools_broke_the_prefix(agent: OpenAgent, session: NewSession) -> None:
+    bot = agent([answering] * 3)
+    own = session(bot)
+    done(say(bot, own, "Tell me a long story about it."))
+    done(say(bot, own, "Tell me another long story about it."))
+    with_server(bot)
+    done(say(bot, own, "Tell me a third long story about it."))
+    first, second, third = (report["tools"] for _, report in sorted(bot.store.reports(own, range(1, 4)).items()))
+    assert first == second != third
