@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, literal, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from memory.key import Scope
-from memory.redis.redis_store import kept_json, memory_json, plain_kept, plain_version, turn_json
+from memory.redis.address import Client
+from memory.redis.redis_store import RedisStore, kept_json, memory_json, plain_kept, plain_version, turn_json
 from memory.state import Entity, MemoryTurn, State, Version
 from store import Store
 from store.database import memory_table as table
@@ -24,6 +26,8 @@ from store.database.schema import metadata
 
 OF_OTHERS = ("withdraw", "settle")
 """Kinds of queued changes that alter the memories of other sessions instead of their own session's."""
+ERASING = 0x6572617365
+"""Key of the advisory lock that keeps a slow writer from bringing back what is being erased."""
 _LEFT = select(table.session.c.session).where(
     table.session.c.tenant == bindparam("of"),
     table.session.c.user == bindparam("by"),
@@ -64,7 +68,7 @@ class Archive:
             "waiting": state.owed,
             "updated": time.time(),
         }
-        with self._transaction() as connection:
+        with self._beside_no_erasure() as connection:
             if self._erased_after(connection, scope, state.created):
                 return
             statement = _insert(connection, table.session).values(scope=scope.tag, **row)
@@ -80,6 +84,21 @@ class Archive:
             query = select(table.session.c.state).where(table.session.c.scope == scope.tag)
             state = connection.execute(query).scalar_one_or_none()
             return (read(state), self._versions(connection, scope)) if state is not None else None
+
+    def restore(self, client: Client, redis: RedisStore, scope: Scope) -> bool:
+        """Writes a memory that Redis no longer has from here to Redis; returns False when there is none.
+
+        What is erased meanwhile does not come back with it.
+        """
+        if (saved := self.load(scope)) is None:
+            return False
+        redis.restore(client, scope, *saved)
+        with self._transaction() as connection:
+            query = select(table.erased.c.created).where(table.erased.c.digest == _digest(scope.tag))
+            at = connection.execute(query).scalar_one_or_none()
+        if at is not None:
+            redis.erase_if_older(client, scope.tag, at)
+        return True
 
     def versions(self, scope: Scope, undone: bool = False) -> tuple[Version, ...]:
         """Returns all versions, oldest first; undone ones only with ``undone``."""
@@ -123,11 +142,11 @@ class Archive:
     def give(self, scope: Scope, texts: Mapping[str, str], since: float) -> None:
         """Saves the texts that a prompt gets of a memory, by their marks, unless anything was erased since the prompt
         read them (``since``, Unix seconds)."""
-        with self._transaction() as connection:
+        with self._beside_no_erasure() as connection:
             if (connection.execute(select(func.max(table.erased.c.created))).scalar() or 0.0) >= since:
                 return
-            for mark, text in texts.items():
-                statement = _insert(connection, table.given).values(scope=scope.tag, mark=mark, text=text)
+            for mark, given in texts.items():
+                statement = _insert(connection, table.given).values(scope=scope.tag, mark=mark, text=given)
                 connection.execute(statement.on_conflict_do_nothing())
 
     def given(self, scope: Scope) -> dict[str, str]:
@@ -252,7 +271,7 @@ class Archive:
 
         Keeps queued changes with which an earlier erasure takes content out of other memories (``withdraw``).
         """
-        with self._transaction() as connection:
+        with self._beside_no_erasure(erase=True) as connection:
             for source in (table.session, table.version, table.given, table.withheld):
                 connection.execute(delete(source).where(source.c.scope == scope.tag))
             connection.execute(delete(table.withheld).where(table.withheld.c.memory == scope.tag))
@@ -284,6 +303,21 @@ class Archive:
         """Deletes digests older than this time; returns how many."""
         with self._transaction() as connection:
             return connection.execute(delete(table.erased).where(table.erased.c.created < before)).rowcount
+
+    @contextmanager
+    def _beside_no_erasure(self, erase: bool = False) -> Iterator[Connection]:
+        """Opens a transaction in which nothing is erased between the look for an erasure and the write.
+
+        ``erase``: the transaction erases, itself. SQLite has one writer at a time; PostgreSQL takes an advisory lock,
+        which an erasure has alone.
+        """
+        with self._transaction() as connection:
+            if connection.dialect.name == "postgresql":
+                kind = "" if erase else "_shared"
+                connection.execute(text(f"SELECT pg_advisory_xact_lock{kind}(:key)"), {"key": ERASING})
+            else:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
 
     def _erased_after(self, connection: Connection, scope: Scope, created: float) -> bool:
         query = select(table.erased.c.created).where(table.erased.c.digest == _digest(scope.tag))

@@ -647,11 +647,9 @@ class Memory:
         state = self._redis.read(client, scope)
         if state.revision or self._absent.get(scope, 0.0) > time.monotonic():
             return state
-        archived = self._archive.load(scope)
-        if archived is None:
+        if not self._archive.restore(client, self._redis, scope):
             self._believe_absent(scope)
             return state
-        self._redis.restore(client, scope, *archived)
         return self._redis.read(client, scope)
 
     def _believe_absent(self, scope: Scope) -> None:

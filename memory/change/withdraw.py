@@ -155,8 +155,8 @@ class Withdrawal:
 
     def _restore(self, memory: Scope) -> None:
         """Writes a memory to Redis when only the archive has it."""
-        if not self.redis.revision(self.client, memory) and (archived := self.archive.load(memory)):
-            self.redis.restore(self.client, memory, *archived)
+        if not self.redis.revision(self.client, memory):
+            self.archive.restore(self.client, self.redis, memory)
 
     def _save(self, memory: Scope) -> None:
         state, versions = self.redis.look(self.client, memory)

@@ -287,8 +287,7 @@ class Folding:
     def _read(self, scope: Scope) -> State:
         def work(client: Client) -> State:
             state = self._redis.read(client, scope)
-            if not state.revision and (archived := self._archive.load(scope)):
-                self._redis.restore(client, scope, *archived)
+            if not state.revision and self._archive.restore(client, self._redis, scope):
                 state = self._redis.read(client, scope)
             return state
 

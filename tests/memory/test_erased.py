@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 
 from memory import Memory
+from memory.key import Scope
 from tests.memory.conftest import Opened
 from tests.memory.test_memory import fold, talk
 
@@ -75,3 +79,47 @@ def test_what_was_erased_while_the_server_was_away_leaves_its_files_when_it_is_b
     back = opened(redis_url=None)
     assert back.settle(10)
     assert gone(tmp_path / "data"), files(tmp_path / "data")
+
+
+@pytest.mark.parametrize("slow", ["save", "restore"])
+def test_a_slow_writer_brings_nothing_back_that_is_erased_meanwhile(
+    slow: str, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer has looked for an erasure, or has read what it writes, before the erasure begins."""
+    memory = opened()
+    talk(memory, 1, 2, 3)
+    assert memory.settle(10)
+    archive, redis, scope = memory._archive, memory._redis, Scope("acme", "s1")
+    kept = archive.load(scope)
+    assert kept is not None
+    erasing = Thread(target=memory.erase, args=("acme", "s1"))
+
+    def begin(seconds: float) -> None:
+        erasing.start()
+        erasing.join(seconds)
+
+    if slow == "save":
+        look = archive._erased_after
+
+        def erased_after(*values: Any) -> bool:
+            found = look(*values)
+            begin(0.5)
+            return found
+
+        monkeypatch.setattr(archive, "_erased_after", erased_after)
+        archive.save(scope, replace(kept[0], revision=kept[0].revision + 1), kept[1], "local")
+    else:
+        load = archive.load
+
+        def loaded(scope: Scope) -> Any:
+            found = load(scope)
+            monkeypatch.undo()
+            begin(5)
+            return found
+
+        monkeypatch.setattr(archive, "load", loaded)
+        memory._link.run(lambda client: archive.restore(client, redis, scope))
+    erasing.join(10)
+    assert not erasing.is_alive()
+    assert archive.load(scope) is None
+    assert not memory._link.run(lambda client: redis.revision(client, scope))
