@@ -146,20 +146,25 @@ class RunningTurn:
         if not self.questions:
             return None
         assert self.context is not None
-        end = waiting(self.questions, self.context.notes, time.monotonic() - self.began, self.channel.text)
+        end = waiting(self.questions, self.context.notes, self._seconds(), self.channel.text)
         self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
         return Asked(self.number, tuple(self.questions))
 
     def _finished(self) -> Done:
         assert self.context is not None
         state = self.state or self.engine.state(self.session.id)
-        notes, messages, seconds = self.context.notes, state["messages"], time.monotonic() - self.began
+        notes, messages, seconds = self.context.notes, state["messages"], self._seconds()
         first = notes.first_token - self.began if notes.first_token else None
         tokens = raw_tokens(turn_messages(messages, self.number), self.context.models.count)
         end = finished(messages, self.number, notes, seconds, first, tokens)
         self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
         usage, stopped = notes.usage(), end.status == "stopped"
         return Done(self.number, end.answer or "", stopped, usage, seconds, first, reason(usage.cut_at, stopped))
+
+    def _seconds(self) -> float:
+        """Returns how long the turn has worked so far, without the time in which it waited for the user."""
+        before = self.waited.seconds if self.waited is not None else None
+        return (before or 0.0) + time.monotonic() - self.began
 
     def _tidy(self) -> None:
         """Removes old checkpoints and plans the side work; the next turn makes up for whatever fails here."""
@@ -179,7 +184,7 @@ class RunningTurn:
         """Writes the row of a failed turn; leaves the turn's notes out if they are what cannot be written."""
         for notes in (self.context.notes if self.context is not None else Notes(), Notes()):
             try:
-                end = failed(error, notes, time.monotonic() - self.began, self.channel.text)
+                end = failed(error, notes, self._seconds(), self.channel.text)
                 self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
                 break
             except GieokError:

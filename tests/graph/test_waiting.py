@@ -13,12 +13,14 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import Field
+from sqlalchemy import update
 
 from errors import NothingToAnswer, NothingToRetry
 from graph.tool.asking import answers_in, call_in
 from graph.turn.agent import Agent
 from graph.turn.event import Asked, Event, ToolFinished, ToolStarted
 from graph.turn.request import Request
+from store.database import schema
 from store.question import Action, Answer, Question, Waiting
 from tests.graph import waiting
 from tests.graph.conftest import OpenAgent
@@ -100,14 +102,18 @@ def test_a_tool_that_asks_runs_after_a_yes(agent: OpenAgent, session: NewSession
     assert row is not None
     assert (row.status, row.questions) == ("waiting", [question_.plain()])
     assert door.opened == []
+    with bot.store.transaction() as connection:
+        connection.execute(update(schema.turn).values(seconds=100.0))
     again = list(bot.resume(own, {question_.id: YES}))
     assert done(again).answer == "It is open."
+    assert 100 < done(again).seconds < 200  # the work before the question and after the answer
     assert door.opened == ["front"]
     assert [step.result for step in only(again, ToolFinished)] == ["front is open"]
     row = bot.store.turn(own, 1)
     assert row is not None
     assert (row.status, row.questions) == ("done", [])
     assert (row.usage or {})["calls"] == 2
+    assert row.seconds == done(again).seconds
 
 
 def test_nothing_is_held_while_it_waits(agent: OpenAgent, session: NewSession, door: Door) -> None:
