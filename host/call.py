@@ -97,14 +97,18 @@ class Calls:
         self, pool: Pool, call: Call, utility: Any, responses: dict[str, Any] | None, state: str | None, round_: int
     ) -> Ended | tuple[Question, ...]:
         connection = await pool.take()
-        connection.utility = utility
+        connection.utility, connection.called = utility, True
         connection.sampled.clear()
         for _ in range(MOST_ROUNDS):
             task = asyncio.create_task(connection.call(call.tool, call.arguments, responses, state))
             outcome = await self._next(pool, call, connection, task, round_)
             if not isinstance(outcome, types.InputRequiredResult):
                 return outcome
-            responses, open_ = await _responses(connection, outcome)
+            try:
+                responses, open_ = await _responses(connection, outcome)
+            except BaseException:
+                await asyncio.shield(pool.drop(connection))
+                raise
             state = outcome.request_state
             if open_:
                 pool.give(connection)
@@ -112,6 +116,7 @@ class Calls:
                 return tuple(
                     asked_of(call, f"{round_}.{key}", params, {**kept, "request": key}) for key, params in open_.items()
                 )
+        pool.give(connection)
         raise CallLost("it asked too often")
 
     async def _answered(self, call: Call, given: Answer) -> Ended | tuple[Question, ...]:

@@ -41,12 +41,16 @@ class Asked:
 
 @dataclass(eq=False)
 class Connection:
-    """A connection; ``changed`` is called when the server says that its tools changed. Everything runs in one loop."""
+    """A connection; ``changed`` is called when the server says that its tools changed. Everything runs in one loop.
+
+    ``called``: whether a call runs; what the server asks at other times belongs to none and is declined.
+    """
 
     entry: ServerEntry
     changed: Callable[[], None]
     client: Client | None = None
     utility: Utility | None = None
+    called: bool = False
     asked: asyncio.Queue[Asked] = field(default_factory=asyncio.Queue)
     sampled: list[dict[str, str]] = field(default_factory=list)
     ended: bool = False
@@ -58,6 +62,9 @@ class Connection:
         """Connects and negotiates. Raises ``ServerUnreachable`` after ``seconds`` or when the server refuses."""
         try:
             await asyncio.wait_for(self._open(False), seconds)
+        except asyncio.CancelledError:  # the user has stopped the turn: a program that was started for it ends, too
+            await asyncio.shield(self.close())
+            raise
         except (Exception, ExceptionGroup) as error:
             await self.close()
             if self.entry.url is not None and self.entry.type is None and not isinstance(error, TimeoutError):
@@ -69,6 +76,9 @@ class Connection:
         """Connects by SSE, the only way to the oldest servers. Raises what the first try failed of."""
         try:
             await asyncio.wait_for(self._open(True), seconds)
+        except asyncio.CancelledError:
+            await asyncio.shield(self.close())
+            raise
         except (Exception, ExceptionGroup):
             await self.close()
             raise ServerUnreachable(reason=_reason(first, seconds)) from None
@@ -146,9 +156,19 @@ class Connection:
         context = ClientRequestContext(session=self.session, request_id=key, meta=None)
         return await self.session.dispatch_input_request(context, request)
 
+    def rest(self) -> None:
+        """Ends what belongs to the call that is over."""
+        self.utility, self.called = None, False
+        while not self.asked.empty():
+            answer = self.asked.get_nowait().answer
+            if not answer.done():
+                answer.set_result(types.ElicitResult(action="cancel"))
+
     async def _elicited(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
+        if not self.called:
+            return types.ElicitResult(action="cancel")
         asked = Asked(params, asyncio.get_running_loop().create_future())
         await self.asked.put(asked)
         try:

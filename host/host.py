@@ -152,11 +152,9 @@ class Host:
                 return
             read = self.servers.read()
             gone = [known for name, known in self._known.items() if read.entries.get(name) != known.entry]
-            for known in gone:
-                del self._known[known.name]
-            for name, entry in read.entries.items():
-                if name not in self._known:
-                    self._known[name] = self._server(name, entry)
+            stay = {name: known for name, known in self._known.items() if known not in gone}
+            # a new dict: other turns may be going through the old one
+            self._known = {name: stay.get(name) or self._server(name, entry) for name, entry in read.entries.items()}
             self._wrong, self._stamp = read.wrong, stamp
         if gone and self._loop.begun:
             self._loop.run(_closed([known.pool for known in gone]))
@@ -187,6 +185,9 @@ class Host:
                     tools = await asyncio.wait_for(connection.tools(), self._connect_seconds)
                     server.state = _seen(server, connection.client, tools)
                     server.pool.give(connection)
+                except asyncio.CancelledError:  # the user has stopped the turn
+                    await asyncio.shield(server.pool.drop(connection))
+                    raise
                 except Exception as error:  # the server may say anything, or nothing
                     await server.pool.drop(connection)
                     reason = str(ServerUnreachable(reason=type(error).__name__))

@@ -43,7 +43,7 @@ class Pool:
     def give(self, connection: Connection) -> None:
         """Takes back a connection whose call is over."""
         self._used.discard(connection)
-        connection.utility = None
+        connection.rest()
         if connection.ended or self.closed or len(self._idle) >= MOST_IDLE:
             self._close(connection)
         else:

@@ -1,8 +1,10 @@
 """A real MCP server of the stateless generation (2026-07-28) that asks: ``python stateless.py`` over standard input and
-output. It keeps nothing between two requests; what it must know comes back as the request's state."""
+output. It keeps nothing between two requests; what it must know comes back as the request's state. With ``deaf`` it
+never tells its tools."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import anyio
@@ -19,6 +21,8 @@ def text(content: str) -> types.CallToolResult:
 
 
 async def tools(_: Any, __: Any) -> types.ListToolsResult:
+    if "deaf" in sys.argv:
+        await anyio.sleep(3600)
     names = ("book", "think")
     return types.ListToolsResult(tools=[types.Tool(name=name, description=name, input_schema=PLACE) for name in names])
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
+import mcp_types as types
 import psutil
 import pytest
 from langchain_core.tools import ToolException
 
+from host.connection import Connection
 from host.entry import ServerEntry
 from host.tool import ForeignTool, model_name, usable
 from model.call.stream import Stopped
@@ -18,6 +22,7 @@ from store.question import Answer, answer
 from tests.host.conftest import SERVER, STATELESS, Hosted
 
 Open = Callable[..., Hosted]
+_NO_CONTEXT = cast("Any", None)
 BOTH = pytest.mark.parametrize("mode", ["stdio", "legacy"])
 
 
@@ -159,6 +164,50 @@ def test_a_stop_ends_a_call_that_hangs(hosted: Open) -> None:
     started = [int(path.name.removeprefix("pid-")) for path in one.folder.glob("pid-*")]
     one.close()
     assert not any(psutil.pid_exists(pid) for pid in started), "the one that hangs was told to end, too"
+
+
+@pytest.mark.parametrize(("mode", "script"), [("silent", SERVER), ("deaf", STATELESS)])
+def test_a_stop_ends_a_server_that_does_not_answer(hosted: Open, mode: str, script: Path) -> None:
+    one, stop = hosted(), threading.Event()
+    one.command(mode, script=script)
+    timer = threading.Timer(2.0, stop.set)
+    timer.start()
+    with pytest.raises(Stopped):
+        one.tools(stop=stop)
+    ours = psutil.Process().children(recursive=True)
+    _, alive = psutil.wait_procs([process for process in ours if mode in _command(process)], timeout=20)
+    assert alive == []
+    assert not one.host._known["t"].pool._used
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.NoSuchProcess:
+        return []
+
+
+def test_a_call_that_fails_keeps_no_connection(hosted: Open) -> None:
+    one = hosted()
+    one.command(script=STATELESS)
+    with pytest.raises(ToolException, match="not allowed"):
+        one.call("t__think")
+    assert not one.host._known["t"].pool._used
+
+
+def test_what_a_server_asks_after_its_call_belongs_to_no_other() -> None:
+    form = types.ElicitRequestFormParams(message="How many?", requested_schema={"type": "object", "properties": {}})
+
+    async def late() -> tuple[str, str]:
+        connection = Connection(ServerEntry(command="unused"), lambda: None, called=True)
+        asking = asyncio.create_task(connection._elicited(_NO_CONTEXT, form))
+        await asyncio.sleep(0)
+        assert not connection.asked.empty()
+        connection.rest()
+        after = await connection._elicited(_NO_CONTEXT, form)
+        return (await asking).action, after.action  # type: ignore[union-attr]
+
+    assert asyncio.run(late()) == ("cancel", "cancel")
 
 
 def test_a_tool_asks_until_it_is_always_allowed_and_again_when_it_changes(hosted: Open) -> None:
