@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from urllib.parse import urlsplit
 
 from door.phrase import Language, phrase
 from graph.tool.form import FormField, fields, problems, read
@@ -49,8 +48,7 @@ def _answer(language: Language, question: Question, ask: Ask, tell: Tell) -> Ans
             return _choice(question, ask(phrase(language, "waiting.words")))
         case "form":
             return _form(language, question, ask, tell)
-    safe = urlsplit(question.url).scheme == "https"
-    return Answer("answer") if safe and _action(language, ask, "waiting.visited") == Answer("once") else NO
+    return Answer("answer") if question.host and _action(language, ask, "waiting.visited") == Answer("once") else NO
 
 
 def _action(language: Language, ask: Ask, key: str = "waiting.decide") -> Answer:

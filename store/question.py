@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 QuestionKind = Literal["approve", "choose", "form", "login"]
 Action = Literal["once", "always", "no", "answer"]
@@ -36,6 +37,16 @@ class Question:
     schema: dict[str, Any] = field(default_factory=dict)
     url: str = ""
     state: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        """Returns the host of the address that a server wants visited; empty where the address is no safe one: only
+        https leads anywhere."""
+        try:
+            parts = urlsplit(self.url)
+            return (parts.hostname or "") if parts.scheme == "https" else ""
+        except ValueError:  # the address is a foreign text
+            return ""
 
     def plain(self) -> dict[str, Any]:
         """Returns the question as plain data for the record."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -20,6 +19,8 @@ from store.question import NO, Action, Answer, Question, question
 
 TEXT_CHARS = 2_000
 ARGUMENT_CHARS = 4_000
+MOST_NUMBER = 2**53 - 1
+"""The largest number that a browser keeps exactly."""
 
 
 def draw_questions(view: View, turn: Turn) -> None:
@@ -134,7 +135,8 @@ def _draw_field(words: Words, field: FormField, key: str) -> Any:
             return st.checkbox(label, value=field.default is True, key=key, help=about)
         case "integer" | "number":
             step, default = (1, int) if field.kind == "integer" else (0.1, float)
-            value = default(field.default) if isinstance(field.default, int | float) else None
+            fits = isinstance(field.default, int | float) and abs(field.default) <= MOST_NUMBER  # NaN fits nothing
+            value = default(field.default) if fits else None
             return st.number_input(label, value=value, step=step, key=key, help=about)
         case "one" | "many":
             return _draw_options(words, field, label, about, key)
@@ -157,11 +159,10 @@ def _label(labels: Mapping[str, str], value: str) -> str:
 
 def _draw_login(view: View, asked: Question) -> Answer | None:
     """Draws the link to a server's own page, with its host in plain sight; only https leads anywhere."""
-    parts = urlsplit(asked.url)
-    if parts.scheme != "https" or not parts.hostname:
+    if not asked.host:
         st.caption(plain(view.words("question.no_link", url=short(asked.url, 200))))
         return None
-    st.link_button(view.words("question.visit", host=plain(parts.hostname)), asked.url, icon=":material/open_in_new:")
+    st.link_button(view.words("question.visit", host=plain(asked.host)), asked.url, icon=":material/open_in_new:")
     return Answer("answer")
 
 

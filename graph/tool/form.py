@@ -1,7 +1,8 @@
 """The fields of a form that a foreign program wants filled in, and the reading of typed values (specification 14.1).
 
 A form is a flat JSON schema of plain values, as MCP's elicitation has it. What a schema cannot say plainly becomes a
-field of text, so every form can be shown.
+field of text, so every form can be shown. The schema is foreign: only those rules of it are followed that cost nothing
+to check. A pattern can take hours on a short text, a reference leads to other machines; the server checks such rules.
 """
 
 from __future__ import annotations
@@ -13,6 +14,19 @@ from typing import Any, Literal
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
+MOST_FIELDS, MOST_CHOICES = 100, 1_000
+_RULES = (
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+)
+_FORMATS = ("email", "uri", "date", "date-time")
+_TYPES = ("string", "integer", "number", "boolean", "array")
 FieldKind = Literal["text", "integer", "number", "boolean", "one", "many"]
 
 
@@ -31,10 +45,8 @@ class FormField:
 
 def fields(schema: Mapping[str, Any]) -> tuple[FormField, ...]:
     """Returns the fields of a form in the order of its schema."""
-    properties, required = schema.get("properties"), schema.get("required")
-    wanted = required if isinstance(required, list) else []
-    items = properties.items() if isinstance(properties, dict) else ()
-    return tuple(_field(str(name), form, name in wanted) for name, form in items if isinstance(form, dict))
+    wanted = _wanted(schema)
+    return tuple(_field(name, form, name in wanted) for name, form in _properties(schema).items())
 
 
 def read(field: FormField, typed: str) -> Any:
@@ -65,10 +77,39 @@ def problems(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, s
     A schema that is none is no reason to refuse what the user filled in: the server checks it.
     """
     try:
-        checker = Draft202012Validator(dict(schema), format_checker=FormatChecker())
+        checker = Draft202012Validator(_checked(schema), format_checker=FormatChecker())
         return {_place(error): error.message for error in checker.iter_errors(dict(value))}
     except Exception:  # the schema is foreign data; the validator raises many kinds of errors about a broken one
         return {}
+
+
+def _properties(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    properties = schema.get("properties")
+    items = properties.items() if isinstance(properties, dict) else ()
+    return dict([(str(name), form) for name, form in items if isinstance(form, dict)][:MOST_FIELDS])
+
+
+def _wanted(schema: Mapping[str, Any]) -> list[str]:
+    required = schema.get("required")
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+
+
+def _checked(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the rules of a schema that are checked here."""
+    forms = {name: _rules(form) for name, form in _properties(schema).items()}
+    return {"type": "object", "properties": forms, "required": _wanted(schema)}
+
+
+def _rules(form: Mapping[str, Any]) -> dict[str, Any]:
+    rules = {name: form[name] for name in _RULES if isinstance(form.get(name), int | float)}
+    rules |= {"type": form["type"]} if form.get("type") in _TYPES else {}
+    rules |= {"format": form["format"]} if form.get("format") in _FORMATS else {}
+    items = form.get("items")
+    if form.get("type") == "array":
+        listed = isinstance(items, dict) and bool(_choices(items))
+        return {**rules, "items": _rules(items)} if listed and isinstance(items, dict) else {}  # else a field of text
+    values = [value for value, _ in _choices(form)]
+    return rules | ({"enum": values} if values and form.get("type", "string") == "string" else {})
 
 
 def _place(error: ValidationError) -> str:
@@ -80,9 +121,11 @@ def _place(error: ValidationError) -> str:
 def _field(name: str, form: Mapping[str, Any], required: bool) -> FormField:
     items = form.get("items")
     many = form.get("type") == "array" and isinstance(items, dict)
-    choices = _choices(items if many and isinstance(items, dict) else form)
     plain: dict[object, FieldKind] = {"integer": "integer", "number": "number", "boolean": "boolean"}
-    kind: FieldKind = ("many" if many else "one") if choices else plain.get(form.get("type"), "text")
+    kind: FieldKind = plain.get(str(form.get("type")), "text")
+    choices: tuple[tuple[str, str], ...] = ()
+    if kind == "text" and (choices := _choices(items if many and isinstance(items, dict) else form)):
+        kind = "many" if many else "one"
     title, about = str(form.get("title") or name), str(form.get("description") or "")
     return FormField(name, kind, title, about, required, choices, form.get("default"))
 
@@ -91,13 +134,14 @@ def _choices(form: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Returns the choices of the three ways in which schemas name them."""
     for key in ("oneOf", "anyOf"):
         options = form.get(key)
-        if isinstance(options, list) and all(isinstance(option, dict) and "const" in option for option in options):
+        options = options[:MOST_CHOICES] if isinstance(options, list) else []
+        if options and all(isinstance(option, dict) and "const" in option for option in options):
             return tuple((str(option["const"]), str(option.get("title") or option["const"])) for option in options)
     values, names = form.get("enum"), form.get("enumNames")
     if not isinstance(values, list):
         return ()
     labels = names if isinstance(names, list) and len(names) == len(values) else values
-    return tuple((str(value), str(label)) for value, label in zip(values, labels, strict=True))
+    return tuple((str(value), str(label)) for value, label in zip(values, labels, strict=True))[:MOST_CHOICES]
 
 
 def _choice(field: FormField, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -142,6 +143,38 @@ def test_a_form_is_filled_in_and_checked(serve: Serve, answered: list[dict[str, 
     assert answered == [{"1.b/1": Answer("answer", {"persons": 4, "seat": "w", "quiet": True})}]
 
 
+HOSTILE: dict[str, Any] = {
+    "types": {"type": ["string", "null"]},
+    "far": {"type": "string", "$ref": "http://127.0.0.1:9/schema"},
+    "again": {"$ref": "#"},
+    "slow": {"type": "string", "pattern": "^(a+)+$", "default": "a" * 60 + "!"},
+    "huge": {"type": "integer", "default": 10**30},
+    "none": {"type": "number", "default": float("inf")},
+    "long": {"type": "string", "default": "x" * 5_000},
+    "odd": {"type": "string", "title": {"a": 1}, "description": ["b"], "enum": [1, None, {}], "default": {}},
+    "many": {"type": "array", "items": {"anyOf": [{"const": "p"}, {"const": "q"}]}, "default": [[], "p"]},
+    "empty": {"type": "array", "items": {"oneOf": []}, "default": 3},
+    "flag": {"type": "boolean", "default": "yes", "enum": [True]},
+    "numbers": {"type": "integer", "enum": [1, 2]},
+    "no form": 7,
+}
+
+
+def test_a_hostile_form_is_drawn_and_can_be_answered(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+    """No pattern is tried, no reference followed, no odd value breaks the page."""
+    serve()
+    page()
+    form = {"type": "object", "properties": HOSTILE, "required": ["numbers", 5], "$ref": "http://127.0.0.1:9/all"}
+    session = waiting(replace(FORM, schema=form))
+    at, key = page("en-US", s=session), f"question-field-{session}-0-1-0"
+    assert not at.exception
+    assert at.button(key="question-go-1").disabled
+    at.number_input(key=f"{key}-numbers").set_value(2).run()
+    click(at, "question-go-1")
+    given = answered[0]["1.b/1"].value
+    assert (given["numbers"], given["many"], given["slow"]) == (2, ["p"], "a" * 60 + "!")
+
+
 def test_a_login_shows_its_host_and_only_https(serve: Serve, answered: list[dict[str, Answer]]) -> None:
     serve()
     page()
@@ -149,10 +182,11 @@ def test_a_login_shows_its_host_and_only_https(serve: Serve, answered: list[dict
     assert not at.button(key="question-go-1").disabled
     click(at, "question-go-1")
     assert answered == [{"1.c/1": Answer("answer")}]
-    unsafe = Question("1.e/1", "login", "e", "mail__send", server="mail", url="javascript:alert(1)")
-    at = page("en-US", s=waiting(unsafe))
-    assert at.button(key="question-go-1").disabled
-    assert "no safe address" in texts(at)
+    for url in ("javascript:alert(1)", "https://[broken", "https:///path", "http://mail.example"):
+        unsafe = Question("1.e/1", "login", "e", "mail__send", server="mail", url=url)
+        at = page("en-US", s=waiting(unsafe))
+        assert at.button(key="question-go-1").disabled
+        assert "no safe address" in texts(at)
 
 
 def test_what_a_server_asked_our_model_is_shown(serve: Serve) -> None:
