@@ -53,7 +53,9 @@ def test_chats_are_found_as_one_types_filed_several_at_once_and_brought_back(vis
     rows, folder = page.locator(".gieok-list .row"), page.locator(".gieok-list .folder")
     expect(rows).to_have_count(CHATS)
     assert page.evaluate(ROWS_IN_SIGHT) >= 10
+    expect(person.input).to_be_focused()  # the page hears its keys by now
     keys.press("Control+k")
+    expect(page.locator(".gieok-list .search")).to_be_focused()
     keys.type("표지0005", delay=30)
     hit = page.locator(".gieok-list .hit").first
     expect(hit.locator("mark")).to_have_text("표지0005")
