@@ -512,8 +512,9 @@ def test_a_long_answer_costs_few_bytes(visit: Visit) -> None:
     person.page.on("websocket", lambda socket: socket.on("framereceived", count))
     person.page.reload()
     person.open()
+    whole = sum(received)
     received.clear()
     answer = person.ask("천천히 답해줘", 1)
     text = len(answer.inner_text().encode())
-    # the page itself, at most three times (for the question, the answer, the title), frames, and the text
-    assert sum(received) < 80_000 + 15 * text
+    # as much as opening the page, whose list holds the chats of other tests, and frames of the text
+    assert sum(received) < whole + 15 * text
