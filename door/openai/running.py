@@ -94,7 +94,7 @@ class RunningRequest:
 
     work: Work
     loop: asyncio.AbstractEventLoop
-    patience: float = BUSY_SECONDS
+    patience: float
     stop: threading.Event = field(default_factory=threading.Event)
     began: float = field(default_factory=time.monotonic)
 
@@ -132,10 +132,10 @@ class Requests:
         self._count = count
         self.closing = False
 
-    def start(self, work: Work, patience: float = BUSY_SECONDS) -> RunningRequest:
+    def start(self, work: Work, patience: float | None = None) -> RunningRequest:
         """Starts a request in a thread. Call it from the event loop that reads the items. ``patience``: seconds to wait
-        for a session that still answers."""
-        request = RunningRequest(work, asyncio.get_running_loop(), patience)
+        for a session that still answers; None: ``BUSY_SECONDS``."""
+        request = RunningRequest(work, asyncio.get_running_loop(), BUSY_SECONDS if patience is None else patience)
         with self._change:
             self._running.add(request)
             self._count(len(self._running))

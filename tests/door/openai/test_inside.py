@@ -67,7 +67,7 @@ def test_a_stream_is_never_silent_for_long(service: Inside, monkeypatch: pytest.
 def test_a_session_that_answers_is_busy_after_a_while(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "BUSY_SECONDS", 1.0)
     header = {"X-Gieok-Session": "busy"}
-    service.upstream.always = said("one two three").but(pause=60.0)
+    service.upstream.always = said("one two three").but(pause=3.0)
     body = {**history("Slowly now"), "stream": True}
     with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, headers=header, timeout=60) as answer:
         pieces = answer.iter_text()  # kept: an iterator that is collected ends the request
