@@ -224,7 +224,7 @@ def test_going_back_begins_another_branch_and_loses_nothing(serve: Serve) -> Non
 
 
 def test_a_failed_turn_is_told_its_message_is_kept_and_it_is_tried_again(serve: Serve) -> None:
-    answers = iter([ModelUnreachable(url="http://127.0.0.1:9"), "장면."])
+    answers = iter([ModelUnreachable(url="http://127.0.0.1:9"), f"장면.{BLOCK}"])
     serve(lambda _: next(answers))
     at = say(opened(), "탑으로 간다")
     assert at.error
@@ -252,7 +252,7 @@ def test_a_turn_goes_on_without_its_page_and_the_next_one_takes_it_in(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = threading.Event()
-    serve(lambda _: "여우가 돌아본다.", gate=gate)
+    serve(lambda _: f"여우가 돌아본다.{BLOCK}", gate=gate)
     at = opened()
     with monkeypatch.context() as unfollowed:
         unfollowed.setattr(follow, "follow_world", lambda *_: None)

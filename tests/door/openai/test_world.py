@@ -83,6 +83,26 @@ def test_our_texts_stand_first_and_before_the_last_message(service: Inside, clie
     assert "[Latest changes]" in texts[4]
 
 
+def test_a_request_that_comes_before_the_light_call_has_ended_says_so(service: Inside, client: Client) -> None:
+    scenes = iter([told("The door opens."), told("It is dark.", mood="calm"), told("A lamp burns.", mood="calm")])
+    light = reply.said('{"location": "Hall", "location_moved": true}').but(silence=1.5)
+    service.upstream.always = lambda body: next(scenes) if "SAGA" in json.dumps(body) else light
+    client.say("Open it")
+    assert "x-gieok-late" not in sent_headers(client)
+    client.say("Go in")
+    assert sent_headers(client)["x-gieok-late"] == "1"
+    assert "Hall" not in changing(service)
+    until(lambda: [node.status for node in nodes(service)] == ["done"] * 2)
+    client.say("Light the lamp")
+    assert "x-gieok-late" not in sent_headers(client)
+    assert "Hall" in changing(service)
+
+
+def sent_headers(client: Client) -> httpx2.Headers:
+    assert client.sent is not None
+    return client.sent.headers
+
+
 @pytest.mark.parametrize("field", ["reasoning_content", "tool_calls", "refusal", "x_unknown"])
 def test_what_the_model_sends_beside_its_text_passes(service: Inside, client: Client, field: str) -> None:
     delta = {field: [{"index": 0, "id": "call_1"}] if field == "tool_calls" else "é"}
