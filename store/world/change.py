@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, insert, select
+from sqlalchemy import Connection, Table, bindparam, delete, insert, select
 
 from store.database import world_table as table
 from store.world.record import Changes, Character, Episode, Item, Location, LoreMark, Relation
@@ -19,6 +19,7 @@ PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("lore", table.lore_mark, LoreMark),
 )
 """The lists of ``Changes``, each with its table and the class of its rows."""
+_EPISODES = select(table.events).where(table.events.c.node.in_(bindparam("nodes", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ def read(connection: Connection, nodes: Mapping[int, str | None]) -> dict[int, C
 
 def episodes(connection: Connection, nodes: Iterable[int]) -> dict[int, Episode]:
     """Returns the episodes of turns by their ids."""
-    query = select(table.events).where(table.events.c.node.in_(list(nodes)))
-    return {row.node: _one(Episode, dict(row._mapping)) for row in connection.execute(query)}
+    rows = connection.execute(_EPISODES, {"nodes": list(nodes)})
+    return {row.node: _one(Episode, dict(row._mapping)) for row in rows}
 
 
 def merged(old: Changes, new: Changes) -> Changes:

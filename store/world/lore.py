@@ -6,14 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from store.database import world_table as table
 from store.world import change
 from store.world.record import Episode, LoreEntry
-from store.world.rows import Rows, check_world
+from store.world.rows import Rows, check_world, revision_of
 
 _LORE, _VECTOR, _WORLD, _NODE = table.lore.c, table.vector.c, table.world.c, table.node.c
+_VECTORS = (
+    select(_VECTOR.ref, _VECTOR.turn, _VECTOR.vector)
+    .where(_VECTOR.world_id == bindparam("of_world"), _VECTOR.kind == bindparam("of_kind"))
+    .where(_VECTOR.made_by == bindparam("by"), _VECTOR.ref > bindparam("after"))
+    .order_by(_VECTOR.ref)
+)
+_THERE = select(_NODE.id).where(_NODE.id.in_(bindparam("ids", expanding=True)), _NODE.world_id == bindparam("of_world"))
 LORE = "lore"
 PIECE = 500
 
@@ -63,8 +70,7 @@ class LoreRows(Rows):
         """Returns a number that rises when the lorebook or the beginning of a world changes. Raises
         ``WorldUnknown``."""
         with self._transaction() as connection:
-            check_world(connection, world_id)
-            return int(connection.execute(select(_WORLD.revision).where(_WORLD.id == world_id)).scalar_one())
+            return revision_of(connection, world_id)
 
     # --- vectors --------------------------------------------------------------------------------
 
@@ -73,9 +79,8 @@ class LoreRows(Rows):
         lorebook), vector as 16-bit floats. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             check_world(connection, world_id)
-            here = (_VECTOR.world_id == world_id, _VECTOR.kind == kind, _VECTOR.made_by == made_by)
-            query = select(_VECTOR.ref, _VECTOR.turn, _VECTOR.vector).where(*here, _VECTOR.ref > after)
-            return [(row.ref, row.turn, row.vector) for row in connection.execute(query.order_by(_VECTOR.ref))]
+            values = {"of_world": world_id, "of_kind": kind, "by": made_by, "after": after}
+            return [(row.ref, row.turn, row.vector) for row in connection.execute(_VECTORS, values)]
 
     def put_vectors(self, world_id: str, kind: str, made_by: str, rows: Sequence[tuple[int, int, bytes]]) -> None:
         """Stores vectors (``vectors``) in place of those with the same ids; one of an entry or turn that the world does
@@ -101,8 +106,8 @@ class LoreRows(Rows):
         """Returns the episodes of turns of a world by the turns' ids. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             check_world(connection, world_id)
-            query = select(_NODE.id).where(_NODE.id.in_(list(node_ids)), _NODE.world_id == world_id)
-            return change.episodes(connection, connection.execute(query).scalars().all())
+            ids = connection.execute(_THERE, {"of_world": world_id, "ids": list(node_ids)}).scalars().all()
+            return change.episodes(connection, ids)
 
 
 def _entry(row: Any) -> LoreEntry:

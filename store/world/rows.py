@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from errors import WorldUnknown
 from store.database import world_table as table
 from store.owner import may
+
+_OWNER = select(table.world.c.owner, table.world.c.revision).where(table.world.c.id == bindparam("of_world"))
 
 
 class Rows:
@@ -21,7 +23,16 @@ class Rows:
 
 def check_world(connection: Connection, world_id: str) -> str:
     """Returns the owner of a world. Raises ``WorldUnknown`` for one that is not there or not the user's."""
-    owner = connection.execute(select(table.world.c.owner).where(table.world.c.id == world_id)).scalar_one_or_none()
-    if not may(connection, owner):
+    return _row(connection, world_id)[0]
+
+
+def revision_of(connection: Connection, world_id: str) -> int:
+    """Returns the revision of a world of the user's. Raises ``WorldUnknown``."""
+    return _row(connection, world_id)[1]
+
+
+def _row(connection: Connection, world_id: str) -> tuple[str, int]:
+    row = connection.execute(_OWNER, {"of_world": world_id}).one_or_none()
+    if row is None or not may(connection, row.owner):
         raise WorldUnknown(world="")
-    return str(owner)
+    return str(row.owner), int(row.revision)

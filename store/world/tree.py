@@ -25,7 +25,15 @@ _PLACE = (
     .join(table.world, table.world.c.id == _NODE.world_id)
     .where(_NODE.id == bindparam("of_node"))
 )
+_AMONG = select(_NODE.id, _NODE.line, _NODE.turn).where(
+    _NODE.id.in_(bindparam("ids", expanding=True)), _NODE.world_id == bindparam("of_world")
+)
 _COLUMNS = [column for column in table.node.c if column.name not in ("line", "mood", "snapshot")]
+_FOUND = (
+    select(*_COLUMNS, table.world.c.owner)
+    .join(table.world, table.world.c.id == _NODE.world_id)
+    .where(_NODE.id == bindparam("of_node"))
+)
 
 
 def as_node(row: Any) -> Node:
@@ -51,8 +59,7 @@ def as_node(row: Any) -> Node:
 
 def find(connection: Connection, node_id: int) -> Node:
     """Returns a turn of the connection's user. Raises ``WorldUnknown``."""
-    query = select(*_COLUMNS, table.world.c.owner).join(table.world, table.world.c.id == _NODE.world_id)
-    row = connection.execute(query.where(_NODE.id == node_id)).one_or_none()
+    row = connection.execute(_FOUND, {"of_node": node_id}).one_or_none()
     if row is None or not may(connection, row.owner):
         raise WorldUnknown(world="")
     return as_node(row)
@@ -87,10 +94,8 @@ def between(connection: Connection, query: Any, path: Path, first: int, last: in
 
 def ancestors(connection: Connection, node: Node, node_ids: Iterable[int]) -> set[int]:
     """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
-    wanted = list(node_ids)
     path, turn = place(connection, node.id)
-    query = select(_NODE.id, _NODE.line, _NODE.turn).where(_NODE.id.in_(wanted), _NODE.world_id == node.world)
-    rows = connection.execute(query)
+    rows = connection.execute(_AMONG, {"ids": list(node_ids), "of_world": node.world})
     first = path[0][1]
     return {row.id for row in rows if first <= row.turn <= turn and branch_at(path, row.turn) == row.line}
 
