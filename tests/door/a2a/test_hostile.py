@@ -73,7 +73,12 @@ def test_a_lone_surrogate_and_nul_harm_nothing(opened: Place) -> None:
     task = opened.early("tasks/send", id=odd, sessionId=odd, message=words(odd), metadata={odd: odd}, historyLength=1)
     assert task["status"]["state"] == "completed"
     assert opened.early("tasks/get", id=odd)["status"]["state"] == "completed"
-    assert opened.code("message/send", {"message": message03(odd)}) in (-32600, -32603)
+    for version in ({}, V1):
+        for body in (call("no/such", id="\ud800"), call("SendMessage", {"message": words("\ud800")}, id=odd)):
+            answer = opened.post(body, **version)
+            assert answer.status_code == 200
+            assert answer.json()["error"]["code"] == -32602
+    assert opened.code("message/send", {"message": message03(odd)}) == -32602
 
 
 def test_a_body_that_is_too_large_is_refused(opened: Place) -> None:
