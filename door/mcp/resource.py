@@ -94,7 +94,7 @@ def templates() -> list[types.ResourceTemplate]:
 def listed(caller: Caller, cursor: str | None) -> types.ListResourcesResult:
     """Returns a page of the user's sessions, the newest first, each with its resources. Raises ``Unknown`` for a cursor
     that is none of ours."""
-    if not (cursor or "0").isdecimal():
+    if not (cursor or "0").isdecimal() or len(cursor or "") > 9:
         raise Unknown(f"There is no page {cursor!r}.")
     first = int(cursor or 0)
     sessions = caller.agent.store.sessions(limit=PAGE + 1, offset=first)

@@ -204,8 +204,9 @@ def test_the_newest_sessions_are_listed_page_by_page_and_read(server: Opened, er
     assert len({resource.uri for page in (first, second) for resource in page.resources}) == 75
     assert second.next_cursor is None
     assert "Conversation 24" in content.contents[0].text
-    with pytest.raises(MCPError):
-        server.run(lambda client: client.list_resources(cursor="nonsense"), era)
+    for cursor in ("nonsense", "9" * 30):
+        with pytest.raises(MCPError, match="There is no page"):
+            server.run(partial(Client.list_resources, cursor=cursor), era)
 
 
 def test_a_session_is_read_by_its_name_too(server: Opened) -> None:
