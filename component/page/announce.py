@@ -70,7 +70,7 @@ export default function (component) {
     for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
       addEventListener(kind, stay, { once: true, passive: true });
     }
-    setTimeout(seek, 300, 50, 6);
+    setTimeout(seek, 300, 600, 6);  // a busy machine may take long to draw the place
   };
   const [jump, turn] = data.jump;
   if (jump && window.gieokJump !== jump) {

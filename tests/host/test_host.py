@@ -16,6 +16,7 @@ from langchain_core.tools import ToolException
 
 from host.connection import Connection
 from host.entry import ServerEntry
+from host.loop import Loop
 from host.tool import ForeignTool, model_name, usable
 from model.call.stream import Stopped
 from store.question import Answer, answer
@@ -207,7 +208,9 @@ def test_what_a_server_asks_after_its_call_belongs_to_no_other() -> None:
         after = await connection._elicited(_NO_CONTEXT, form)
         return (await asking).action, after.action  # type: ignore[union-attr]
 
-    assert asyncio.run(late()) == ("cancel", "cancel")
+    loop = Loop()
+    assert loop.run(late()) == ("cancel", "cancel")
+    loop.close()
 
 
 def test_a_tool_asks_until_it_is_always_allowed_and_again_when_it_changes(hosted: Open) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.journey.axe import violations
 from tests.journey.conftest import Visit
-from tests.journey.test_journey import MEASURE, violations
+from tests.journey.test_journey import MEASURE
 
 if TYPE_CHECKING:
     from tests.journey.application import App, Person

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from tests.journey.application import REPEATED, Person
+from tests.journey.axe import violations
 from tests.journey.conftest import Visit
 from tests.stub.reply import said
 
@@ -473,17 +473,6 @@ def test_a_message_of_100_kilobytes_is_folded(visit: Visit) -> None:
     expect(person.page.get_by_role("button", name="접기")).to_be_visible()
     size = person.page.evaluate(MEASURE)
     assert size["bottom"] <= size["height"]
-
-
-def violations(page: Page) -> list[Any]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [
-        (each["id"], [(node["html"][:200], node["failureSummary"]) for node in each["nodes"]])
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

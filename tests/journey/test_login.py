@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from memory import USER
 from tests.journey.application import App, Person, answer, started
-from tests.journey.test_journey import violations
+from tests.journey.axe import violations
 from tests.port import free_port
 from tests.stub.provider import Provider
 from tests.stub.upstream import Upstream

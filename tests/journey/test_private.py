@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.journey.axe import violations
 from tests.journey.conftest import Visit
-from tests.journey.test_journey import violations
 from tests.journey.test_memory import opened, rested
 
 if TYPE_CHECKING:

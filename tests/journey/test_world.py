@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.journey.application import Person
+from tests.journey.axe import violations
 from tests.journey.conftest import Visit
-from tests.journey.test_journey import violations
 
 pytestmark = pytest.mark.browser
 NAME = "안개 나루"
