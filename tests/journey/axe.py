@@ -1,0 +1,31 @@
+"""What axe knows of a page: what keeps people out who see little or use no mouse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+_STANDS = """() => document.querySelectorAll("[data-stale=true]").length === 0
+  && document.getAnimations().every((one) => one.playState !== "running" || one.effect.getTiming().iterations > 9)"""
+_RUN = "axe.run(document, { resultTypes: ['violations'] }).then((results) => results.violations)"
+
+
+def still(page: Page) -> None:
+    """Waits until the page is drawn to its end and nothing moves or fades any more."""
+    expect(page.locator("[data-test-script-state=notRunning]")).to_have_count(1)
+    page.wait_for_function(_STANDS)
+
+
+def violations(page: Page, impacts: tuple[str, ...] = ("serious", "critical")) -> list[Any]:
+    """Returns what is wrong with a page that stands still, by rule: the places and what to do."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    still(page)
+    if not page.evaluate("Boolean(window.axe)"):
+        page.evaluate(Axe().axe_script)
+    return [
+        (rule["id"], [(node["html"][:200], node["failureSummary"]) for node in rule["nodes"]])
+        for rule in page.evaluate(_RUN)
+        if rule["impact"] in impacts
+    ]
