@@ -11,7 +11,7 @@ from world.state import State
 
 SIMILAR = 8
 """How many similar episodes are looked for."""
-FIRST = 64
+FIRST = 24
 """How many neighbours the first search brings. A story has many lines, and only episodes on the path of the turn
 count."""
 WIDER = 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from model.embedding import Vectors
@@ -20,9 +21,9 @@ from world.vector import VectorIndexes
 
 LOREBOOKS = 64
 """How many worlds' lorebooks stay ready."""
-ASKED = 48
-"""How many tokens of a message are compared by vector: about 60 Korean or 150 English characters. The built-in model
-takes more than a millisecond for each, and the user waits for it; names are looked for in the whole message."""
+ASKED = 28
+"""How many tokens of a message are compared by vector: about 36 Korean or 90 English characters. The built-in model
+takes about a millisecond for each, and the user waits for it; names are looked for in the whole message."""
 
 
 def asked(question: str) -> str:
@@ -38,6 +39,7 @@ class Rows(Protocol):
     def vectors(self, world_id: str, kind: str, made_by: str, after: int = 0) -> list[tuple[int, int, bytes]]: ...
     def episodes(self, world_id: str, node_ids: Sequence[int]) -> dict[int, Episode]: ...
     def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]: ...
+    def together(self) -> AbstractContextManager[Rows]: ...
 
 
 class Source:
@@ -75,16 +77,19 @@ class Source:
         ``query``: the question's vector; without it, entries and episodes are not compared with the question. ``late``:
         how many turns up to ``node`` are not in ``state`` yet.
         """
-        revision = rows.revision(world.id)
-        book = self.lorebook(rows, world.id, revision)
+        with rows.together() as read:
+            revision = read.revision(world.id)
+            book = self.lorebook(read, world.id, revision)
+            cosines = self._cosines(read, world.id, revision, book.enabled, query)
+            episodes = self._episodes(read, world.id, node, state, query)
         return Given(
             world,
             state,
             node.turn + 1 if node else 1,
             question,
             book,
-            self._cosines(rows, world.id, revision, book.enabled, query),
-            self._episodes(rows, world.id, node, state, query),
+            cosines,
+            episodes,
             self.files.all(world.id),
             story,
             self._instruction(world.language),

@@ -20,6 +20,10 @@ PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
 )
 """The lists of ``Changes``, each with its table and the class of its rows."""
 _EPISODES = select(table.events).where(table.events.c.node.in_(bindparam("nodes", expanding=True)))
+_EPISODES_AND_WORLDS = _EPISODES.add_columns(
+    select(table.node.c.world_id).where(table.node.c.id == table.events.c.node).scalar_subquery().label("world")
+)
+"""With the world of every row: a condition on the world would have SQLite read all its turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,12 @@ def episodes(connection: Connection, nodes: Iterable[int]) -> dict[int, Episode]
     """Returns the episodes of turns by their ids."""
     rows = connection.execute(_EPISODES, {"nodes": list(nodes)})
     return {row.node: _one(Episode, dict(row._mapping)) for row in rows}
+
+
+def episodes_of(connection: Connection, world_id: str, nodes: Iterable[int]) -> dict[int, Episode]:
+    """Returns the episodes of turns of a world by the turns' ids; those of another world are left out."""
+    rows = [dict(row._mapping) for row in connection.execute(_EPISODES_AND_WORLDS, {"nodes": list(nodes)})]
+    return {row["node"]: _one(Episode, row) for row in rows if row.pop("world") == world_id}
 
 
 def merged(old: Changes, new: Changes) -> Changes:

@@ -20,7 +20,6 @@ _VECTORS = (
     .where(_VECTOR.made_by == bindparam("by"), _VECTOR.ref > bindparam("after"))
     .order_by(_VECTOR.ref)
 )
-_THERE = select(_NODE.id).where(_NODE.id.in_(bindparam("ids", expanding=True)), _NODE.world_id == bindparam("of_world"))
 LORE = "lore"
 PIECE = 500
 
@@ -106,8 +105,7 @@ class LoreRows(Rows):
         """Returns the episodes of turns of a world by the turns' ids. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             check_world(connection, world_id)
-            ids = connection.execute(_THERE, {"of_world": world_id, "ids": list(node_ids)}).scalars().all()
-            return change.episodes(connection, ids)
+            return change.episodes_of(connection, world_id, node_ids)
 
 
 def _entry(row: Any) -> LoreEntry:
@@ -120,8 +118,9 @@ def _there(connection: Connection, world_id: str, kind: str, ids: Sequence[int])
     rows = table.lore if kind == LORE else table.node
     found = set[int]()
     for at in range(0, len(ids), PIECE):
-        query = select(rows.c.id).where(rows.c.world_id == world_id, rows.c.id.in_(ids[at : at + PIECE]))
-        found |= set(connection.execute(query).scalars())
+        # a condition on the world would have SQLite read all that it has
+        query = select(rows.c.id, rows.c.world_id).where(rows.c.id.in_(ids[at : at + PIECE]))
+        found |= {row.id for row in connection.execute(query) if row.world_id == world_id}
     return found
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Self
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -19,6 +20,13 @@ class Rows:
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
+
+    @contextmanager
+    def together(self) -> Iterator[Self]:
+        """Yields the same rows in one transaction, for several reads in a row: opening one costs as much as a small
+        read."""
+        with self._transaction() as connection:
+            yield type(self)(lambda: nullcontext(connection))
 
 
 def check_world(connection: Connection, world_id: str) -> str:

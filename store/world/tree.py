@@ -25,8 +25,8 @@ _PLACE = (
     .join(table.world, table.world.c.id == _NODE.world_id)
     .where(_NODE.id == bindparam("of_node"))
 )
-_AMONG = select(_NODE.id, _NODE.line, _NODE.turn).where(
-    _NODE.id.in_(bindparam("ids", expanding=True)), _NODE.world_id == bindparam("of_world")
+_AMONG = select(_NODE.id, _NODE.line, _NODE.turn, _NODE.world_id).where(
+    _NODE.id.in_(bindparam("ids", expanding=True))  # a condition on the world would have SQLite read all its turns
 )
 _COLUMNS = [column for column in table.node.c if column.name not in ("line", "mood", "snapshot")]
 _FOUND = (
@@ -95,7 +95,7 @@ def between(connection: Connection, query: Any, path: Path, first: int, last: in
 def ancestors(connection: Connection, node: Node, node_ids: Iterable[int]) -> set[int]:
     """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
     path, turn = place(connection, node.id)
-    rows = connection.execute(_AMONG, {"ids": list(node_ids), "of_world": node.world})
+    rows = [row for row in connection.execute(_AMONG, {"ids": list(node_ids)}) if row.world_id == node.world]
     first = path[0][1]
     return {row.id for row in rows if first <= row.turn <= turn and branch_at(path, row.turn) == row.line}
 

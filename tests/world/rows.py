@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from store.world.record import Episode, LoreEntry, Node
 
@@ -43,6 +44,9 @@ class MemoryRows:
     def episodes(self, world_id: str, node_ids: Sequence[int]) -> dict[int, Episode]:
         self.asked["episodes"] += 1
         return {id: self.told[id] for id in node_ids if id in self.told}
+
+    def together(self) -> AbstractContextManager[MemoryRows]:
+        return nullcontext(self)
 
     def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]:
         self.asked["on_path"] += 1

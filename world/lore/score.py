@@ -22,6 +22,9 @@ PATIENCE: Mapping[Layer, int] = {"A3": 7, "A4": 3}
 """For how many turns an entry stays that nobody mentions; entries of other layers stay for ever."""
 Why = Literal["vector", "place", "npc", "relation", "mentioned", "always"]
 
+ALWAYS: tuple[Why, ...] = ("always",)
+"""What makes a candidate of an entry that nothing else leads to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -102,8 +105,7 @@ def _candidates(
         ("relation", _named(book, scene.bonds)),
         ("mentioned", mentioned),
     )
-    always: tuple[Why, ...] = ("always",)
-    found = dict.fromkeys(book.always, always)
+    found = dict.fromkeys(book.always, ALWAYS)
     for why, ids in ways:
         for id in ids:
             if book.entries[id].entry.enabled:
@@ -136,6 +138,9 @@ def _placed(book: Lorebook, state: State, here: str) -> Iterator[int]:
 def _scored(
     ready: ReadyEntry, mark: LoreMark | None, why: tuple[Why, ...], scene: Scene, cosine: float, turn: int
 ) -> Scored:
+    if why is ALWAYS and mark is None:  # most candidates of a large lorebook
+        score = cosine + WEIGHTS[ready.entry.layer]
+        return Scored(ready.entry, score, cosine, 0.0, 0.0, 0.0, why, turn, ready.text, ready.tokens)
     place = PLACE if "place" in why and _is_here(ready, mark, scene) else 0.0
     npc = NPC if "npc" in why else 0.0
     relation = RELATION if "relation" in why else 0.0

@@ -18,6 +18,7 @@ from store.database import world_table as table
 from store.world.change import Snapshot
 from store.world.record import Changes, Character, Episode, Item, LoreEntry, LoreMark, NewNode, Node, Relation, World
 from store.world.turns import SNAPSHOT_TURNS, needs_snapshot
+from store.world.worlds import Worlds
 from tests.table import table as rows_of
 from world.state import State
 from world.story import Stories, snapshot_of
@@ -94,6 +95,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
         lambda: other.changed(nodes[2], Changes()),
         lambda: other.stored_state(nodes[2]),
         lambda: other.on_path(nodes[2], [nodes[0].id]),
+        lambda: together(other, world.id),
         lambda: other.lore(world.id),
         lambda: other.put_lore(world.id, [entry]),
         lambda: other.remove_lore(world.id, [entry.id]),
@@ -119,10 +121,15 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
     mine = {name for name in dir(opened.worlds) if not name.startswith("_")}
     assert mine == {
         *("all", "world", "by_slug", "create", "rename", "set_player", "begin_state", "set_begin_state", "delete"),
-        *("known", "add", "node", "path", "children", "leaves", "raw", "on_path"),
+        *("known", "add", "node", "path", "children", "leaves", "raw", "on_path", "together"),
         *("settle", "changed", "stored_state", "lore", "put_lore", "remove_lore", "revision", "vectors"),
         *("put_vectors", "episodes", "block", "put_block", "findings", "add_finding", "set_finding"),
     }, "a new method needs its line above"
+
+
+def together(rows: Worlds, world_id: str) -> int:
+    with rows.together() as read:
+        return read.revision(world_id)
 
 
 def test_the_same_words_of_two_users_are_two_stories(opened: Store, world: World) -> None:
