@@ -21,8 +21,8 @@ from world.vector import VectorIndexes
 
 LOREBOOKS = 64
 """How many worlds' lorebooks stay ready."""
-ASKED = 28
-"""How many tokens of a message are compared by vector: about 36 Korean or 90 English characters. The built-in model
+ASKED = 32
+"""How many tokens of a message are compared by vector: about 40 Korean or 100 English characters. The built-in model
 takes about a millisecond for each, and the user waits for it; names are looked for in the whole message."""
 
 
