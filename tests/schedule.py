@@ -63,6 +63,8 @@ class Files(LoadScopeScheduling):  # type: ignore[misc]
 
 
 def place(item: pytest.Item) -> tuple[bool, bool, int]:
-    """Where a test comes among all: journeys last, so that no event loop of Playwright runs under another test."""
+    """Where a test comes among all: those with a browser last, so that no event loop of Playwright runs under another
+    test."""
     file = item.location[0]
-    return file.startswith(JOURNEYS), file in SPREAD, LONG.index(file) if file in LONG else len(LONG)
+    browses = file.startswith(JOURNEYS) or item.get_closest_marker("browser") is not None
+    return browses, file in SPREAD, LONG.index(file) if file in LONG else len(LONG)
