@@ -143,11 +143,13 @@ class _ScriptedAnswer:
         self._model, self._messages, self._stop = model, messages, stop
 
     def events(self) -> Iterator[str]:
+        reason = "stop"
         for chunk in stream(self._model, self._messages, stop=self._stop):
+            reason = chunk.response_metadata.get("finish_reason") or reason
             if chunk.text:
                 yield _event({"content": chunk.text}, None)
         if not self._stop.is_set():
-            yield _event({}, "stop")
+            yield _event({}, reason)
             yield "data: [DONE]\n\n"
 
     def whole(self) -> bytes:

@@ -17,6 +17,7 @@ from model.raw import RawStopped
 from settings import Settings
 from store.world.record import Node
 from text import loop
+from text.sentence import split
 from world.turn import Refused, Turn
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def play(
     path = engine.store.worlds.path(parent, MOST) if parent is not None else []
     messages = [system, *_told(path, engine.settings.world_budget_history), {"role": "user", "content": question}]
     body = {"model": models.raw.model, "messages": messages, "stream": True, **_options(models, engine.settings)}
-    ends = circles if models.profile.prompt == "bare" else _never
-    turn = Turn(engine, models.raw, begun, body, counted=True, ends=ends)
+    ends, cut = (circles, last_sentence) if models.profile.prompt == "bare" else (_never, _never)
+    turn = Turn(engine, models.raw, begun, body, counted=True, ends=ends, cut=cut)
     return _run(turn, stop, emit, models)
 
 
@@ -100,6 +101,15 @@ def circles(answer: str) -> int | None:
         if last == begins[-2 * length : -length] and all(len(line) == SAME for line in last):
             return lines[-length].start()
     return None
+
+
+def last_sentence(answer: str) -> int | None:
+    """Returns where the last whole sentence ends of an answer that was cut off; None where the cut is between two
+    sentences, or in the first one."""
+    pieces = split(answer)
+    if len(pieces) < 2 or len(split(f"{pieces[-1]} x")) > 1:
+        return None
+    return len(answer[: answer.rindex(pieces[-1])].rstrip())
 
 
 def _never(_: str) -> None:

@@ -47,7 +47,8 @@ class Ended:
 
 class Turn:
     """A turn that runs once. ``body``: the client's request; ``counted``: whether the client of a stream wants its
-    tokens; ``ends``: says of a growing answer where it is to end; None: nowhere yet."""
+    tokens; ``ends``: says of a growing answer where it is to end; None: nowhere yet. ``cut``: the same of an answer
+    that its limit has cut off."""
 
     def __init__(
         self,
@@ -58,10 +59,11 @@ class Turn:
         *,
         counted: bool,
         ends: Callable[[str], int | None] = lambda _: None,
+        cut: Callable[[str], int | None] = lambda _: None,
     ) -> None:
         self._engine, self._raw, self.begun = engine, raw, begun
         self._prompted: Prompted = engine.prompt(begun)
-        self._body, self._counted, self._ends = body, counted, ends
+        self._body, self._counted, self._ends, self._cut = body, counted, ends, cut
         self._end: int | None = None
         self.late = self._prompted.late
         self.reply = Reply(counted)
@@ -157,6 +159,8 @@ class Turn:
         tokens = self._tokens(given)
         paid = self._receipt(tokens, given)
         node = None
+        if self._end is None and reply.reason == "length":
+            self._end = self._cut(reply.shown)
         raw, seen = (reply.raw, reply.shown) if self._end is None else (reply.shown[: self._end].rstrip(),) * 2
         if seen.strip() and reply.reason not in CALLS:
             node = self._engine.keep(self.begun, raw, seen, paid, self._prompted.report, stopped=not whole)

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
 import errors
 from model import scripted
 from model.call.stream import Stopped
+from model.profile import SMALL, STRONG
 from settings import load
 from store import Store
 from store.world.record import Node
 from tests.stub import reply
 from tests.stub.upstream import Upstream
 from world.engine import Engine
-from world.play import STEP, circles
+from world.play import STEP, circles, last_sentence
 
 BLOCK = "\n\n```state\nlocation: {}\n```"
 
@@ -147,6 +149,28 @@ def test_a_scene_ends_where_it_goes_round_in_circles() -> None:
     assert begun[:at].rstrip().endswith(lines[0])
     assert circles("- 검\n- 방패\n- 활") is None
     assert circles("") is None
+
+
+CUT = '도윤이 노를 젓는다. "탑으로 가죠." 그가 말한다.\n\n안개 속에서 종소리가'
+
+
+def test_a_scene_that_is_cut_off_ends_with_its_last_whole_sentence(folder: Path) -> None:
+    cut = AIMessage(CUT, response_metadata={"finish_reason": "length"})
+    for profile, kept in ((SMALL, CUT[: CUT.index("\n")]), (STRONG, CUT)):
+        played = Played(folder / profile.name, lambda _: cut)
+        models = scripted.models(played.model, lambda _: "{}", profile=profile)
+        played.engine.models = lambda models=models: models  # type: ignore[misc]
+        node = played.play(None, "시작")
+        assert node.answer == kept
+        played.engine.close()
+        played.store.close()
+
+
+def test_where_the_last_whole_sentence_ends() -> None:
+    assert last_sentence("One. Two is") == 4
+    assert last_sentence("하나다. 둘이다.") is None
+    assert last_sentence("A first sentence without") is None
+    assert last_sentence("") is None
 
 
 def test_a_scene_ends_where_lines_take_turns() -> None:
