@@ -41,10 +41,12 @@ def act(view: View, choice: Choice, use: bool) -> None:
         _draw_attempt(view, attempt)
 
 
-def took(kind: str) -> bool:
-    """Returns whether the last choice of this page is of that kind and in use: the key field can then be emptied."""
+def taken(kind: str) -> Attempt | None:
+    """Returns the last attempt of this page if it is of that kind and in use: its key is kept elsewhere then."""
     attempt: Attempt | None = st.session_state.get(TRIED)
-    return attempt is not None and attempt.choice.kind == kind and attempt.readiness.status.state == "ready"
+    if attempt is None or attempt.choice.kind != kind or attempt.readiness.status.state != "ready":
+        return None
+    return attempt
 
 
 def _draw_attempt(view: View, attempt: Attempt) -> None:

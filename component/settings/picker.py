@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 import settings
 from component.page.view import View
-from component.settings.attempt import TRIED, USE, act, draw_use, took
+from component.settings.attempt import TRIED, USE, act, draw_use, taken
 from component.settings.listing import draw_listing, listed
 from component.settings.model_status import draw_profile, draw_status
 from component.settings.offer import draw_offers
@@ -19,7 +19,8 @@ from errors import shown
 from model.choice import kept, resolve
 from model.choice.choice import KINDS, OPENAI, Choice, Kind
 
-KEY = "models-key"
+TAKEN = "models-key-taken"
+"""In session state: the last attempt whose key was taken, and how many were."""
 
 
 def draw_picker(view: View) -> None:
@@ -70,8 +71,7 @@ def _draw_hosted(view: View) -> None:
     words, base = view.words, settings.current()
     before, configured = resource.in_use().kept.last("hosted"), base.openai_base_url or ""
     printable = shown(configured)  # an address that holds secrets stays out of the page; the empty field stands for it
-    if took("hosted"):
-        st.session_state[KEY] = ""
+    field = _key_field()
     with st.form("models-hosted", border=False):
         url = st.text_input(
             words("models.url"),
@@ -80,7 +80,7 @@ def _draw_hosted(view: View) -> None:
             key="models-url",
         ).strip()
         key = st.text_input(
-            words("models.key"), type="password", key=KEY, placeholder=_standing_in(view, before)
+            words("models.key"), type="password", key=field, placeholder=_standing_in(view, before)
         ).strip()
         st.caption(f":material/lock: {plain(_place(view))}")
         typed = Choice("hosted", url, SecretStr(key), kept_key=not key and before.kept_key and before.url == url)
@@ -98,6 +98,17 @@ def _draw_hosted(view: View) -> None:
     act(view, choice, use)
     if before.kept_key:
         _draw_forget(view)
+
+
+def _key_field() -> str:
+    """Returns the name of the key field. After a key was taken the field is another one, and empty: the browser sends
+    nothing of the old one again, and a key that is typed after it stays."""
+    before, count = st.session_state.get(TAKEN, (None, 0))
+    attempt = taken("hosted")
+    if attempt is not None and attempt is not before:
+        count += 1
+        st.session_state[TAKEN] = attempt, count
+    return f"models-key-{count}"
 
 
 def _draw_name(view: View, role: str, typed: Choice, before: str, nothing: str) -> str:

@@ -146,30 +146,35 @@ def listing_done(at: AppTest) -> AppTest:
 def test_a_hosted_model_is_chosen_from_the_list_tried_and_kept(old: Upstream, new: Upstream) -> None:
     at = window("hosted")
     at.text_input(key="models-url").set_value(new.url)
-    at.text_input(key="models-key").set_value("sk-wrong")
+    at.text_input(key="models-key-0").set_value("sk-wrong")
     at.button(key="models-list").click()
     assert "not valid" in texts(listing_done(run(at)))
-    at.text_input(key="models-key").set_value("sk-right")
+    at.text_input(key="models-key-0").set_value("sk-right")
     at.button(key="models-list").click()
     listing_done(run(at))
     assert at.selectbox(key="models-chat").options == [NEW, "z-model"], "sorted"
     at.selectbox(key="models-chat").set_value(NEW)
-    at.text_input(key="models-key").set_value("sk-wrong")
+    at.text_input(key="models-key-0").set_value("sk-wrong")
     at.button(key="models-use").click()
     run(at)
     attempted()
     told = texts(run(at))
     assert "not valid" in told
     assert rf"{OLD} is still in use" in told.replace("\\", "")
-    at.text_input(key="models-key").set_value("sk-right")
+    at.text_input(key="models-key-0").set_value("sk-right")
     at.button(key="models-use").click()
     run(at)
     assert attempted().status.error is None
     assert resource.readiness().models().name == NEW
     run(at)
-    assert at.text_input(key="models-key").value == "", "it is kept elsewhere now"
+    assert at.text_input(key="models-key-1").value == "", "it is kept elsewhere now"
     assert str(settings.current().data_dir / kept.KEY_FILE) in texts(at).replace("\\", "")
     assert "sk-right" not in texts(at)
+    at.text_input(key="models-key-1").set_value("sk-wrong")
+    at.button(key="models-use").click()
+    run(at)
+    attempted()
+    assert "not valid" in texts(run(at)), "a key that is typed after the first was taken is tried too"
     other = say(page("en-US"), "Which model are you?")
     assert "New answer" in texts(other)
     assert b"sk-right" not in (settings.current().data_dir / "gieok.db").read_bytes()
@@ -185,7 +190,7 @@ def test_a_choice_that_is_in_use_while_the_window_is_drawn_leaves_no_key_in_its_
 ) -> None:
     at = window("hosted")
     at.text_input(key="models-url").set_value(new.url)
-    at.text_input(key="models-key").set_value("sk-right")
+    at.text_input(key="models-key-0").set_value("sk-right")
     begin = InUse.begin
 
     def settled(in_use: InUse, choice: Choice) -> Any:
@@ -198,7 +203,7 @@ def test_a_choice_that_is_in_use_while_the_window_is_drawn_leaves_no_key_in_its_
     at.button(key="models-use").click()
     run(at)
     assert resource.in_use().kept.last("hosted").kept_key
-    assert at.text_input(key="models-key").value == ""
+    assert at.text_input(key="models-key-1").value == ""
 
 
 @pytest.mark.usefixtures("fresh")
