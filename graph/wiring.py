@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -23,6 +24,11 @@ Graph = CompiledStateGraph[ChatState, TurnContext, Any, Any]
 
 def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
     """Compiles the graph; ``saver`` stores the state of sessions."""
+    return _wired().compile(checkpointer=saver)
+
+
+@cache
+def _wired() -> StateGraph[ChatState, TurnContext, Any, Any]:
     wires = StateGraph(ChatState, context_schema=TurnContext)
     wires.add_node("casual_node", casual_node)
     wires.add_node("summary_node", summary_node)
@@ -35,7 +41,7 @@ def build(saver: BaseCheckpointSaver[Any] | None = None) -> Graph:
     wires.add_edge("ask_node", "tool_node")
     wires.add_conditional_edges("tool_node", _after_tools, ["ask_node", "llm_node"])
     wires.add_edge("casual_node", END)
-    return wires.compile(checkpointer=saver)
+    return wires
 
 
 def _first(state: ChatState, runtime: Runtime[TurnContext]) -> str:

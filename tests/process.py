@@ -18,6 +18,7 @@ PRELOADED = (
     "tests.graph.killed",
     "tests.memory.models",
     "tests.product",
+    "tests.world.killed",
 )
 assert all(find_spec(name) for name in PRELOADED), "the server skips a module that is not there, and all are slow then"
 

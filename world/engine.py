@@ -20,12 +20,14 @@ from store import Store
 from store.world.record import Changes, Known, NewNode, Node, World
 from store.world.worlds import DEFAULT_PLAYER
 from text.language import Language, detect
+from world.ahead import coming
 from world.block import instruction
 from world.budget import SMALL, Budgets, smaller
 from world.context import Given, build
 from world.extract import Extractor
 from world.file import WorldFiles
 from world.lore.lorebook import Lorebook
+from world.placement import Placed
 from world.source import Source, asked
 from world.state import IMPORTANT, RECENT, State
 from world.story import Stories
@@ -220,6 +222,11 @@ class Engine:
         """Works off an answer: what code can read at once, the rest behind."""
         if not self._extractor.work(node):
             self._extractor.submit(node)
+
+    def read_ahead(self, node: Node, given: Placed) -> None:
+        """Lets a model that reads ahead read the beginning of the prompt that follows a turn, behind the answer."""
+        if self.settings.ahead and self.models().read is not None and (messages := coming(given, node.answer)):
+            self._extractor.read_ahead(node, messages)
 
     def create(self, begun: Begun) -> World:
         """Creates the world of a story that nobody knew."""

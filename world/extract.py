@@ -11,7 +11,9 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from langchain_core.messages import BaseMessage
 
 from errors import SessionBusy, WorldUnknown
 from model.embedding import Embedder
@@ -21,6 +23,7 @@ from store import Store
 from store.lock import session_lock
 from store.world.record import Node, Origin
 from store.world.turns import needs_snapshot
+from world import ahead
 from world.behind import Behind
 from world.block import contradictions, cut, read
 from world.block.read import named
@@ -68,6 +71,7 @@ class Extractor:
         self._raw: dict[str, set[int]] = defaultdict(set)
         self._newest: dict[str, int] = {}
         self._curated: dict[str, int] = {}
+        self._ahead: dict[str, Sequence[BaseMessage]] = {}
         self._light = LightCalls(models)
         self._queue = Queue("world", self._run)
         self._curators = Queue("curator", self._curate)
@@ -95,6 +99,12 @@ class Extractor:
             with self._change:
                 self._change.wait(min(left, 0.05))  # another process tells nothing
         return 0
+
+    def read_ahead(self, node: Node, messages: Sequence[BaseMessage]) -> None:
+        """Has the worker let the model read the beginning of the next prompt, once the turn is worked off."""
+        with self._change:
+            self._ahead[node.world] = messages
+        self._queue.put(node.world)
 
     def give_way(self) -> None:
         """Interrupts calls of the model for the turn that begins now, where one model serves everything."""
@@ -197,6 +207,10 @@ class Extractor:
         try:
             again = self._waiting(key, stop)
             self._follow(key)
+            if again is None:
+                with self._change:
+                    messages = self._ahead.pop(key, None)
+                ahead.read(self._models(), messages, stop)
         except WorldUnknown:
             self._drop(key)
             return None
@@ -236,6 +250,7 @@ class Extractor:
         with self._change:
             self._raw.pop(key, None)
             self._newest.pop(key, None)
+            self._ahead.pop(key, None)
 
     # --- the curator ----------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ class Turn:
                     break
             ended = self._ended(given, stop)
             emit(self.reply.end(shown(ended.receipt)))
-            return self._worked_off(ended)
+            return self._worked_off(ended, given)
         content = answer.whole()
         body = _object(content)
         if body is None and not stop.is_set():
@@ -140,12 +140,13 @@ class Turn:
         plain = self.reply.whole(body or {})
         ended = self._ended(given, stop)
         emit(json.dumps(with_receipt(plain, shown(ended.receipt)), ensure_ascii=False, separators=(",", ":")))
-        return self._worked_off(ended)
+        return self._worked_off(ended, given)
 
-    def _worked_off(self, ended: Ended) -> Ended:
+    def _worked_off(self, ended: Ended, given: Placed) -> Ended:
         """Works the turn off, now that its reader has all of it; the next request would do so if it came first."""
         if ended.node is not None:
             self._engine.work_off(ended.node)
+            self._engine.read_ahead(ended.node, given)
         return ended
 
     def _ended(self, given: Placed, stop: threading.Event) -> Ended:

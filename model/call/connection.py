@@ -13,6 +13,7 @@ import socket
 import ssl
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import httpcore2
@@ -36,6 +37,13 @@ def cuttable(transport: httpx2.HTTPTransport) -> httpx2.HTTPTransport:
 def is_loopback(host: str) -> bool:
     """Returns whether the host name or address is this machine."""
     return host in _LOCAL or host.endswith(".localhost") or host.startswith("127.")
+
+
+@cache
+def authorities() -> ssl.SSLContext:
+    """Returns what this system trusts, without the environment's additions. Reading it takes 25 ms, so it is read
+    once."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 class Stream(httpcore2.NetworkStream):

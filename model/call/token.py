@@ -16,6 +16,7 @@ from hashlib import blake2b
 
 import httpx2
 
+from model.call.connection import authorities
 from model.endpoint import Found
 from text.clean import clean
 
@@ -79,6 +80,7 @@ class Tokenizer:
             headers={"authorization": f"Bearer {key}"} if key else {},
             timeout=httpx2.Timeout(5.0, connect=1.0),
             limits=httpx2.Limits(max_keepalive_connections=0),
+            verify=authorities(),
             trust_env=False,
         )
         self._lock = threading.Lock()

@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx2
 
+from model.call.connection import authorities, is_loopback
+
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 OLLAMA_CONTEXT = 4096
 """Tokens of context that Ollama loads a model with by default. Ollama cuts a longer prompt without any message."""
@@ -134,9 +136,16 @@ def _chats(entry: dict[str, Any]) -> bool | None:
 
 def _asked(method: str, url: str, key: str, timeout: float, json: dict[str, Any] | None = None) -> httpx2.Response:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    local = httpx2.URL(url).host in ("127.0.0.1", "localhost", "::1")
+    local = is_loopback(httpx2.URL(url).host)
     return httpx2.request(
-        method, url, json=json, headers=headers, timeout=timeout, follow_redirects=method == "GET", trust_env=not local
+        method,
+        url,
+        json=json,
+        headers=headers,
+        timeout=timeout,
+        follow_redirects=method == "GET",
+        verify=authorities() if local else True,
+        trust_env=not local,
     )
 
 

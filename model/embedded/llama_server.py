@@ -30,6 +30,7 @@ import psutil
 
 import private
 from errors import EmbeddedFailed, MissingExtra
+from model.call.connection import authorities
 from model.file_lock import exclusive, held, open_lock, written
 from settings import Settings, child_environment
 
@@ -172,7 +173,7 @@ def _answers(found: Embedded) -> bool:
     is busy."""
     headers = {"Authorization": f"Bearer {found.key}"}
     try:
-        with httpx2.Client(timeout=10.0, trust_env=False) as client:
+        with httpx2.Client(timeout=10.0, trust_env=False, verify=authorities()) as client:
             health = client.get(found.url.removesuffix("/v1") + "/health")
             models = client.get(found.url + "/models", headers=headers)
     except httpx2.TimeoutException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import re
 import signal
 import threading
@@ -17,13 +16,13 @@ from model.profile import SMALL
 from model.scripted import ScriptedModel
 from store.lock import session_lock
 from store.world.record import LoreEntry, NewNode, Node
+from tests.process import end, start
 from tests.table import table
 from tests.world import killed
 from tests.world.tale import SECONDS, Tale, block, fields
 from world import behind, light_call
 
 OpenTale = Callable[..., Tale]
-CONTEXT = multiprocessing.get_context("spawn")
 
 
 @pytest.fixture(autouse=True)
@@ -427,12 +426,9 @@ def test_two_processes_and_kills_settle_every_turn_once_in_order(opened: OpenTal
         )
         nodes.append(told.add(nodes[-1] if nodes else None, text))
     for times in (1, 3):
-        workers = [CONTEXT.Process(target=killed.main, args=(str(tmp_path), place, times)) for _ in range(2)]
+        workers = [start(killed.main, str(tmp_path), place, times) for _ in range(2)]
         for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join(SECONDS)
-            assert worker.exitcode in (0, -signal.SIGKILL)
+            assert end(worker, SECONDS) in (0, -signal.SIGKILL)
         done: list[str] = [told.now(node).status for node in nodes]
         assert done == sorted(done), "a turn was worked off before its ancestor"
     killed.main(str(tmp_path), "nowhere", 1)
@@ -451,10 +447,7 @@ def test_two_processes_and_kills_settle_every_turn_once_in_order(opened: OpenTal
 def test_the_harness_reaches_the_end_when_nothing_kills_it(opened: OpenTale, tmp_path: Path) -> None:
     told = opened(killed.light, open_it=False)
     node = told.add(None, reach(1))
-    worker = CONTEXT.Process(target=killed.main, args=(str(tmp_path), "nowhere", 1))
-    worker.start()
-    worker.join(SECONDS)
-    assert worker.exitcode == 0
+    assert end(start(killed.main, str(tmp_path), "nowhere", 1), SECONDS) == 0
     assert told.now(node).status == "done"
 
 
