@@ -237,4 +237,8 @@ class Person:
             self.unfold(self.page.locator(".st-key-rate summary"))
         thumb.focus()
         for _ in range(abs(steps)):
-            thumb.press("ArrowRight" if steps > 0 else "ArrowLeft")
+            before = thumb.input_value()
+            deadline = time.monotonic() + 60
+            while thumb.input_value() == before:  # the page may take the cursor between focus and key
+                assert time.monotonic() < deadline, "the slider does not move"
+                thumb.press("ArrowRight" if steps > 0 else "ArrowLeft")
