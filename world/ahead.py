@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
@@ -20,30 +20,32 @@ from world.placement import Placed
 
 log = logging.getLogger("gieok.world")
 
+Messages = list[BaseMessage]
 _KINDS: dict[str, type[BaseMessage]] = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
 _ASKED = "."
 """Stands for the player's next message: servers take no prompt that ends with an answer."""
 
 
-def coming(given: Placed, answer: str) -> list[BaseMessage] | None:
+def coming(given: Placed, answer: str = "") -> Messages | None:
     """Returns the beginning of the prompt that follows a request and its answer; None where it holds more than texts.
 
     It ends with a message of the user that says nothing.
     """
-    block = given.ours[1]
-    messages = [one for at, one in enumerate(given.messages) if at != block]
-    told = [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": _ASKED}]
+    told = [one for at, one in enumerate(given.messages) if at != given.ours[1]]
+    told += [{"role": "assistant", "content": answer}] if answer else []
+    told.append({"role": "user", "content": _ASKED})
     if not all(one.get("role") in _KINDS and isinstance(one.get("content"), str) for one in told):
         return None
     return [_KINDS[one["role"]](one["content"]) for one in told]
 
 
-def read(models: ModelSet, messages: Sequence[BaseMessage] | None, stop: threading.Event) -> None:
-    """Has the model read the messages. Nothing depends on it: a failure is only logged, and ``stop`` ends it."""
-    if messages is None or models.read is None:
+def read(models: ModelSet, make: Callable[[], Messages | None] | None, stop: threading.Event) -> None:
+    """Has the model read what ``make`` returns. ``stop`` ends it. Nothing depends on it: a failure is only logged."""
+    if make is None or models.read is None:
         return
     try:
-        models.read(messages, stop)
+        if messages := make():
+            models.read(messages, stop)
     except Stopped:
         return
     except GieokError as error:

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from errors import EmbeddingFailed
@@ -23,7 +24,7 @@ from text.language import Language, detect
 from world.ahead import coming
 from world.block import instruction
 from world.budget import SMALL, Budgets, smaller
-from world.context import Given, build
+from world.context import Context, Given, build
 from world.extract import Extractor
 from world.file import WorldFiles
 from world.lore.lorebook import Lorebook
@@ -170,11 +171,12 @@ class Engine:
         being worked off; else the older state counts, and the report says so."""
         self._extractor.give_way()
         base, late = begun.base, self._late(begun.base)
-        given = self._given(begun.world, begun, late) if begun.world is not None else self._nothing(begun)
-        if self.models().profile.prompt == "bare":
-            given = replace(given, budgets=smaller(given.budgets, SMALL))
-        context = build(replace(given, turn=begun.number))
+        context = self._context(begun, late)
         return Prompted(context.prefix, context.changing, context.report, late, base.receipt if base else None)
+
+    def prefix(self, begun: Begun) -> str:
+        """Returns the part of a request's context that stands first. Waits for nothing and interrupts nothing."""
+        return self._context(begun, 0).prefix
 
     def finish(
         self,
@@ -225,8 +227,13 @@ class Engine:
 
     def read_ahead(self, node: Node, given: Placed) -> None:
         """Lets a model that reads ahead read the beginning of the prompt that follows a turn, behind the answer."""
-        if self.settings.ahead and self.models().read is not None and (messages := coming(given, node.answer)):
-            self._extractor.read_ahead(node, messages)
+        if self.reads_ahead:
+            self._extractor.read_ahead(node.world, partial(coming, given, node.answer))
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether the model reads ahead, and may."""
+        return self.settings.ahead and self.models().read is not None
 
     def create(self, begun: Begun) -> World:
         """Creates the world of a story that nobody knew."""
@@ -248,6 +255,15 @@ class Engine:
 
         return play(self, world_id, parent, question, stop, emit)
 
+    def expect(self, world_id: str, parent: Node | None) -> None:
+        """Lets a model that reads ahead read the beginning of the next prompt: a player has opened the story. Raises
+        ``WorldUnknown``."""
+        from world.play import upcoming
+
+        self.store.worlds.world(world_id)
+        if self.reads_ahead:
+            self._extractor.read_ahead(world_id, partial(upcoming, self, world_id, parent))
+
     def after(self, world_id: str, parent: Node | None, question: str) -> Begun:
         """Returns the request for the turn after ``parent``. Raises ``WorldUnknown``."""
         world = self.store.worlds.world(world_id)
@@ -268,6 +284,12 @@ class Engine:
         return self._source.files
 
     # --- parts ----------------------------------------------------------------------------------
+
+    def _context(self, begun: Begun, late: int) -> Context:
+        given = self._given(begun.world, begun, late) if begun.world is not None else self._nothing(begun)
+        if self.models().profile.prompt == "bare":
+            given = replace(given, budgets=smaller(given.budgets, SMALL))
+        return build(replace(given, turn=begun.number))
 
     def _given(self, world: World, begun: Begun, late: int) -> Given:
         """Returns what the prompt of a turn in a known world is made from."""

@@ -11,9 +11,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-
-from langchain_core.messages import BaseMessage
+from collections.abc import Callable
 
 from errors import SessionBusy, WorldUnknown
 from model.embedding import Embedder
@@ -71,7 +69,7 @@ class Extractor:
         self._raw: dict[str, set[int]] = defaultdict(set)
         self._newest: dict[str, int] = {}
         self._curated: dict[str, int] = {}
-        self._ahead: dict[str, Sequence[BaseMessage]] = {}
+        self._ahead: dict[str, Callable[[], ahead.Messages | None]] = {}
         self._light = LightCalls(models)
         self._queue = Queue("world", self._run)
         self._curators = Queue("curator", self._curate)
@@ -100,11 +98,11 @@ class Extractor:
                 self._change.wait(min(left, 0.05))  # another process tells nothing
         return 0
 
-    def read_ahead(self, node: Node, messages: Sequence[BaseMessage]) -> None:
-        """Has the worker let the model read the beginning of the next prompt, once the turn is worked off."""
+    def read_ahead(self, world_id: str, make: Callable[[], ahead.Messages | None]) -> None:
+        """Has the worker let the model read the beginning of the next prompt, once the story is worked off."""
         with self._change:
-            self._ahead[node.world] = messages
-        self._queue.put(node.world)
+            self._ahead[world_id] = make
+        self._queue.put(world_id)
 
     def give_way(self) -> None:
         """Interrupts calls of the model for the turn that begins now, where one model serves everything."""
@@ -209,8 +207,8 @@ class Extractor:
             self._follow(key)
             if again is None:
                 with self._change:
-                    messages = self._ahead.pop(key, None)
-                ahead.read(self._models(), messages, stop)
+                    make = self._ahead.pop(key, None)
+                ahead.read(self._models(), make, stop)
         except WorldUnknown:
             self._drop(key)
             return None

@@ -18,10 +18,12 @@ from settings import Settings
 from store.world.record import Node
 from text import loop
 from text.sentence import split
+from world.ahead import Messages, coming
+from world.placement import placed
 from world.turn import Refused, Turn
 
 if TYPE_CHECKING:
-    from world.engine import Engine
+    from world.engine import Begun, Engine
 
 Json = dict[str, Any]
 STEP = 8
@@ -56,14 +58,25 @@ def play(
     if models.raw is None:
         raise ModelUnknown(url=models.url, model=models.name)
     begun = engine.after(world_id, parent, question)
-    assert begun.world is not None
-    system = {"role": "system", "content": prompt.render("world_play", begun.world.language)}
-    path = engine.store.worlds.path(parent, MOST) if parent is not None else []
-    messages = [system, *_told(path, engine.settings.world_budget_history), {"role": "user", "content": question}]
+    messages = [*_before(engine, begun), {"role": "user", "content": question}]
     body = {"model": models.raw.model, "messages": messages, "stream": True, **_options(models, engine.settings)}
     ends, cut = (circles, last_sentence) if models.profile.prompt == "bare" else (_never, _never)
     turn = Turn(engine, models.raw, begun, body, counted=True, ends=ends, cut=cut)
     return _run(turn, stop, emit, models)
+
+
+def upcoming(engine: Engine, world_id: str, parent: Node | None) -> Messages | None:
+    """Returns the beginning of the prompt of the turn after ``parent`` (``world.ahead``). Raises ``WorldUnknown``."""
+    begun = engine.after(world_id, parent, "")
+    return coming(placed(_before(engine, begun), engine.prefix(begun), "", "system"))
+
+
+def _before(engine: Engine, begun: Begun) -> list[Json]:
+    """Returns the messages before the player's."""
+    assert begun.world is not None
+    system = {"role": "system", "content": prompt.render("world_play", begun.world.language)}
+    path = engine.store.worlds.path(begun.parent, MOST) if begun.parent is not None else []
+    return [system, *_told(path, engine.settings.world_budget_history)]
 
 
 def _run(turn: Turn, stop: threading.Event, emit: Callable[[str], object], models: ModelSet) -> Node:

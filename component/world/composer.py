@@ -8,6 +8,9 @@ from component.page.view import tried
 from component.world.playing import give_back, input_key, play
 from component.world.view import WorldView
 
+EXPECTED = "world-expected"
+"""In session state: the turn after which a message was expected last."""
+
 
 def draw_composer(shown: WorldView) -> None:
     """Draws the input and, while an answer grows, the stop button (Esc) beside it. A failed turn is decided on first:
@@ -16,6 +19,8 @@ def draw_composer(shown: WorldView) -> None:
     returned = f"returned-{key}"
     if returned in st.session_state:
         st.session_state[key] = st.session_state.pop(returned)
+    if call is None:
+        _expect(shown)
     failed = call is not None and call.error is not None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="composer"):
         st.chat_input(
@@ -42,3 +47,11 @@ def _submit(shown: WorldView, key: str) -> None:
     begun: list[bool] = []
     if text and not (tried(lambda: begun.append(play(shown, shown.node, text, typed=True))) and begun[0]):
         give_back(shown, text)
+
+
+def _expect(shown: WorldView) -> None:
+    """Lets the model read the story that was opened while the player writes, once for every turn that stands last."""
+    at = (shown.world.id, shown.node.id if shown.node else 0)
+    if shown.view.status.models is not None and st.session_state.get(EXPECTED) != at:
+        st.session_state[EXPECTED] = at
+        shown.engine.expect(shown.world.id, shown.node)

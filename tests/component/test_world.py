@@ -22,6 +22,7 @@ from store.world.worlds import Worlds
 from tests.conftest import Serve
 from tests.test_app import page, texts
 from world.book import FORMATS, read_book
+from world.engine import Engine
 from world.sample import sample
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -93,6 +94,18 @@ def test_the_sidebar_leads_to_the_worlds_and_one_click_into_the_bundled_story(se
     assert (node.turn, worlds().world(node.world).name) == (0, "안개 나루")
     assert "저녁 안개가 검은 강을 덮는다" in texts(at)
     assert at.chat_input[0].disabled is False
+
+
+def test_the_model_is_told_once_for_every_turn_that_a_message_is_expected(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected: list[int] = []
+    monkeypatch.setattr(Engine, "expect", lambda _, world, node: expected.append(node.turn))
+    serve(numbered())
+    at = opened()
+    at.run()
+    say(at, "탑으로 간다").run()
+    assert expected == [0, 1]
 
 
 def test_in_english_the_story_is_english(serve: Serve) -> None:

@@ -70,6 +70,26 @@ def test_what_is_read_ahead_is_the_beginning_of_the_next_prompt(story: Told) -> 
     assert [str(message.content) for message in story.model.calls[-1]][: len(read)] == read
 
 
+def test_a_story_that_is_opened_is_read_at_once(story: Told) -> None:
+    node = story.play(None, "숲으로 간다.")
+    assert story.engine.idle(10)
+    story.engine.expect(story.world.id, node)
+    assert story.engine.idle(10)
+    assert story.read[0] == story.read[1], "what a turn leaves and what an opened story needs are the same"
+    story.engine.expect(story.world.id, None)
+    assert story.engine.idle(10)
+    story.play(None, "강으로 간다.")
+    read = story.read[2][:-1]
+    assert [str(message.content) for message in story.model.calls[-1]][: len(read)] == read
+
+
+def test_another_users_story_is_not_read(story: Told) -> None:
+    with pytest.raises(errors.WorldUnknown):
+        story.engine.of("bob").expect(story.world.id, None)
+    assert story.engine.idle(10)
+    assert story.read == []
+
+
 def test_a_message_that_comes_meanwhile_stops_the_reading(story: Told) -> None:
     begun, ended = threading.Event(), threading.Event()
 
