@@ -1,4 +1,4 @@
-"""What a foreign tool gave, as text for the model."""
+"""What a foreign tool gave, as text for the model: cut here, and again to what a prompt holds (``graph.node.tool``)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 
 import mcp_types as types
 
+MOST_CHARS = 1_000_000
+"""The longest text of a result; what is behind it is dropped."""
+
 
 def text_of(result: types.CallToolResult) -> str:
-    """Returns the texts of a result; other kinds of content are named, never fetched."""
+    """Returns the texts of a result, at most ``MOST_CHARS``; other kinds of content are named, never fetched."""
     parts = [_text(block) for block in result.content]
     if not any(parts) and result.structured_content is not None:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False))
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(part for part in parts if part)[:MOST_CHARS]
 
 
 def _text(block: Any) -> str:

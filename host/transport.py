@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from host.entry import ServerEntry
 
-MOST_BYTES = 1_000_000
-"""The longest message of a server."""
+MOST_BYTES = 4_000_000
+"""The longest message of a server. A result of ``host.result.MOST_CHARS`` is in it twice, as text and as data."""
 READ_SECONDS = 3600.0
 """How long an HTTP connection may be silent; a call has its own limit."""
 

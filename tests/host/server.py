@@ -53,6 +53,12 @@ def flood() -> str:
 
 
 @server.tool()
+def count(to: int) -> str:
+    """Counts."""
+    return " ".join(map(str, range(to)))
+
+
+@server.tool()
 def garbage() -> str:
     """Writes what is no protocol before it answers."""
     sys.stdout.buffer.write(b"this is no JSON {\n\xff\xfe\n")

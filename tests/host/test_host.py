@@ -153,6 +153,18 @@ def test_a_flood_of_50_mb_ends_at_the_transport(hosted: Open, listening: Callabl
     assert one.call("t__add", a=1, b=1).text == "2"
 
 
+@pytest.mark.parametrize("where", ["stdio", "http"])
+def test_a_result_of_more_than_a_megabyte_is_cut(hosted: Open, listening: Callable[[str], str], where: str) -> None:
+    one = hosted()
+    if where == "stdio":
+        one.command(name="t")
+    else:
+        one.servers.put("t", {"url": listening("http")})
+    text = one.call("t__count", to=200_000).text
+    assert (len(text), text[:10]) == (1_000_000, "0 1 2 3 4 ")
+    assert one.call("t__add", a=1, b=1).text == "2"
+
+
 def test_a_stop_ends_a_call_that_hangs(hosted: Open) -> None:
     one, stop = hosted(), threading.Event()
     one.command()
