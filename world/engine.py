@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from errors import EmbeddingFailed
+from errors import EmbeddingFailed, GieokError
 from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
@@ -232,8 +232,11 @@ class Engine:
 
     @property
     def reads_ahead(self) -> bool:
-        """Whether the model reads ahead, and may."""
-        return self.settings.ahead and self.models().read is not None
+        """Whether the model reads ahead, and may. A model that is being changed does not."""
+        try:
+            return self.settings.ahead and self.models().read is not None
+        except GieokError:
+            return False
 
     def create(self, begun: Begun) -> World:
         """Creates the world of a story that nobody knew."""

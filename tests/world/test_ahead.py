@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 import errors
 from model import scripted
 from model.call.stream import Stopped
+from model.modelset import ModelSet
 from settings import load
 from store import Store
 from store.world.record import Node
@@ -121,6 +122,21 @@ def test_a_failed_reading_costs_nothing(story: Told) -> None:
     node = story.play(None, "숲으로 간다.")
     assert story.engine.idle(10)
     assert story.engine.state(node).me.location == "숲"
+
+
+def test_a_model_that_is_changed_in_mid_answer_costs_no_turn(story: Told) -> None:
+    def gone() -> ModelSet:
+        raise errors.ModelUnreachable(url="", reason="")
+
+    def answer(_: object) -> str:
+        story.engine.models = gone
+        return "숲이 어두워진다."
+
+    story.model.answers = answer
+    node = story.play(None, "숲으로 간다.")
+    assert story.store.worlds.node(node.id).answer == "숲이 어두워진다."
+    assert story.engine.idle(10)
+    assert story.read == []
 
 
 def test_the_setting_turns_it_off(tmp_path: Path) -> None:
