@@ -43,14 +43,11 @@ def _copy_new_databases() -> None:
     @cache
     def empty() -> bytes:
         with tempfile.TemporaryDirectory(dir=memory_disk.place()) as folder:
-            path = f"{folder}/empty.db"
-            engine._make = make
-            try:
-                engine.connect(f"sqlite:///{path}")[0].dispose()
-                assert not Path(f"{path}-wal").exists(), "all of it is in the file"
-            finally:
-                engine._make = copied
-            return Path(path).read_bytes()
+            path = Path(folder) / "empty.db"
+            private.make_file(path)
+            engine.connect(f"sqlite:///{path}")[0].dispose()
+            assert not path.with_name("empty.db-wal").exists(), "all of it is in the file"
+            return path.read_bytes()
 
     def copied(path: str | None) -> None:
         if path and path != ":memory:" and not path.startswith("file:") and not Path(path).exists():

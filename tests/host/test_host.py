@@ -138,13 +138,19 @@ def test_garbage_on_the_way_does_no_harm(hosted: Open, mode: str) -> None:
     assert one.call("t__garbage").text == "clean"
 
 
-@pytest.mark.parametrize("where", ["stdio", "http"])
-def test_a_flood_of_50_mb_ends_at_the_transport(hosted: Open, listening: Callable[[str], str], where: str) -> None:
+def _reached(hosted: Open, listening: Callable[[str], str], where: str) -> Hosted:
+    """A host with the server as a program (``stdio``) or at an address."""
     one = hosted()
     if where == "stdio":
         one.command(name="t")
     else:
         one.servers.put("t", {"url": listening("http")})
+    return one
+
+
+@pytest.mark.parametrize("where", ["stdio", "http"])
+def test_a_flood_of_50_mb_ends_at_the_transport(hosted: Open, listening: Callable[[str], str], where: str) -> None:
+    one = _reached(hosted, listening, where)
     one.call("t__add", a=1, b=1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ToolException):
@@ -155,11 +161,7 @@ def test_a_flood_of_50_mb_ends_at_the_transport(hosted: Open, listening: Callabl
 
 @pytest.mark.parametrize("where", ["stdio", "http"])
 def test_a_result_of_more_than_a_megabyte_is_cut(hosted: Open, listening: Callable[[str], str], where: str) -> None:
-    one = hosted()
-    if where == "stdio":
-        one.command(name="t")
-    else:
-        one.servers.put("t", {"url": listening("http")})
+    one = _reached(hosted, listening, where)
     text = one.call("t__count", to=200_000).text
     assert (len(text), text[:10]) == (1_000_000, "0 1 2 3 4 ")
     assert one.call("t__add", a=1, b=1).text == "2"
