@@ -742,8 +742,8 @@ def test_a_question_of_the_chat_is_compared_where_it_was_asked_and_a_new_one_at_
     assert "2턴의 질문을, 그 앞의 대화까지만" in texts(at)
     at.button(key="compare-go").click().run()
     assert [turn for _, _, _, turn, _ in at.session_state[comparison.RUNNING]] == [2, 2]
-    at.text_area(key=f"compare-text-{session}-2").set_value("새 질문").run()
-    assert "마지막 턴 뒤에" in texts(at)
+    at.text_area(key=f"compare-text-{session}-2").set_value("새 질문")  # comes together with the press
     at.button(key="compare-go").click().run()
+    assert "마지막 턴 뒤에" in texts(at)
     assert [(text, turn) for _, _, text, turn, _ in at.session_state[comparison.RUNNING]] == [("새 질문", None)] * 2
     assert not at.exception

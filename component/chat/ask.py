@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -42,10 +41,7 @@ def answer_typed(view: View, text: str) -> bool:
     if turn is None or len(asks) != 1:
         return False
     call, ask = asks[0]
-    chosen = _ticked(turn, ask, call) if ask["tool"] == "forget" else None
-    if yes and chosen is not None and not chosen:
-        return False
-    return _confirm(turn, call, yes, chosen)
+    return _decide(turn, ask, call, yes)
 
 
 def _decision(words: Words, text: str) -> bool | None:
@@ -73,20 +69,20 @@ def _draw(view: View, turn: Turn, ask: Ask, call: str, key: str) -> None:
         st.markdown(_asked(view.words, ask))
         chosen = _draw_lines(ask, f"{turn.session_id}-{turn.branch}-{key}") if ask["tool"] == "forget" else None
         with st.container(horizontal=True, gap="xsmall"):
-            _draw_answers(view, turn, call, key, chosen)
+            _draw_answers(view, turn, ask, call, key, none=chosen is not None and not chosen)
 
 
-def _draw_answers(view: View, turn: Turn, call: str, key: str, chosen: Sequence[str] | None) -> None:
-    """Draws the yes and no buttons; both are disabled while the session answers, yes also while no line is chosen."""
+def _draw_answers(view: View, turn: Turn, ask: Ask, call: str, key: str, *, none: bool) -> None:
+    """Draws the yes and no buttons; both are disabled while the session answers, yes also while ``none`` of the lines
+    is chosen."""
     words, busy = view.words, view.job is not None
-    none = chosen is not None and not chosen
     for yes, name, icon in ((True, "yes", "check"), (False, "no", "close")):
         st.button(
             words(f"ask.{name}"),
             key=f"ask-{name}-{key}",
             icon=f":material/{icon}:",
             on_click=_press,
-            args=(turn, call, yes, chosen),
+            args=(turn, ask, call, yes),
             disabled=busy or (yes and none),
         )
 
@@ -105,11 +101,16 @@ def _box(key: str, at: int) -> str:
     return f"ask-line-{key}-{at}"
 
 
-def _press(turn: Turn, call: str, yes: bool, chosen: Sequence[str] | None) -> None:
-    _confirm(turn, call, yes, chosen)
+def _press(turn: Turn, ask: Ask, call: str, yes: bool) -> None:
+    _decide(turn, ask, call, yes)
 
 
-def _confirm(turn: Turn, call: str, yes: bool, chosen: Sequence[str] | None) -> bool:
+def _decide(turn: Turn, ask: Ask, call: str, yes: bool) -> bool:
+    """Answers the question with the lines that are ticked now: a tick may arrive together with the press. Returns False
+    when there is no line to forget, or the answer could not be stored."""
+    chosen = _ticked(turn, ask, call) if ask["tool"] == "forget" else None
+    if yes and chosen is not None and not chosen:
+        return False
     confirm = partial(resource.here().confirm, turn.session_id, turn.number, call, yes)
     return tried(partial(confirm, branch=turn.branch, lines=chosen))
 

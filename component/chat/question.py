@@ -182,16 +182,17 @@ def _draw_approval(view: View, turn: Turn, asked: Question) -> None:
 
 
 def _draw_end(view: View, turn: Turn, answers: Mapping[str, Answer | None]) -> None:
+    """Draws the buttons that end the questions. Whether the first one is pressed is asked in the run that has read the
+    fields: a text that is being typed arrives together with the press."""
     given = {id_: answer for id_, answer in answers.items() if answer is not None}
+    ready = view.job is None and len(given) == len(answers)
     with st.container(horizontal=True, gap="xsmall"):
-        st.button(
+        go_on = st.button(
             view.words("question.go_on"),
             key=f"question-go-{turn.number}",
             icon=":material/check:",
             type="primary",
-            on_click=view.answer,
-            args=(turn, given),
-            disabled=view.job is not None or len(given) < len(answers),
+            disabled=not ready,
         )
         st.button(
             view.words("question.refuse"),
@@ -201,3 +202,6 @@ def _draw_end(view: View, turn: Turn, answers: Mapping[str, Answer | None]) -> N
             args=(turn, dict.fromkeys(answers, NO)),
             disabled=view.job is not None,
         )
+    if go_on and ready:
+        view.answer(turn, given)
+        st.rerun()

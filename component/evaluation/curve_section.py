@@ -28,22 +28,23 @@ def draw_curve(view: View, prefix: str = "") -> None:
         st.caption(words("evaluation.curve.none"))
         return
     st.caption(words("evaluation.curve.about"))
-    most = len(chunks)
+    most, key = len(chunks), f"{prefix}evaluation-chunks-{session.id}-{len(chunks)}"
     if most > 1:
-        usual, key = min(drawn.MOST_CHUNKS, most), f"{prefix}evaluation-chunks-{session.id}-{most}"
+        usual = min(drawn.MOST_CHUNKS, most)
         most = int(st.number_input(words("evaluation.curve.chunks", count=most), 1, most, usual, key=key))
     ready = view.status.models is not None
     if ready:
         st.caption(plain(_price(words, drawn.cost(view.agent, session.id, most))))
     st.button(
         words("evaluation.curve.go"), key=f"{prefix}evaluation-curve-go", icon=":material/show_chart:",
-        disabled=not ready or side_work.is_busy(session.id), on_click=partial(_start, view, session, most),
+        disabled=not ready or side_work.is_busy(session.id), on_click=partial(_start, view, session, key, most),
     )  # fmt: skip
     side_work.draw_work(view, session.id, "curve", partial(_draw_call, words), prefix)
 
 
-def _start(view: View, session: Session, most: int) -> None:
-    agent = view.agent
+def _start(view: View, session: Session, field: str, most: int) -> None:
+    """Starts the curve over as many chunks as ``field`` says now, or over ``most`` when there is no such field."""
+    agent, most = view.agent, int(st.session_state.get(field, most))
 
     def work(call: SideCall) -> Curve:
         def heard(curve: Curve) -> None:

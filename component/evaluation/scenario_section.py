@@ -11,7 +11,7 @@ import streamlit as st
 from component.evaluation import side_work
 from component.evaluation.scenario_run import FormResult, ScenarioResult, run_scenario
 from component.page.catalogue import Words
-from component.page.view import View
+from component.page.view import View, trying
 from component.panel.summary_history import percent
 from component.widget.failure import draw_error
 from component.widget.markdown import plain, shown
@@ -43,7 +43,7 @@ def draw_scenario(view: View, prefix: str = "") -> None:
     idle = view.status.models is not None and not side_work.is_busy(session)
     st.button(
         words("evaluation.scenario.go"), key=f"{prefix}evaluation-scenario-go", icon=":material/play_arrow:",
-        disabled=not idle, on_click=partial(_start, view, session, scenario),
+        disabled=not idle, on_click=partial(_start, view, session, key),
     )  # fmt: skip
     side_work.draw_work(view, session, "scenario", partial(_draw_call, words), prefix)
 
@@ -70,11 +70,17 @@ def _about(view: View, scenario: Scenario) -> str:
     return " · ".join(parts)
 
 
-def _start(view: View, session: str, scenario: Scenario) -> None:
-    models, rate = view.status.models, view.rate
+def _start(view: View, session: str, field: str) -> None:
+    """Starts the scenario that ``field`` names now: the choice may arrive together with the press."""
+    models, rate, name = view.status.models, view.rate, st.session_state[field]
     if models is None:
         return
-    side_work.start(session, "scenario", lambda call: run_scenario(scenario, models, rate, call))
+
+    def start() -> None:
+        scenario = scenarios.load(scenarios.FOLDER / f"{name}.yaml")
+        side_work.start(session, "scenario", lambda call: run_scenario(scenario, models, rate, call))
+
+    trying(start)
 
 
 def _draw_call(words: Words, call: SideCall) -> None:

@@ -4,7 +4,6 @@ stores no answer."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import streamlit as st
 
@@ -70,10 +69,13 @@ def _draw(view: View, session: str) -> None:
             ":material/compare:",
             any(not side_call.done for side_call in side_calls if side_call),
         )
-        go = partial(_start, keys, works)
-        st.button(words("compare.go"), key="compare-go", type="primary", icon=icon, on_click=go, disabled=busy)
+        # no callback: a question that is being typed arrives together with the press
+        go = st.button(words("compare.go"), key="compare-go", type="primary", icon=icon, disabled=busy)
         if busy:
             st.button(words("chat.stop"), key="compare-stop", icon=":material/stop_circle:", on_click=_stop)
+    if go and not busy:
+        _start(keys, works)
+        st.rerun()
     if any(side_calls):
         _follow(view, side_calls, busy)
 

@@ -47,7 +47,8 @@ def _key(session: str, first: int) -> tuple[str, str, int]:
 def _draw(view: View, session: str, first: int) -> None:
     words, agent = view.words, resource.here()
     side_call = resource.side_calls().of(_key(session, first))
-    if side_call is not None and side_call.done and side_call.error is None:
+    running = side_call is not None and not side_call.done  # asked before the versions are read: they may lack its own
+    if side_call is not None and not running and side_call.error is None:
         resource.side_calls().dismiss(_key(session, first))
     versions = agent.summary_versions(session, first)
     valid = [version for version in versions if version.status != "superseded"]
@@ -64,7 +65,7 @@ def _draw(view: View, session: str, first: int) -> None:
         st.caption(words("revision.summary"))
         st.html(f'<div class="gieok-marked">{marked(_text(now), now.kept)}</div>')
         _draw_edit(view, session, first, now)
-    _draw_remake(view, session, first, now)
+    _draw_remake(view, session, first, now, running=running)
     _draw_versions(view, session, first, versions, now)
     st.caption(f":material/info: {words('revision.follows')}")
 
@@ -111,13 +112,14 @@ def _draw_edit(view: View, session: str, first: int, now: Summary) -> None:
             _change(view, lambda: resource.here().edit_summary(session, first, text))
 
 
-def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
-    """Draws the slider and the buttons that make the summary again, in a side call that the user can stop."""
+def _draw_remake(view: View, session: str, first: int, now: Summary, *, running: bool) -> None:
+    """Draws the slider and the buttons that make the summary again, in a side call that the user can stop. ``running``:
+    whether it ran when the window began to be drawn; if it has ended since, the window is drawn anew."""
     words, key = view.words, _key(session, first)
     side_call = resource.side_calls().of(key)
-    running = side_call is not None and not side_call.done
     with st.container(horizontal=True, vertical_alignment="bottom", key="remake"):
-        rate = st.slider(words("rate.label"), 0.1, 0.5, now.rate, 0.05, key=f"remake-rate-{now.id}")
+        rate = f"remake-rate-{now.id}"
+        st.slider(words("rate.label"), 0.1, 0.5, now.rate, 0.05, key=rate)
         start = partial(_start, view, session, first, rate)
         idle = view.status.state == "ready" and not running
         st.button(
@@ -139,8 +141,9 @@ def _draw_remake(view: View, session: str, first: int, now: Summary) -> None:
         draw_error(words, side_call.error)
 
 
-def _start(view: View, session: str, first: int, rate: float, writer: Writer | None = None) -> None:
-    agent = view.agent
+def _start(view: View, session: str, first: int, slider: str, writer: Writer | None = None) -> None:
+    """Starts the side call with the rate that ``slider`` has now: a move of it may arrive together with the press."""
+    agent, rate = view.agent, float(st.session_state[slider])
 
     def work(side_call: SideCall) -> Summary:
         return agent.remake_summary(session, first, rate, stop=side_call.stop, writer=writer)

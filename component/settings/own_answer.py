@@ -133,9 +133,8 @@ def _draw_presets(view: View) -> None:
         st.caption(plain(facts))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             apply, delete = words("own.preset.apply"), words("own.preset.delete")
-            st.button(apply, key="own-preset-apply", icon=":material/check:", on_click=_apply, args=(view, options))
-            remove = partial(view.store.presets.delete, chosen)
-            st.button(delete, key="own-preset-delete", icon=":material/delete:", on_click=_do, args=(remove,))
+            st.button(apply, key="own-preset-apply", icon=":material/check:", on_click=_apply_preset, args=(view,))
+            st.button(delete, key="own-preset-delete", icon=":material/delete:", on_click=_delete_preset, args=(view,))
         with st.form("own-preset-rename", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
             new_name = st.text_input(
                 words("own.preset.new"), chosen, max_chars=NAME_CHARS, key=f"own-preset-new-{chosen}"
@@ -145,6 +144,17 @@ def _draw_presets(view: View) -> None:
             with telling(words):
                 view.store.presets.rename(chosen, new_name)
                 st.rerun()
+
+
+def _apply_preset(view: View) -> None:
+    """Uses the preset that is chosen now: the choice may arrive together with the press."""
+    options = view.store.presets.all().get(st.session_state[PRESET])
+    if options is not None:
+        _apply(view, options)
+
+
+def _delete_preset(view: View) -> None:
+    _do(partial(view.store.presets.delete, st.session_state[PRESET]))
 
 
 def _apply(view: View, options: Options) -> None:

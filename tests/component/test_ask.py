@@ -121,6 +121,22 @@ def test_where_the_user_picks_only_ticked_lines_go_and_nothing_goes_unticked() -
     assert "잊었습니다: 주소" not in read(at)
 
 
+def test_a_tick_that_comes_with_the_press_counts() -> None:
+    session = asked(step("forget", {"lines": LINES, "pick": True}))
+    for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
+        memory().remember("local", session, key, value, turn=0)
+    at = page(s=session)
+    at.checkbox(key=f"ask-line-{session}-0-1-0-0").check().run()
+    at.checkbox(key=f"ask-line-{session}-0-1-0-0").uncheck()
+    click(at, "ask-yes-1-0")
+    assert len(kept(session)) == 2  # no line is ticked any more
+    at.checkbox(key=f"ask-line-{session}-0-1-0-0").check().run()
+    at.checkbox(key=f"ask-line-{session}-0-1-0-0").uncheck()
+    at.checkbox(key=f"ask-line-{session}-0-1-0-1").check()
+    click(at, "ask-yes-1-0")
+    assert list(kept(session)) == ["주소"]
+
+
 def test_two_questions_are_answered_apart() -> None:
     session = asked(step(*ADDRESS), step("remember", {"key": "직업", "value": "간호사"}, "call-2"))
     memory()

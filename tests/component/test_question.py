@@ -143,6 +143,20 @@ def test_a_form_is_filled_in_and_checked(serve: Serve, answered: list[dict[str, 
     assert answered == [{"1.b/1": Answer("answer", {"persons": 4, "seat": "w", "quiet": True})}]
 
 
+def test_a_value_that_comes_with_the_press_is_the_one_that_is_sent(
+    serve: Serve, answered: list[dict[str, Answer]]
+) -> None:
+    serve()
+    page()
+    session = waiting(FORM)
+    at, key = page("en-US", s=session), f"question-field-{session}-0-1-0"
+    at.number_input(key=f"{key}-persons").set_value(4)
+    at.selectbox(key=f"{key}-seat").set_value("w").run()
+    at.text_input(key=f"{key}-mail").set_value("b@x.example")
+    click(at, "question-go-1")
+    assert answered == [{"1.b/1": Answer("answer", {"persons": 4, "seat": "w", "quiet": True, "mail": "b@x.example"})}]
+
+
 HOSTILE: dict[str, Any] = {
     "types": {"type": ["string", "null"]},
     "far": {"type": "string", "$ref": "http://127.0.0.1:9/schema"},
