@@ -15,7 +15,7 @@ from component.work import resource
 from graph.turn.agent import Agent
 from store import Summary
 from tests.conftest import Serve
-from tests.test_app import page, say, session_of, texts
+from tests.test_app import page, say, session_of
 
 
 @pytest.fixture
@@ -65,4 +65,7 @@ def test_a_summary_that_is_ready_before_the_window_is_drawn_is_shown(
     monkeypatch.setattr(Agent, "summary_versions", slow)
     at.button(key="remake-go").click().run()
     assert not at.exception
-    assert "다시 요약함" in texts(at)
+    first, second = versions(at)
+    keys = [button.key for button in at.button]
+    assert f"use-{first.id}" in keys
+    assert f"use-{second.id}" not in keys
