@@ -8,6 +8,7 @@ from streamlit.elements.widgets.chat import ChatInputValue
 from component.chat.ask import answer_typed
 from component.chat.file import draw_next
 from component.chat.question import answer_by_message
+from component.chat.tool_choice import directed, draw_chosen, draw_menu_of_tools
 from component.documents.adding import Adding, attach_files, draw_adding, upload_limit
 from component.documents.reach import draw_reach
 from component.page.view import DRAFT, RETURNED, View, trying
@@ -32,6 +33,7 @@ def draw_composer(view: View) -> None:
             on_submit=_submit,
             args=(view, library),
         )
+        draw_menu_of_tools(view)
         draw_reach(view)
         if job:
             st.button(
@@ -55,6 +57,7 @@ def draw_attached(view: View) -> Adding:
     with st.container(key="attached", gap="xsmall"):
         adding = draw_adding(view, intakes, "attached-")
         draw_next(view)
+        draw_chosen(view)
     return adding
 
 
@@ -65,8 +68,8 @@ def _submit(view: View, library: Library | None) -> None:
     files = [file for file in value.files if file.name] if isinstance(value, ChatInputValue) else []
     if library is None or not files:
         if text and not answer_typed(view, text) and not answer_by_message(view, text):
-            view.send(text)
+            view.send(directed(view, text))
         return
-    question = view.question(text) if text.strip() else None
+    question = view.question(directed(view, text)) if text.strip() else None
     if question is not None or not text.strip():
         trying(lambda: attach_files(files, question.session if question else view.create(), question))

@@ -1,9 +1,9 @@
-"""The overflow menu: a «⋯» button with a list of actions."""
+"""A button with a list of actions: the overflow menu «⋯», or a menu with an icon of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -19,17 +19,21 @@ class Item(NamedTuple):
 
 
 def draw_overflow(key: str, choices: Mapping[str, Item], *, upright: bool = False, disabled: bool = False) -> None:
-    """Draws the button; ``choices``: items by name, in the order of the list."""
+    """Draws the button «⋯»; ``choices``: items by name, in the order of the list."""
+    draw_menu(key, choices, "more_vert" if upright else "more_horiz", type="tertiary", disabled=disabled)
+
+
+def draw_menu(key: str, choices: Mapping[str, Item], icon: str, label: str = "", **form: Any) -> None:
+    """Draws the button with this icon. ``form``: what ``st.menu_button`` takes beside."""
     st.menu_button(
-        "",
+        label,
         list(choices),
         key=key,
-        icon=f":material/{'more_vert' if upright else 'more_horiz'}:",
-        type="tertiary",
+        icon=f":material/{icon}:",
         format_func=lambda name: f":material/{choices[name].icon}: {choices[name].label}",
         on_click=_chosen,
         args=(key, choices),
-        disabled=disabled,
+        **form,
     )
 
 

@@ -1,0 +1,95 @@
+"""The choice of a foreign tool for the next message, for a model that does not call tools itself (specification 14.1).
+
+A message that begins with ``/tool NAME`` does the same; the choice saves the user from typing the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import streamlit as st
+
+from component.page.view import View
+from component.widget.markdown import plain
+from component.widget.overflow import Item, draw_menu
+from component.work import resource
+from errors import GieokError
+from graph.choice.named import named
+from host import ServerState
+from host.tool import model_name
+
+CHOSEN = "tool-chosen"
+
+
+def draw_menu_of_tools(view: View) -> None:
+    """Draws a button beside the input; it opens the list of tools. Draws nothing where the model calls tools itself, or
+    where no server is enabled."""
+    choices = dict(_items(view))
+    if choices:
+        label = view.words("tool_choice.title")  # for screen readers
+        draw_menu("tool-choice", choices, "handyman", label, help=label)
+
+
+def draw_chosen(view: View) -> None:
+    """Draws the tool that the next message goes to, with a button that drops it."""
+    tool = _chosen(view)
+    if tool is None:
+        return
+    label = view.words("tool_choice.drop")
+    with st.container(key="next-tool", horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(f":gray-badge[:material/handyman: {plain(tool)}]", width="content")
+        drop = partial(_choose, view, None)
+        st.button(label, key="drop-tool", icon=":material/close:", type="tertiary", help=label, on_click=drop)
+
+
+def directed(view: View, text: str) -> str:
+    """Returns the message with the chosen tool before it, and forgets the choice. A message that names a tool itself
+    stays as it is."""
+    tool = _chosen(view)
+    st.session_state.pop(CHOSEN, None)
+    return text if tool is None or named(text) else f"/tool {tool} {text}"
+
+
+def _items(view: View) -> Iterator[tuple[str, Item]]:
+    """Yields the tools by their names, and for every server whose tools are not known an action that asks it."""
+    host = resource.agent().host
+    for state in _servers(view):
+        for tool in _tools(state):
+            yield tool, Item(plain(tool), "build", partial(_choose, view, tool))
+        if host is not None and (state.error or not state.looked):
+            label = view.words("tool_choice.look", server=plain(state.name))
+            yield f"look {state.name}", Item(label, "network_check", partial(host.test, state.name))
+
+
+def _chosen(view: View) -> str | None:
+    """Returns the tool that was chosen in this conversation, as long as it is offered."""
+    session, tool = st.session_state.get(CHOSEN, (None, None))
+    if tool is None or session != view.session_id:
+        return None
+    return tool if any(tool in _tools(state) for state in _servers(view)) else None
+
+
+def _choose(view: View, tool: str | None) -> None:
+    st.session_state[CHOSEN] = (view.session_id, tool)
+
+
+def _servers(view: View) -> Sequence[ServerState]:
+    """Returns the enabled servers, where the model in use does not call their tools itself."""
+    host, models = resource.agent().host, view.status.models
+    if host is None or models is None or models.profile.tools != "routed":
+        return ()
+    try:
+        return [state for state in host.states() if state.entry is not None and not state.entry.disabled]
+    except GieokError:  # the settings window says what is wrong
+        return ()
+
+
+def _tools(state: ServerState) -> list[str]:
+    """Returns the names of the server's tools that are not turned off."""
+    entry = state.entry
+    return [
+        model_name(state.name, tool.name)
+        for tool in state.tools
+        if entry is not None and entry.permission(tool.name) != "off"
+    ]
