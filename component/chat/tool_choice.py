@@ -33,12 +33,12 @@ def draw_menu_of_tools(view: View) -> None:
 
 def draw_chosen(view: View) -> None:
     """Draws the tool that the next message goes to, with a button that drops it."""
-    tool = _chosen(view)
+    tool, label = _chosen(view), view.words("tool_choice.drop")
     if tool is None:
         return
-    label = view.words("tool_choice.drop")
+    name = next(tools[tool] for state in _servers(view) if tool in (tools := _tools(state)))
     with st.container(key="next-tool", horizontal=True, gap="xsmall", vertical_alignment="center"):
-        st.markdown(f":gray-badge[:material/handyman: {plain(tool)}]", width="content")
+        st.markdown(f":gray-badge[:material/handyman: {name}]", width="content")
         drop = partial(_choose, view, None)
         st.button(label, key="drop-tool", icon=":material/close:", type="tertiary", help=label, on_click=drop)
 
@@ -55,8 +55,8 @@ def _items(view: View) -> Iterator[tuple[str, Item]]:
     """Yields the tools by their names, and for every server whose tools are not known an action that asks it."""
     host = resource.agent().host
     for state in _servers(view):
-        for tool in _tools(state):
-            yield tool, Item(plain(tool), "build", partial(_choose, view, tool))
+        for tool, label in _tools(state).items():
+            yield tool, Item(label, "build", partial(_choose, view, tool))
         if host is not None and (state.error or not state.looked):
             label = view.words("tool_choice.look", server=plain(state.name))
             yield f"look {state.name}", Item(label, "network_check", partial(host.test, state.name))
@@ -85,11 +85,11 @@ def _servers(view: View) -> Sequence[ServerState]:
         return ()
 
 
-def _tools(state: ServerState) -> list[str]:
-    """Returns the names of the server's tools that are not turned off."""
+def _tools(state: ServerState) -> dict[str, str]:
+    """Returns the server's tools that are not turned off: what to show of each, by the model's name of it."""
     entry = state.entry
-    return [
-        model_name(state.name, tool.name)
+    return {
+        model_name(state.name, tool.name): plain(f"{state.name} · {tool.name}")
         for tool in state.tools
         if entry is not None and entry.permission(tool.name) != "off"
-    ]
+    }
