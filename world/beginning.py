@@ -97,6 +97,7 @@ def _told(
             engine.files.write(world.id, PREFIX, f"{prefix.strip()}\n")
     if lore:
         engine.store.worlds.put_lore(world.id, lore)
+        engine.learn(world.id)
     told = [
         engine.store.worlds.add(world.id, None, NewNode("", (text,), text, "given"))
         for text in map(str.strip, greetings)

@@ -56,9 +56,17 @@ class Behind:
             log.warning("the files of a world cannot be written: %s", type(error).__name__)
         try:
             self._vectors(world, node)
-            return embed(self._rows, world.id, self._embedder) > 0
         except EmbeddingFailed as error:
             log.warning("episodes have no vectors: %s", error.code)
+            return False
+        return self.learn(world.id)
+
+    def learn(self, world_id: str) -> bool:
+        """Computes vectors of the lorebook, a batch of them; returns whether some are left."""
+        try:
+            return embed(self._rows, world_id, self._embedder) > 0
+        except EmbeddingFailed as error:
+            log.warning("a lorebook has no vectors: %s", error.code)
             return False
 
     def story(self, node: Node) -> Story:

@@ -267,6 +267,10 @@ class Engine:
         if self.reads_ahead:
             self._extractor.read_ahead(world_id, partial(upcoming, self, world_id, parent))
 
+    def learn(self, world_id: str) -> None:
+        """Computes the vectors of a lorebook that has just come, behind the page."""
+        self._extractor.learn(world_id)
+
     def after(self, world_id: str, parent: Node | None, question: str) -> Begun:
         """Returns the request for the turn after ``parent``. Raises ``WorldUnknown``."""
         world = self.store.worlds.world(world_id)

@@ -68,6 +68,7 @@ class Extractor:
         self._change = threading.Condition()
         self._raw: dict[str, set[int]] = defaultdict(set)
         self._newest: dict[str, int] = {}
+        self._books: set[str] = set()
         self._curated: dict[str, int] = {}
         self._ahead: dict[str, Callable[[], ahead.Messages | None]] = {}
         self._light = LightCalls(models)
@@ -102,6 +103,12 @@ class Extractor:
         """Has the worker let the model read the beginning of the next prompt, once the story is worked off."""
         with self._change:
             self._ahead[world_id] = make
+        self._queue.put(world_id)
+
+    def learn(self, world_id: str) -> None:
+        """Has the worker compute the vectors of a lorebook that has just come, before its first turn needs them."""
+        with self._change:
+            self._books.add(world_id)
         self._queue.put(world_id)
 
     def give_way(self) -> None:
@@ -205,6 +212,7 @@ class Extractor:
         try:
             again = self._waiting(key, stop)
             self._follow(key)
+            self._learn(key)
             if again is None:
                 with self._change:
                     make = self._ahead.pop(key, None)
@@ -243,11 +251,23 @@ class Extractor:
             self._curated[key] = id
             self._curators.put(key)
 
+    def _learn(self, key: str) -> None:
+        """Computes some vectors of a lorebook that has just come; the rest follows after other worlds."""
+        with self._change:
+            if key not in self._books:
+                return
+        if self._behind.learn(key):
+            self._queue.put(key)
+        else:
+            with self._change:
+                self._books.discard(key)
+
     def _drop(self, key: str) -> None:
         """Forgets a world that was deleted."""
         with self._change:
             self._raw.pop(key, None)
             self._newest.pop(key, None)
+            self._books.discard(key)
             self._ahead.pop(key, None)
 
     # --- the curator ----------------------------------------------------------------------------

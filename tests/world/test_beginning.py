@@ -142,3 +142,16 @@ def test_a_removed_world_is_gone_with_its_files(engine: Engine, tmp_path: Path) 
     with pytest.raises(WorldUnknown):
         engine.store.worlds.node(greeting.id)
     assert not (tmp_path / "world" / world.id).exists()
+
+
+def test_a_lorebook_that_comes_has_its_vectors_before_the_first_turn(engine: Engine) -> None:
+    book = read_book(card(), "세라.json")
+    world, _ = found(engine, from_book(book, "ko", "아리아"))
+    assert engine.idle(60)
+    (entry,) = engine.store.worlds.lore(world.id)
+    name = engine._embedder.name
+    assert [ref for ref, _, _ in engine.store.everyone.worlds.vectors(world.id, "lore", name)] == [entry.id]
+    further = [LoreEntry(0, f"{n}번 문", f"{n}번 방으로 간다.") for n in range(70)]
+    take_in(engine, world, replace(book, entries=tuple(further), card=None))
+    assert engine.idle(60)
+    assert len(engine.store.everyone.worlds.vectors(world.id, "lore", name)) == 71
