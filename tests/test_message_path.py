@@ -111,4 +111,4 @@ def test_a_turn_that_searches_takes_no_thread_for_its_calls(tmp_path: Path, monk
         agent.close()
     ours = [name for name in started if "ThreadPoolExecutor" not in name]
     assert len(started) - len(ours) <= 1, "LangGraph's, for the checkpoints"
-    assert ours == ["stop-watch"], "the process's own, which ends with its last running turn"
+    assert ours in ([], ["stop-watch"]), "the process's own, which may live on for a moment behind the turn before"

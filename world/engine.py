@@ -301,7 +301,8 @@ class Engine:
     def _given(self, world: World, begun: Begun, late: int) -> Given:
         """Returns what the prompt of a turn in a known world is made from."""
         worlds, base = self.store.worlds, begun.base
-        told_so_far = self._extractor.story(base).within(self.settings.world_budget_files) if base else ""
+        before = begun.number - len(begun.told.turns) if begun.told.turns else None
+        told_so_far = self._extractor.story(base).within(self.settings.world_budget_files, before) if base else ""
         return self._source.given(
             worlds,
             world,
@@ -311,6 +312,7 @@ class Engine:
             self._query(begun),
             story=told_so_far,
             late=late,
+            before=before,
         )
 
     def _nothing(self, begun: Begun) -> Given:

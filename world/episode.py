@@ -42,24 +42,28 @@ def find(
     near: Near | None,
     on_path: Callable[[Sequence[int]], set[int]],
     load: Callable[[Sequence[int]], Mapping[int, Episode]],
+    before: int | None = None,
 ) -> Episodes:
     """Returns the episodes for a prompt.
 
     ``near``: searches by the question; None when there is no vector of it. ``on_path``: those of these nodes that lie
-    on the path. ``load``: the episodes of these nodes.
+    on the path. ``load``: the episodes of these nodes. ``before``: the first turn whose words stand in the prompt
+    themselves; its episode and later ones say nothing new (decision 57). None: no turn stands there.
     """
-    recent = state.recent
+    recent = tuple(one for one in state.recent if before is None or one.turn < before)
     turns = {one.turn for one in recent}
-    important = tuple(one for one in state.important if one.turn not in turns)
+    important = tuple(one for one in state.important if one.turn not in turns and (before is None or one.turn < before))
     if near is None:
         return Episodes(recent, important)
-    taken = (*recent, *important)
-    nodes = {one.node for one in taken}
-    ids = _on_path(near, lambda asked: on_path([id for id in asked if id not in nodes]), SIMILAR)
-    turns |= {one.turn for one in important}
-    known = load(ids)
-    similar = (known[id] for id in ids if id in known and known[id].turn not in turns)
-    return Episodes(recent, important, tuple(similar))
+    taken = {one.node for one in (*recent, *important)}
+    known: dict[int, Episode] = {}
+
+    def fresh(asked: Sequence[int]) -> set[int]:
+        ids = on_path([id for id in asked if id not in taken])
+        known.update(load(sorted(ids)))
+        return {id for id in ids if id in known and (before is None or known[id].turn < before)}
+
+    return Episodes(recent, important, tuple(known[id] for id in _on_path(near, fresh, SIMILAR)))
 
 
 def _on_path(near: Near, on_path: Callable[[Sequence[int]], set[int]], wanted: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import prompt
@@ -57,8 +58,8 @@ def play(
     models = engine.models()
     if models.raw is None:
         raise ModelUnknown(url=models.url, model=models.name)
-    begun = engine.after(world_id, parent, question)
-    messages = [*_before(engine, begun), {"role": "user", "content": question}]
+    begun = _begun(engine, world_id, parent, question)
+    messages = [*_before(begun), {"role": "user", "content": question}]
     body = {"model": models.raw.model, "messages": messages, "stream": True, **_options(models, engine.settings)}
     ends, cut = (circles, last_sentence) if models.profile.prompt == "bare" else (_never, _never)
     turn = Turn(engine, models.raw, begun, body, counted=True, ends=ends, cut=cut)
@@ -67,16 +68,23 @@ def play(
 
 def upcoming(engine: Engine, world_id: str, parent: Node | None) -> Messages | None:
     """Returns the beginning of the prompt of the turn after ``parent`` (``world.ahead``). Raises ``WorldUnknown``."""
-    begun = engine.after(world_id, parent, "")
-    return coming(placed(_before(engine, begun), engine.prefix(begun), "", "system"))
+    begun = _begun(engine, world_id, parent, "")
+    return coming(placed(_before(begun), engine.prefix(begun), "", "system"))
 
 
-def _before(engine: Engine, begun: Begun) -> list[Json]:
+def _begun(engine: Engine, world_id: str, parent: Node | None, question: str) -> Begun:
+    """Returns the request for the turn after ``parent``, with the last turns, as a client would tell them."""
+    begun = engine.after(world_id, parent, question)
+    path = engine.store.worlds.path(parent, MOST) if parent is not None else []
+    turns = tuple((node.question, node.answer) for node in _last(path, engine.settings.world_budget_history))
+    return replace(begun, told=replace(begun.told, turns=turns))
+
+
+def _before(begun: Begun) -> list[Json]:
     """Returns the messages before the player's."""
     assert begun.world is not None
     system = {"role": "system", "content": prompt.render("world_play", begun.world.language)}
-    path = engine.store.worlds.path(begun.parent, MOST) if begun.parent is not None else []
-    return [system, *_told(path, engine.settings.world_budget_history)]
+    return [system, *(message for turn in begun.told.turns for message in _messages(*turn))]
 
 
 def _run(turn: Turn, stop: threading.Event, emit: Callable[[str], object], models: ModelSet) -> Node:
@@ -129,19 +137,19 @@ def _never(_: str) -> None:
     return None
 
 
-def _told(path: Sequence[Node], budget: int) -> list[Json]:
-    """Returns the last turns of a path as messages, as many as the budget holds, at least one, beginning at a step if
-    one is within the budget."""
+def _last(path: Sequence[Node], budget: int) -> Sequence[Node]:
+    """Returns the last turns of a path, as many as the budget holds, at least one, beginning at a step if one is within
+    the budget."""
     sizes = [estimate(node.question) + estimate(node.answer) for node in path]
     fitting = [at for at in range(len(path)) if sum(sizes[at:]) <= budget or at == len(path) - 1]
     steps = [at for at in fitting if path[at].turn % STEP == 0 or at == 0]
     start = next(iter(steps or fitting), 0)
-    return [message for node in path[start:] for message in _turn(node)]
+    return path[start:]
 
 
-def _turn(node: Node) -> list[Json]:
-    asked = [{"role": "user", "content": node.question}] if node.question else []
-    return [*asked, {"role": "assistant", "content": node.answer}]
+def _messages(question: str, answer: str) -> list[Json]:
+    asked = [{"role": "user", "content": question}] if question else []
+    return [*asked, {"role": "assistant", "content": answer}]
 
 
 def _options(models: ModelSet, settings: Settings) -> Json:

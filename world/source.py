@@ -71,17 +71,19 @@ class Source:
         *,
         story: str = "",
         late: int = 0,
+        before: int | None = None,
     ) -> Given:
         """Returns what the prompt of the turn after ``node`` is made from.
 
         ``query``: the question's vector; without it, entries and episodes are not compared with the question. ``late``:
-        how many turns up to ``node`` are not in ``state`` yet.
+        how many turns up to ``node`` are not in ``state`` yet. ``before``: the first turn whose words stand in the
+        prompt themselves.
         """
         with rows.together() as read:
             revision = read.revision(world.id)
             book = self.lorebook(read, world.id, revision)
             cosines = self._cosines(read, world.id, revision, book.enabled, query)
-            episodes = self._episodes(read, world.id, node, state, query)
+            episodes = self._episodes(read, world.id, node, state, query, before)
         return Given(
             world,
             state,
@@ -127,7 +129,9 @@ class Source:
         read = _reader(rows, world, "lore", self._made_by)
         return dict(self._vectors.complete(world, "lore", self._made_by, read, revision, ids).search(query))
 
-    def _episodes(self, rows: Rows, world: str, node: Node | None, state: State, query: Vectors | None) -> Episodes:
+    def _episodes(
+        self, rows: Rows, world: str, node: Node | None, state: State, query: Vectors | None, before: int | None
+    ) -> Episodes:
         if node is None:
             return Episodes()
         near = None
@@ -138,7 +142,7 @@ class Source:
             def near(count: int) -> Sequence[tuple[int, float]]:
                 return index.search(query, count)
 
-        return find(state, near, lambda ids: rows.on_path(node, ids), lambda ids: rows.episodes(world, ids))
+        return find(state, near, lambda ids: rows.on_path(node, ids), lambda ids: rows.episodes(world, ids), before)
 
 
 def _reader(rows: Rows, world: str, kind: str, made_by: str) -> Callable[[int], Sequence[tuple[int, int, bytes]]]:

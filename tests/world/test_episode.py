@@ -48,7 +48,7 @@ def load(ids: Sequence[int]) -> dict[int, Episode]:
     return {id: Episode(id, "wood", f"event {id}", node=id) for id in ids}
 
 
-def search(state: State, ids: Sequence[int], path: set[int]) -> tuple[Episodes, list[int]]:
+def search(state: State, ids: Sequence[int], path: set[int], before: int | None = None) -> tuple[Episodes, list[int]]:
     """``ids``: all nodes of the world, the nearest first."""
     widths: list[int] = []
 
@@ -56,7 +56,7 @@ def search(state: State, ids: Sequence[int], path: set[int]) -> tuple[Episodes, 
         widths.append(count)
         return [(id, 0.5) for id in ids[:count]]
 
-    return find(state, near, lambda asked: path & set(asked), load), widths
+    return find(state, near, lambda asked: path & set(asked), load, before), widths
 
 
 def test_the_three_stages_do_not_repeat_an_episode() -> None:
@@ -86,6 +86,12 @@ def test_the_search_ends_when_there_is_nothing_more() -> None:
 def test_without_a_vector_the_other_two_stages_remain() -> None:
     found = find(story(8, important=(1,)), None, lambda _: set(), load)
     assert ([one.turn for one in found.important], found.similar) == ([1], ())
+
+
+def test_turns_whose_words_stand_in_the_prompt_bring_no_episode() -> None:
+    found, _ = search(story(30, important=(3, 20)), [25, 8, 22, 7], set(range(1, 31)), before=20)
+    assert (found.recent, [one.turn for one in found.important]) == ((), [3])
+    assert [one.turn for one in found.similar] == [8, 7]
 
 
 def test_a_prompt_has_the_episodes_in_the_order_of_their_turns() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,6 +92,29 @@ def test_a_long_story_is_sent_from_a_step_on(folder: Path) -> None:
     moves = list(dict.fromkeys(firsts))
     assert moves[0] == "말 1"
     assert len(moves) <= 1 + 30 // STEP
+    played.engine.close()
+    played.store.close()
+
+
+def test_what_happened_is_told_of_the_turns_alone_that_are_not_sent(folder: Path) -> None:
+    scene = "긴 장면이 이어진다. " * 20 + BLOCK.format("숲")
+    played = Played(folder, lambda _: scene, world_budget_history=1500)
+    node, told = None, dict[int, list[int]]()
+    for at in range(1, 21):
+        node = played.play(node, f"말 {at}")
+        sent = played.sent()
+        block = next(text for kind, text in reversed(sent) if kind == "system")
+        told[at] = [int(turn) for turn in re.findall(r"^Turn (\d+) ", block, re.MULTILINE)]
+        first = int(next(text for kind, text in sent if kind == "human").split()[1])
+        assert all(turn < first for turn in told[at])
+        assert bool(told[at]) == (first > 1)
+        played.engine.idle(60)
+    assert not told[2]
+    assert told[20]
+    assert node is not None
+    assert node.receipt is not None
+    turns = [turn for label, _, turn in node.receipt["parts"]["last"] if label == "history"]
+    assert (turns[0], turns[-1]) == (first, 19)
     played.engine.close()
     played.store.close()
 

@@ -40,12 +40,14 @@ class Story:
         """Returns the story for story.md and the page."""
         return "\n".join(filter(None, (self.text, *(one.line for one in self.episodes))))
 
-    def within(self, budget: int) -> str:
+    def within(self, budget: int, before: int | None = None) -> str:
         """Returns the story for a prompt: the shortened text, the newest lines that the budget holds beside it, and
-        what is planned. The last turns are left out: a prompt has them as its recent episodes."""
+        what is planned. The last turns are left out: a prompt has them as its recent episodes. So are turn ``before``
+        and later ones, whose words stand in the prompt themselves (decision 57); None: no turn stands there."""
         budget -= sum(estimate(line) for line in (self.text, *self.coming))
         lines: list[str] = []
-        for one in reversed(self.episodes[: max(0, len(self.episodes) - RECENT)]):
+        older = self.episodes[: max(0, len(self.episodes) - RECENT)]
+        for one in reversed([one for one in older if before is None or one.turn < before]):
             budget -= estimate(f"{one.line}\n")
             if budget < 0:
                 break
