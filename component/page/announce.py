@@ -56,21 +56,26 @@ export default function (component) {
     });
   }
   const bring = (selector, block, done) => {  // until the reader moves
-    let moved = false;
+    let moved = false, calm = 0, held = 0;
     const stay = () => { moved = true; };
-    const seek = (tries, again) => {
+    const seek = (tries) => {
       const found = document.querySelector(selector);
       if (moved) return;
-      if (found) {
-        found.scrollIntoView({ block });
-        done();
-        if (again) setTimeout(seek, 250, 0, again - 1);  // the list scrolls to its end while it is being filled
-      } else if (tries) setTimeout(seek, 100, tries - 1, again);
+      if (!found) {
+        if (tries) setTimeout(seek, 100, tries - 1);
+        return;
+      }
+      found.scrollIntoView({ block });
+      done();
+      // the conversation before may stand here still, and the list scrolls to its end while it is being filled
+      calm = document.querySelector('[data-test-script-state="running"]') ? 0 : calm + 1;
+      held += 1;
+      if (calm < 7 && held < 60) setTimeout(seek, 250, tries);
     };
     for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
       addEventListener(kind, stay, { once: true, passive: true });
     }
-    setTimeout(seek, 300, 600, 6);  // a busy machine may take long to draw the place
+    setTimeout(seek, 300, 600);  // a busy machine may take long to draw the place
   };
   const [jump, turn] = data.jump;
   if (jump && window.gieokJump !== jump) {
