@@ -85,6 +85,19 @@ def test_a_preset_is_saved_used_in_another_chat_renamed_and_deleted(serve: Serve
     assert store().options.of(own) == Options("You are a judge.", 0.0), "a chat keeps what it has"
 
 
+def test_the_preset_that_is_chosen_together_with_the_press_is_the_one_that_is_deleted(serve: Serve) -> None:
+    serve()
+    page()
+    for name in ("Judge", "Pirate"):
+        store().presets.save(name, Options(f"You are a {name}."))
+    at = opened()
+    at.selectbox(key="own-preset").set_value("Judge")
+    run(at).selectbox(key="own-preset").set_value("Pirate")
+    at.button(key="own-preset-delete").click()
+    run(at)
+    assert list(store().presets.all()) == ["Judge"]
+
+
 def test_a_preset_without_a_name_is_told(serve: Serve) -> None:
     serve()
     at = fill(opened(), "You are a judge.")

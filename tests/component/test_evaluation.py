@@ -353,6 +353,32 @@ def test_the_curve_says_its_cost_first(judge: Judge, scenarios: Path) -> None:
     assert "About 5 model calls" in said(at)
 
 
+def test_the_number_of_chunks_that_comes_with_the_press_counts(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(monkeypatch, judge, SMALL)
+    session = remembered(9)
+    at = page(session)
+    at.number_input(key=f"evaluation-chunks-{session}-3").set_value(1)
+    read = said(ended(click(at, "evaluation-curve-go"), session, "curve"))
+    assert "7-9턴" in read
+    assert "1-3" not in read
+
+
+def test_the_scenario_that_is_chosen_together_with_the_press_is_played(
+    judge: Judge, scenarios: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, judge, SMALL)
+    (scenarios / "timing_ko.yaml").write_text(PLAYED, "utf-8")
+    at = page()
+    field = at.selectbox(key="evaluation-scenario-ko")
+    first = field.value
+    other = next(name for name in ("update_ko", "timing_ko") if name != first)
+    field.set_value(other)
+    ended(click(at, "evaluation-scenario-go"), None, "scenario")
+    result = resource.side_calls().of(("evaluation", "", "scenario"))
+    assert result is not None
+    assert result.result.name == other
+
+
 def test_a_scenario_shows_what_every_form_holds_and_leaves_the_users_data_alone(
     judge: Judge, scenarios: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
