@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model-turns", type=int, default=12, help="turns of that story: the model reads it on two cores"
     )
+    parser.add_argument("--model-pause", type=float, default=PAUSE, help="seconds between two of these turns")
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
@@ -65,7 +67,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     rows += [_row(name, _costs(sent, layout)) for name, layout in LAYOUTS.items()]
     size = sum(estimate(_changing(one.body)) for one in sent) / len(sent)
     if args.model:
-        rows.append(_embedded(args.model_turns))
+        rows.append(_embedded(args.model_turns, args.model_pause))
     return {"specification": {"hit_share": HIT, "saved_share": SAVED}, "changing_tokens": round(size), "rows": rows}
 
 
@@ -236,8 +238,9 @@ LAYOUTS: dict[str, Callable[[Json], list[Block]]] = {
 # --- the embedded model -----------------------------------------------------------------------------
 
 
-def _embedded(turns: int) -> dict[str, object]:
-    """Plays the story with the embedded model, whose server tells how much of a prompt it had read before."""
+def _embedded(turns: int, pause: float) -> dict[str, object]:
+    """Plays the story with the embedded model, whose server tells how much of a prompt it had read before. ``pause``:
+    seconds between an answer and the next message, in which the model reads ahead."""
     from model.choice.resolve import models as resolved
 
     base = Settings()
@@ -249,7 +252,10 @@ def _embedded(turns: int) -> dict[str, object]:
         try:
             story = _story(engine, models.raw)
             story.options = {"max_tokens": EMBEDDED_ANSWER}
-            receipts = [story.play(turn) for turn in range(1, turns + 1)]
+            receipts = []
+            for turn in range(1, turns + 1):
+                receipts.append(story.play(turn))
+                time.sleep(pause)
         finally:
             engine.close()
             store.close()
