@@ -47,23 +47,22 @@ def find(
     """Returns the episodes for a prompt.
 
     ``near``: searches by the question; None when there is no vector of it. ``on_path``: those of these nodes that lie
-    on the path. ``load``: the episodes of these nodes. ``before``: the first turn whose words stand in the prompt
-    themselves; its episode and later ones say nothing new (decision 57). None: no turn stands there.
+    on the path, before turn ``before``. ``load``: the episodes of these nodes. ``before``: the first turn whose words
+    stand in the prompt themselves; its episode and later ones say nothing new (decision 57). None: no turn stands
+    there.
     """
     recent = tuple(one for one in state.recent if before is None or one.turn < before)
     turns = {one.turn for one in recent}
     important = tuple(one for one in state.important if one.turn not in turns and (before is None or one.turn < before))
-    if near is None:
+    nodes = {one.node for one in (*recent, *important)}
+    wanted = SIMILAR if before is None else min(SIMILAR, before - 1 - len(nodes))  # there are no more older ones
+    if near is None or wanted <= 0:
         return Episodes(recent, important)
-    taken = {one.node for one in (*recent, *important)}
-    known: dict[int, Episode] = {}
-
-    def fresh(asked: Sequence[int]) -> set[int]:
-        ids = on_path([id for id in asked if id not in taken])
-        known.update(load(sorted(ids)))
-        return {id for id in ids if id in known and (before is None or known[id].turn < before)}
-
-    return Episodes(recent, important, tuple(known[id] for id in _on_path(near, fresh, SIMILAR)))
+    ids = _on_path(near, lambda asked: on_path([id for id in asked if id not in nodes]), wanted)
+    turns |= {one.turn for one in important}
+    known = load(ids)
+    similar = (known[id] for id in ids if id in known and known[id].turn not in turns)
+    return Episodes(recent, important, tuple(similar))
 
 
 def _on_path(near: Near, on_path: Callable[[Sequence[int]], set[int]], wanted: int) -> list[int]:

@@ -113,10 +113,11 @@ class Turns(Rows):
             query = select(table.node).where(table.RAW, in_worlds(connection, _NODE.world_id))
             return [tree.as_node(row) for row in connection.execute(query.order_by(_NODE.id).limit(limit))]
 
-    def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]:
-        """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
+    def on_path(self, node: Node, node_ids: Sequence[int], before: int | None = None) -> set[int]:
+        """Returns which of these turns are this one or lie before it, and before turn ``before``. Raises
+        ``WorldUnknown``."""
         with self._transaction() as connection:
-            return tree.ancestors(connection, node, node_ids)
+            return tree.ancestors(connection, node, node_ids, before)
 
     # --- states ---------------------------------------------------------------------------------
 

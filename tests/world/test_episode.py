@@ -56,7 +56,9 @@ def search(state: State, ids: Sequence[int], path: set[int], before: int | None 
         widths.append(count)
         return [(id, 0.5) for id in ids[:count]]
 
-    return find(state, near, lambda asked: path & set(asked), load, before), widths
+    return find(
+        state, near, lambda asked: {id for id in path & set(asked) if not before or id < before}, load, before
+    ), widths
 
 
 def test_the_three_stages_do_not_repeat_an_episode() -> None:
@@ -92,6 +94,7 @@ def test_turns_whose_words_stand_in_the_prompt_bring_no_episode() -> None:
     found, _ = search(story(30, important=(3, 20)), [25, 8, 22, 7], set(range(1, 31)), before=20)
     assert (found.recent, [one.turn for one in found.important]) == ((), [3])
     assert [one.turn for one in found.similar] == [8, 7]
+    assert search(story(30), [25, 8], set(range(1, 31)), before=1) == (Episodes(), [])  # no turn is older: no search
 
 
 def test_a_prompt_has_the_episodes_in_the_order_of_their_turns() -> None:

@@ -258,6 +258,8 @@ def test_the_leaves_are_the_ends_of_all_lines(opened: Store, world: World) -> No
     assert [node.id for node in opened.worlds.leaves(world.id)] == [branch.id, nodes[2].id]
     assert opened.worlds.on_path(branch, [node.id for node in nodes]) == {nodes[0].id}
     assert opened.worlds.on_path(nodes[2], [nodes[0].id, nodes[2].id, branch.id]) == {nodes[0].id, nodes[2].id}
+    assert opened.worlds.on_path(nodes[2], [node.id for node in nodes], nodes[2].turn) == {nodes[0].id, nodes[1].id}
+    assert opened.worlds.on_path(nodes[2], [node.id for node in nodes], 99) == {node.id for node in nodes}
 
 
 # --- worked off once --------------------------------------------------------------------------------
