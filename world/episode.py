@@ -47,9 +47,9 @@ def find(
     """Returns the episodes for a prompt.
 
     ``near``: searches by the question; None when there is no vector of it. ``on_path``: those of these nodes that lie
-    on the path, before turn ``before``. ``load``: the episodes of these nodes. ``before``: the first turn whose words
-    stand in the prompt themselves; its episode and later ones say nothing new (decision 57). None: no turn stands
-    there.
+    on the path. ``load``: the episodes of these nodes. ``before``: the first turn whose words stand in the prompt
+    themselves; its episode and later ones say nothing new (decision 57), and ``near`` brings none of them. None: no
+    turn stands there.
     """
     recent = tuple(one for one in state.recent if before is None or one.turn < before)
     turns = {one.turn for one in recent}

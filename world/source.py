@@ -38,7 +38,8 @@ class Rows(Protocol):
     def revision(self, world_id: str) -> int: ...
     def vectors(self, world_id: str, kind: str, made_by: str, after: int = 0) -> list[tuple[int, int, bytes]]: ...
     def episodes(self, world_id: str, node_ids: Sequence[int]) -> dict[int, Episode]: ...
-    def on_path(self, node: Node, node_ids: Sequence[int], before: int | None = None) -> set[int]: ...
+    def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]: ...
+    def node_at(self, node: Node, turn: int) -> int | None: ...
     def together(self) -> AbstractContextManager[Rows]: ...
 
 
@@ -136,15 +137,14 @@ class Source:
             return Episodes()
         near = None
         if query is not None:
+            below = rows.node_at(node, before) if before is not None and before > 1 else None
             read = _reader(rows, world, "episode", self._made_by)
             index = self._vectors.growing(world, "episode", self._made_by, read)
 
             def near(count: int) -> Sequence[tuple[int, float]]:
-                return index.search(query, count)
+                return index.search(query, count, below)
 
-        return find(
-            state, near, lambda ids: rows.on_path(node, ids, before), lambda ids: rows.episodes(world, ids), before
-        )
+        return find(state, near, lambda ids: rows.on_path(node, ids), lambda ids: rows.episodes(world, ids), before)
 
 
 def _reader(rows: Rows, world: str, kind: str, made_by: str) -> Callable[[int], Sequence[tuple[int, int, bytes]]]:

@@ -75,15 +75,17 @@ class VectorIndex:
         self._ids.update(ids.tolist())
         self._last = max(self._last, int(ids.max()))
 
-    def search(self, vector: Vectors, count: int | None = None) -> list[tuple[int, float]]:
-        """Returns at most ``count`` ids with their cosines, best first; all of them without ``count``. Returns nothing
-        for a vector of another width."""
+    def search(self, vector: Vectors, count: int | None = None, below: int | None = None) -> list[tuple[int, float]]:
+        """Returns at most ``count`` ids with their cosines, best first; all of them without ``count``. ``below``: only
+        smaller ids. Returns nothing for a vector of another width."""
         with self._lock:
             if self._index is None or vector.shape != (self._index.d,):
                 return []
             most = self._index.ntotal if count is None else min(count, self._index.ntotal)
-            cosines, ids = self._index.search(np.ascontiguousarray(vector[None, :], np.float32), most)
-        return list(zip(ids[0].tolist(), cosines[0].tolist(), strict=True))
+            sought = np.ascontiguousarray(vector[None, :], np.float32)
+            chosen = faiss.SearchParameters(sel=faiss.IDSelectorRange(0, below)) if below is not None else None
+            cosines, ids = self._index.search(sought, most, params=chosen)
+        return [pair for pair in zip(ids[0].tolist(), cosines[0].tolist(), strict=True) if pair[0] >= 0]
 
 
 class VectorIndexes:

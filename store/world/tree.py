@@ -92,14 +92,21 @@ def between(connection: Connection, query: Any, path: Path, first: int, last: in
     return [row for row in rows if branch_at(path, row.turn) == row.line]
 
 
-def ancestors(connection: Connection, node: Node, node_ids: Iterable[int], before: int | None = None) -> set[int]:
-    """Returns which of these turns are this one or lie before it, and before turn ``before``. Raises
-    ``WorldUnknown``."""
+def ancestors(connection: Connection, node: Node, node_ids: Iterable[int]) -> set[int]:
+    """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
     path, turn = place(connection, node.id)
-    turn = turn if before is None else min(turn, before - 1)
     rows = [row for row in connection.execute(_AMONG, {"ids": list(node_ids)}) if row.world_id == node.world]
     first = path[0][1]
     return {row.id for row in rows if first <= row.turn <= turn and branch_at(path, row.turn) == row.line}
+
+
+def at(connection: Connection, node: Node, turn: int) -> int | None:
+    """Returns the id of the turn with this number on the path of ``node``. Raises ``WorldUnknown``."""
+    path, last = place(connection, node.id)
+    if not path[0][1] <= turn <= last:
+        return None
+    rows = between(connection, select(_NODE.id, _NODE.line, _NODE.turn), path, turn, turn)
+    return rows[0].id if rows else None
 
 
 def next_place(connection: Connection, world_id: str, parent: Node | None, turn: int) -> int:

@@ -113,11 +113,16 @@ class Turns(Rows):
             query = select(table.node).where(table.RAW, in_worlds(connection, _NODE.world_id))
             return [tree.as_node(row) for row in connection.execute(query.order_by(_NODE.id).limit(limit))]
 
-    def on_path(self, node: Node, node_ids: Sequence[int], before: int | None = None) -> set[int]:
-        """Returns which of these turns are this one or lie before it, and before turn ``before``. Raises
-        ``WorldUnknown``."""
+    def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]:
+        """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            return tree.ancestors(connection, node, node_ids, before)
+            return tree.ancestors(connection, node, node_ids)
+
+    def node_at(self, node: Node, turn: int) -> int | None:
+        """Returns the id of the turn with this number that lies on the way to ``node``, or is it; None when there is
+        none. The ids on a path rise. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            return tree.at(connection, node, turn)
 
     # --- states ---------------------------------------------------------------------------------
 

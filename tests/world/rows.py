@@ -48,9 +48,13 @@ class MemoryRows:
     def together(self) -> AbstractContextManager[MemoryRows]:
         return nullcontext(self)
 
-    def on_path(self, node: Node, node_ids: Sequence[int], before: int | None = None) -> set[int]:
+    def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]:
         self.asked["on_path"] += 1
         path, id = {node.id}, node.id
         while id := self.parents.get(id, 0):
             path.add(id)
-        return {id for id in path & set(node_ids) if before is None or self.told[id].turn < before}
+        return path & set(node_ids)
+
+    def node_at(self, node: Node, turn: int) -> int | None:
+        self.asked["node_at"] += 1
+        return next((id for id in self.on_path(node, list(self.told)) if self.told[id].turn == turn), None)

@@ -49,16 +49,14 @@ def load(ids: Sequence[int]) -> dict[int, Episode]:
 
 
 def search(state: State, ids: Sequence[int], path: set[int], before: int | None = None) -> tuple[Episodes, list[int]]:
-    """``ids``: all nodes of the world, the nearest first."""
+    """``ids``: all nodes of the world, the nearest first; a node has the number of its turn."""
     widths: list[int] = []
 
     def near(count: int) -> list[tuple[int, float]]:
         widths.append(count)
-        return [(id, 0.5) for id in ids[:count]]
+        return [(id, 0.5) for id in ids if before is None or id < before][:count]
 
-    return find(
-        state, near, lambda asked: {id for id in path & set(asked) if not before or id < before}, load, before
-    ), widths
+    return find(state, near, lambda asked: path & set(asked), load, before), widths
 
 
 def test_the_three_stages_do_not_repeat_an_episode() -> None:
@@ -115,6 +113,17 @@ def test_an_index_finds_the_nearest_with_its_cosine() -> None:
     assert first == 77
     assert 0.99 < cosine < 1.01
     assert len(index.search(vector(77))) == 199
+
+
+def test_an_index_finds_the_nearest_of_the_older_ones() -> None:
+    index = VectorIndex()
+    index.grow(Table([row(id) for id in range(1, 60)]).read)
+    nearest = vector(50)
+    assert index.search(nearest, 3)[0][0] == 50
+    older = index.search(nearest, 60, below=10)
+    assert {id for id, _ in older} == set(range(1, 10))
+    assert [cosine for _, cosine in older] == sorted((cosine for _, cosine in older), reverse=True)
+    assert index.search(nearest, 3, below=1) == []
 
 
 def test_an_index_without_rows_or_for_another_width_finds_nothing() -> None:

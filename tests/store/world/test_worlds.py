@@ -95,6 +95,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
         lambda: other.changed(nodes[2], Changes()),
         lambda: other.stored_state(nodes[2]),
         lambda: other.on_path(nodes[2], [nodes[0].id]),
+        lambda: other.node_at(nodes[2], 1),
         lambda: together(other, world.id),
         lambda: other.lore(world.id),
         lambda: other.put_lore(world.id, [entry]),
@@ -121,7 +122,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
     mine = {name for name in dir(opened.worlds) if not name.startswith("_")}
     assert mine == {
         *("all", "world", "by_slug", "create", "rename", "set_player", "begin_state", "set_begin_state", "delete"),
-        *("known", "add", "node", "path", "children", "leaves", "raw", "on_path", "together"),
+        *("known", "add", "node", "path", "children", "leaves", "raw", "on_path", "node_at", "together"),
         *("settle", "changed", "stored_state", "lore", "put_lore", "remove_lore", "revision", "vectors"),
         *("put_vectors", "episodes", "block", "put_block", "findings", "add_finding", "set_finding"),
     }, "a new method needs its line above"
@@ -258,8 +259,12 @@ def test_the_leaves_are_the_ends_of_all_lines(opened: Store, world: World) -> No
     assert [node.id for node in opened.worlds.leaves(world.id)] == [branch.id, nodes[2].id]
     assert opened.worlds.on_path(branch, [node.id for node in nodes]) == {nodes[0].id}
     assert opened.worlds.on_path(nodes[2], [nodes[0].id, nodes[2].id, branch.id]) == {nodes[0].id, nodes[2].id}
-    assert opened.worlds.on_path(nodes[2], [node.id for node in nodes], nodes[2].turn) == {nodes[0].id, nodes[1].id}
-    assert opened.worlds.on_path(nodes[2], [node.id for node in nodes], 99) == {node.id for node in nodes}
+    for leaf, path in ((nodes[2], nodes), (branch, [nodes[0], branch])):
+        assert [opened.worlds.node_at(leaf, turn) for turn in (0, 1, 2, 3, 4)] == [
+            None,
+            *(node.id for node in path),
+            *[None] * (4 - len(path)),
+        ]
 
 
 # --- worked off once --------------------------------------------------------------------------------
