@@ -60,6 +60,12 @@ class ServerState:
     title: str = ""
     tools: tuple[ServerTool, ...] = ()
 
+    @property
+    def offered(self) -> tuple[ServerTool, ...]:
+        """Returns the tools that are not turned off."""
+        entry = self.entry
+        return () if entry is None else tuple(tool for tool in self.tools if entry.permission(tool.name) != "off")
+
 
 @dataclass(eq=False)
 class _Server:
@@ -124,10 +130,7 @@ class Host:
         if look and any(_is_due(server) for server in enabled):
             self._loop.run(self._look_all(enabled), stop)
         return [
-            self._tool(server, tool, approvals, stop, utility)
-            for server in enabled
-            for tool in server.state.tools
-            if server.entry.permission(tool.name) != "off"
+            self._tool(server, tool, approvals, stop, utility) for server in enabled for tool in server.state.offered
         ]
 
     def let_go(self, questions: Sequence[Question]) -> None:

@@ -50,8 +50,11 @@ def _decision(words: Words, text: str) -> bool | None:
     return decisions.get(text.strip().casefold())
 
 
-def _ticked(turn: Turn, ask: Forget, call: str) -> list[str]:
-    """Returns the lines to forget: the ticked ones if the user picks among them, otherwise all."""
+def _ticked(turn: Turn, ask: Ask, call: str) -> list[str] | None:
+    """Returns the lines to forget: the ticked ones if the user picks among them, otherwise all. None for a value to
+    remember."""
+    if ask["tool"] != "forget":
+        return None
     lines = ask["arguments"]["lines"]
     if not ask["arguments"].get("pick"):
         return lines
@@ -67,15 +70,15 @@ def _draw(view: View, turn: Turn, ask: Ask, call: str, key: str) -> None:
             st.caption(_decided(view.words, ask))
             return
         st.markdown(_asked(view.words, ask))
-        chosen = _draw_lines(ask, f"{turn.session_id}-{turn.branch}-{key}") if ask["tool"] == "forget" else None
+        if ask["tool"] == "forget":
+            _draw_lines(ask, f"{turn.session_id}-{turn.branch}-{key}")
         with st.container(horizontal=True, gap="xsmall"):
-            _draw_answers(view, turn, ask, call, key, none=chosen is not None and not chosen)
+            _draw_answers(view, turn, ask, call, key)
 
 
-def _draw_answers(view: View, turn: Turn, ask: Ask, call: str, key: str, *, none: bool) -> None:
-    """Draws the yes and no buttons; both are disabled while the session answers, yes also while ``none`` of the lines
-    is chosen."""
-    words, busy = view.words, view.job is not None
+def _draw_answers(view: View, turn: Turn, ask: Ask, call: str, key: str) -> None:
+    """Draws the yes and no buttons; both are disabled while the session answers, yes also while no line is chosen."""
+    words, busy, none = view.words, view.job is not None, _ticked(turn, ask, call) == []
     for yes, name, icon in ((True, "yes", "check"), (False, "no", "close")):
         st.button(
             words(f"ask.{name}"),
@@ -87,13 +90,14 @@ def _draw_answers(view: View, turn: Turn, ask: Ask, call: str, key: str, *, none
         )
 
 
-def _draw_lines(ask: Forget, key: str) -> list[str]:
-    """Draws the lines in question; returns the ticked ones if the user picks among them, otherwise all."""
+def _draw_lines(ask: Forget, key: str) -> None:
+    """Draws the lines in question, with checkboxes if the user picks among them."""
     lines = ask["arguments"]["lines"]
     if not ask["arguments"].get("pick"):
         st.markdown("\n".join(f"- {_line(line)}" for line in lines))
-        return lines
-    return [line for index, line in enumerate(lines) if st.checkbox(_line(line), key=_box(key, index))]
+        return
+    for index, line in enumerate(lines):
+        st.checkbox(_line(line), key=_box(key, index))
 
 
 def _box(key: str, at: int) -> str:
@@ -108,8 +112,8 @@ def _press(turn: Turn, ask: Ask, call: str, yes: bool) -> None:
 def _decide(turn: Turn, ask: Ask, call: str, yes: bool) -> bool:
     """Answers the question with the lines that are ticked now: a tick may arrive together with the press. Returns False
     when there is no line to forget, or the answer could not be stored."""
-    chosen = _ticked(turn, ask, call) if ask["tool"] == "forget" else None
-    if yes and chosen is not None and not chosen:
+    chosen = _ticked(turn, ask, call)
+    if yes and chosen == []:
         return False
     confirm = partial(resource.here().confirm, turn.session_id, turn.number, call, yes)
     return tried(partial(confirm, branch=turn.branch, lines=chosen))

@@ -33,10 +33,10 @@ def draw_menu_of_tools(view: View) -> None:
 
 def draw_chosen(view: View) -> None:
     """Draws the tool that the next message goes to, with a button that drops it."""
-    tool, label = _chosen(view), view.words("tool_choice.drop")
-    if tool is None:
+    chosen, label = _chosen(view), view.words("tool_choice.drop")
+    if chosen is None:
         return
-    name = next(tools[tool] for state in _servers(view) if tool in (tools := _tools(state)))
+    _, name = chosen
     with st.container(key="next-tool", horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(f":gray-badge[:material/handyman: {name}]", width="content")
         drop = partial(_choose, view, None)
@@ -46,9 +46,9 @@ def draw_chosen(view: View) -> None:
 def directed(view: View, text: str) -> str:
     """Returns the message with the chosen tool before it, and forgets the choice. A message that names a tool itself
     stays as it is."""
-    tool = _chosen(view)
+    chosen = _chosen(view)
     st.session_state.pop(CHOSEN, None)
-    return text if tool is None or named(text) else f"/tool {tool} {text}"
+    return text if chosen is None or named(text) else f"/tool {chosen[0]} {text}"
 
 
 def _items(view: View) -> Iterator[tuple[str, Item]]:
@@ -62,12 +62,13 @@ def _items(view: View) -> Iterator[tuple[str, Item]]:
             yield f"look {state.name}", Item(label, "network_check", partial(host.test, state.name))
 
 
-def _chosen(view: View) -> str | None:
-    """Returns the tool that was chosen in this conversation, as long as it is offered."""
+def _chosen(view: View) -> tuple[str, str] | None:
+    """Returns the tool that was chosen in this conversation, as long as it is offered: the model's name of it, and what
+    to show."""
     session, tool = st.session_state.get(CHOSEN, (None, None))
     if tool is None or session != view.session_id:
         return None
-    return tool if any(tool in _tools(state) for state in _servers(view)) else None
+    return next(((tool, tools[tool]) for state in _servers(view) if tool in (tools := _tools(state))), None)
 
 
 def _choose(view: View, tool: str | None) -> None:
@@ -87,9 +88,4 @@ def _servers(view: View) -> Sequence[ServerState]:
 
 def _tools(state: ServerState) -> dict[str, str]:
     """Returns the server's tools that are not turned off: what to show of each, by the model's name of it."""
-    entry = state.entry
-    return {
-        model_name(state.name, tool.name): plain(f"{state.name} · {tool.name}")
-        for tool in state.tools
-        if entry is not None and entry.permission(tool.name) != "off"
-    }
+    return {model_name(state.name, tool.name): plain(f"{state.name} · {tool.name}") for tool in state.offered}

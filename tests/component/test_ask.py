@@ -58,6 +58,14 @@ def asked(*steps: dict[str, Any], status: Any = "done") -> str:
     return own
 
 
+def picking() -> str:
+    """A session whose turn asks which of two remembered lines to forget."""
+    session = asked(step("forget", {"lines": LINES, "pick": True}))
+    for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
+        memory().remember("local", session, key, value, turn=0)
+    return session
+
+
 def read(at: AppTest) -> str:
     """What can be read, without the marks that keep it from being Markdown."""
     return texts(at).replace("\\", "")
@@ -108,9 +116,7 @@ def test_lines_to_forget_are_listed_and_go_with_a_yes() -> None:
 
 
 def test_where_the_user_picks_only_ticked_lines_go_and_nothing_goes_unticked() -> None:
-    session = asked(step("forget", {"lines": LINES, "pick": True}))
-    for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
-        memory().remember("local", session, key, value, turn=0)
+    session = picking()
     at = page(s=session)
     assert "어느 것을 잊을까요?" in read(at)
     assert at.button(key="ask-yes-1-0").disabled
@@ -122,9 +128,7 @@ def test_where_the_user_picks_only_ticked_lines_go_and_nothing_goes_unticked() -
 
 
 def test_a_tick_that_comes_with_the_press_counts() -> None:
-    session = asked(step("forget", {"lines": LINES, "pick": True}))
-    for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
-        memory().remember("local", session, key, value, turn=0)
+    session = picking()
     at = page(s=session)
     at.checkbox(key=f"ask-line-{session}-0-1-0-0").check().run()
     at.checkbox(key=f"ask-line-{session}-0-1-0-0").uncheck()
@@ -159,9 +163,7 @@ def test_the_word_on_a_button_typed_alone_answers(locale: str, typed: str, held:
 
 
 def test_a_typed_yes_takes_the_ticked_lines_and_without_any_is_a_message() -> None:
-    session = asked(step("forget", {"lines": LINES, "pick": True}))
-    for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
-        memory().remember("local", session, key, value, turn=0)
+    session = picking()
     at = page(s=session)
     at.checkbox(key=f"ask-line-{session}-0-1-0-0").check().run()
     say(at, "네")

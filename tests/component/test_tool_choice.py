@@ -9,7 +9,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component.chat import tool_choice
 from component.work import resource
 from host import Host
 from model import scripted
@@ -73,6 +72,8 @@ def test_a_server_is_asked_for_its_tools_and_one_takes_the_next_message() -> Non
     assert "Ask t for its tools" in only
     choose(at, "look t")
     assert not drops(at)
+    assert "t · add" in str(menu(at))
+    assert "t · environment" not in str(menu(at))
     choose(at, ADD)
     assert drops(at)
     assert "t · add" in texts(at)
@@ -117,4 +118,3 @@ def test_a_model_that_calls_tools_itself_has_no_menu(monkeypatch: pytest.MonkeyP
     serve(monkeypatch, STRONG)
     host().test("t")
     assert menu(page("en-US")) == []
-    assert tool_choice.CHOSEN not in page("en-US").session_state
