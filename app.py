@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 import settings
 from component.answer.citation import draw_source
 from component.answer.menu_link import open_asked
+from component.answer.past import draw_past_window
 from component.chat.chat import draw_chat
 from component.chat.composer import draw_attached, draw_composer
 from component.chat.file import draw_file
@@ -32,6 +33,7 @@ from component.page.view import View, current, on_documents, told, words
 from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_drawer, draw_panel
 from component.panel.revision import draw_revision
+from component.panel.work_line import watch_work
 from component.settings.options import draw_options
 from component.settings.own_answer import draw_conversation
 from component.sidebar.bring_in import draw_import
@@ -53,7 +55,7 @@ from component.world.world_page import draw_worlds
 from door import reach
 from door.phrase import chosen
 from door.policy import middleware
-from errors import BadSetting, GieokError
+from errors import BadSetting, GieokError, StoreEmptied
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "comparison": draw_comparison,
@@ -65,6 +67,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "help": draw_help,
     "import": draw_import,
     "options": draw_options,
+    "past": draw_past_window,
     "revision": draw_revision,
     "source": draw_source,
     "trash": draw_trash,
@@ -94,6 +97,8 @@ def main() -> None:
     except GieokError as error:  # the store does not open, or failed just now
         draw_error(catalogue, error)
         retry_button(catalogue("chat.retry"), "open-again", resource.reopen)
+        if isinstance(error, StoreEmptied):
+            retry_button(catalogue("store.begin_anew"), "begin-anew", resource.begin_anew, promising=False)
 
 
 def draw(view: View) -> None:
@@ -123,6 +128,7 @@ def draw(view: View) -> None:
         watch(view, live)
     else:
         follow(view, live, panel, [model, *places], turns, adding)
+        watch_work(view, panel.work)
         look_out(view, drawn)
 
 

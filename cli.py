@@ -50,7 +50,8 @@ application.add_typer(key, name="key")
 @application.command()
 def run(
     port: Annotated[
-        int | None, typer.Option(help="Port on this machine; the next free one is used if it is taken.")
+        int | None,
+        typer.Option(min=1, max=65_535, help="Port on this machine; the next free one is used if it is taken."),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to open the page at. Another than this machine's own needs a login.")
@@ -87,8 +88,8 @@ def serve(
     host: Annotated[
         str, typer.Option(help="Address to serve at. Another than this machine's own needs a key.")
     ] = "127.0.0.1",
-    port: Annotated[int | None, typer.Option(help="Port on this machine.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
+    port: Annotated[int | None, typer.Option(min=1, max=65_535, help="Port on this machine.")] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that answer.")] = 1,
     lang: Asked = "auto",
 ) -> None:
     """Serve other programs, so that they get this memory: an OpenAI-compatible endpoint and MCP."""
@@ -114,12 +115,13 @@ def key_add(
     name: Annotated[str, typer.Argument(help="What the key is for.")],
     user: Annotated[str, typer.Option(help="Whose conversations it opens.")] = ME,
     documents: Annotated[bool, typer.Option(help="Whether answers may come from documents.")] = True,
+    memory: Annotated[bool, typer.Option(help="Whether its conversations share the user's memory.")] = True,
     lang: Asked = "auto",
 ) -> None:
     """Create a key of the endpoint and show it, once."""
     set_up, language = _chosen(lang)
     with _told(language), _keys(set_up) as keys:
-        print(phrase(language, "key.added", secret=keys.add(name, user, documents)))
+        print(phrase(language, "key.added", secret=keys.add(name, user, documents, memory)))
 
 
 @key.command("list")
@@ -130,8 +132,8 @@ def key_list(lang: Asked = "auto") -> None:
         rows = keys.all()
         for row in rows:
             state = phrase(language, "key.revoked_state") if row.revoked else phrase(language, "key.active")
-            barred = "" if row.documents else f"  {phrase(language, 'key.no_documents')}"
-            print(f"{row.id}  {row.name}  {row.user}  {state}{barred}")
+            barred = [phrase(language, f"key.no_{what}") for what in ("documents", "memory") if not getattr(row, what)]
+            print("  ".join([row.id, row.name, row.user, state, *barred]))
         if not rows:
             print(phrase(language, "key.none"))
 
@@ -255,7 +257,8 @@ def evaluate(
         typer.Option(help="Whether the model judges. auto: unless it is small; yes: also that, after a calibration."),
     ] = "auto",
     fail_under: Annotated[
-        float | None, typer.Option(help="End with 1 below this score, 0 to 100.", show_default=False)
+        float | None,
+        typer.Option(help="End with 1 below this score, 0 to 100.", show_default=False),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest unfinished one like this.")] = False,
     locomo: Annotated[
@@ -341,6 +344,29 @@ def doctor(
         _show(findings, language)
         print(phrase(language, "verdict.ok" if fine else "verdict.problem"))
     raise typer.Exit(0 if fine else 1)
+
+
+@application.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write, such as gieok.zip.")], lang: Asked = "auto"
+) -> None:
+    """Write everything to one file, also while the page and the endpoint run."""
+    from door.backup import back_up
+    from model.embedded.download import amount
+
+    set_up, language = _chosen(lang)
+    with _told(language):
+        print(phrase(language, "backup.written", file=file, size=amount(back_up(set_up, file))))
+
+
+@application.command()
+def restore(file: Annotated[Path, typer.Argument(help="A file of backup.")], lang: Asked = "auto") -> None:
+    """Put a backup into an empty data folder."""
+    from door import backup as backup_door
+
+    set_up, language = _chosen(lang)
+    with _told(language):
+        print(phrase(language, "backup.restored", count=backup_door.restore(set_up, file), place=set_up.data_dir))
 
 
 @memory.command("cleanup")

@@ -22,7 +22,7 @@ class GieokError(Exception):
 
     ``code``: stable identifier; ``message``: what failed, with the value and the limit; ``hint``: what to do about it;
     ``values``: the numbers and names inside the message, for translation; ``retryable``: whether the same call may
-    succeed later.
+    succeed later; ``outside``: what a caller through a door reads in place of both, where they speak to the operator.
 
     ``values`` are plain JSON data, because they are written into rows, without the secrets of addresses; a value of any
     other type, a path for instance, becomes its text.
@@ -31,6 +31,7 @@ class GieokError(Exception):
     code: ClassVar[str] = "error"
     message: ClassVar[str] = "Something went wrong."
     hint: ClassVar[str] = "Try again; if this keeps happening, look at the program's log."
+    outside: ClassVar[str] = ""
     retryable: ClassVar[bool] = False
 
     def __init__(self, **values: Any) -> None:
@@ -135,11 +136,17 @@ class BadLogin(OperatorError):
 
 
 class BadAddress(OperatorError):
-    """The page cannot be opened at an address that this machine does not have."""
+    """Nothing can be served at an address that this machine does not have, or at a port that it may not use."""
 
     code = "bad_address"
-    message = "The page cannot open at {address}: {reason}."
-    hint = "Name an address of this machine; 0.0.0.0 stands for all of them."
+    message = "Nothing can be served at {address}: {reason}."
+    hint = "Name an address of this machine (0.0.0.0 stands for all of them) and a port from 1024 on."
+
+
+class PortTaken(OperatorError):
+    code = "port_taken"
+    message = "Another program listens at port {port} of {address}."
+    hint = "End it, or choose another port with --port."
 
 
 class MissingExtra(OperatorError):
@@ -158,6 +165,40 @@ class StoreUnavailable(OperatorError):
     code = "store_unavailable"
     message = "The store at {where} cannot be used: {reason}."
     hint = "Check that the folder or the database exists and can be written."
+    outside = (
+        "The service cannot use its database at the moment. Send the same request again after the seconds of"
+        " Retry-After; if that does not help, tell whoever runs the service."
+    )
+    retryable = True
+
+
+class StoreDamaged(StoreUnavailable):
+    """A database has pages that cannot be read; nobody's rights are at fault, and trying again does not help."""
+
+    code = "store_damaged"
+    message = "The database {where} is damaged: {reason}."
+    hint = (
+        "Stop Gieok and copy the data folder before anything else. Then bring back the newest backup (python cli.py"
+        ' restore), or rescue the copy with: sqlite3 gieok.db ".recover" | sqlite3 new.db (docs/guide/en/backup.md).'
+    )
+    outside = (
+        "The service's database is damaged, and trying again does not help: tell whoever runs the service, who finds"
+        " what to do in the log."
+    )
+    retryable = False
+
+
+class StoreEmptied(StoreUnavailable):
+    """The database is a file of 0 bytes beside data of an earlier use; to begin anew unasked would hide the loss."""
+
+    code = "store_emptied"
+    message = "The database {where} has 0 bytes, though {beside} beside it holds data: something has emptied it."
+    hint = (
+        "Bring back the newest backup (docs/guide/en/backup.md). To begin anew without the conversations, delete"
+        " the empty file."
+    )
+    outside = "The service's database is empty, and trying again does not help: tell whoever runs the service."
+    retryable = False
 
 
 class KeyLocked(OperatorError):
@@ -197,11 +238,11 @@ class EmbeddedFailed(OperatorError):
 
 
 class MemoryAway(OperatorError):
-    """Long-term memory cannot be reached; the chat goes on without it (design 6.7)."""
+    """Redis cannot be reached; memory is read from the database meanwhile (design 6.7)."""
 
     code = "memory_away"
-    message = "The long-term memory at {where} is unavailable: {reason}."
-    hint = "The chat continues; missed turns are remembered when it is available again. Check REDIS_URL if you set it."
+    message = "Redis at {where} is unavailable: {reason}."
+    hint = "Nothing is lost: only the fast copy of memory is missing. Check REDIS_URL if you set it."
     retryable = True
 
 
@@ -382,6 +423,12 @@ class AnswerRefused(ModelOutputError):
     hint = "Rephrase the question."
 
 
+class FormUnmet(ModelOutputError):
+    code = "form_unmet"
+    message = "The model's answer is not the JSON that was asked for: {reason}."
+    hint = "Retry, or ask for a simpler schema."
+
+
 class SummaryRejected(ModelOutputError):
     """A summary that must not replace its turns (design 5.3)."""
 
@@ -412,7 +459,21 @@ class DocumentError(GieokError):
 class DocumentEmpty(DocumentError):
     code = "document_empty"
     message = "{name!r} has no text."
-    hint = "A scanned document needs its text recognised (OCR) first."
+    hint = "It is blank, or a page that a script draws: save it from the browser, and add that file."
+
+
+class DocumentRowless(DocumentError):
+    code = "document_rowless"
+    message = "{name!r} is a table without rows: it has only the columns {columns}."
+    hint = "Add the rows below these columns."
+
+
+class DocumentScanned(DocumentError):
+    """A file of pictures; ``tool``: the program that would recognise their text, and is not installed."""
+
+    code = "document_scanned"
+    message = "{name!r} holds pictures of its pages and no text, and {tool} is not installed here."
+    hint = "Install it (Debian: apt-get install tesseract-ocr tesseract-ocr-kor), or add a file with recognised text."
 
 
 class DocumentBroken(DocumentError):
@@ -811,6 +872,26 @@ class BadImport(CallerError):
     hint = "Choose a file of exported memory. Nothing was changed."
 
 
+class BadBackup(CallerError):
+    code = "bad_backup"
+    message = "{file} cannot be used as a backup: {reason}."
+    hint = "Choose another backup. Nothing was changed. A damaged database may be read with: sqlite3 FILE .recover"
+
+
+class BackupTaken(CallerError):
+    """A backup would be put where conversations are already."""
+
+    code = "backup_taken"
+    message = "There are conversations in {place} already."
+    hint = "Name an empty folder in GIEOK_DATA_DIR, or move what is there away. Nothing was changed."
+
+
+class NotSqlite(CallerError):
+    code = "not_sqlite"
+    message = "The conversations are on a database server."
+    hint = "Back up the server with its own tools (pg_dump) and the data folder as files; see docs/guide/en/backup.md."
+
+
 class BadConversation(CallerError):
     code = "bad_conversation"
     message = "The file cannot be imported: {reason} (at {place})."
@@ -822,7 +903,7 @@ class BadBook(CallerError):
 
     code = "bad_book"
     message = "{name!r} cannot be read: {reason}."
-    hint = "Choose a World Info file, a character card (JSON, PNG, CHARX) or RisuAI's lorebook. Nothing was changed."
+    hint = "Choose a lorebook or a character card of SillyTavern, RisuAI, NovelAI or Agnai. Nothing was changed."
 
 
 class ConversationTooNew(CallerError):
@@ -853,6 +934,12 @@ class PassageUnknown(CallerError):
     code = "passage_unknown"
     message = "The passage {passage!r} no longer exists."
     hint = "Its document was changed or deleted; ask again."
+
+
+class TableQueryFailed(CallerError):
+    code = "table_query"
+    message = "The tables could not be queried: {reason}."
+    hint = "Use the tables and columns that are listed, in one SELECT."
 
 
 class LibraryBusy(CallerError):

@@ -164,16 +164,20 @@ class Settings(BaseSettings):
         None,
         description="Let the model title conversations, beside the answer. Empty: as the profile says.",
     )
-    memory: bool = Field(True, description="Long-term memory: recursive summaries and entities in Redis.")
+    memory: bool = Field(
+        True, description="Long-term memory: recursive summaries, entities, a profile; a copy in Redis."
+    )
     memory_ttl: float = Field(
         24.0,
         ge=0,
-        description="Hours without use after which a session's memory leaves Redis for the archive. 0: never.",
+        description="Hours without use after which the copy of a session's memory leaves Redis. 0: never.",
     )
     memory_tool_only: bool = Field(
         False, description="Give the model its long-term memory only when it asks for it by tool."
     )
-    user_memory: bool = Field(True, description="Start new sessions from what earlier sessions of the user left.")
+    user_memory: bool = Field(
+        True, description="Let a user's conversations share a profile and find what was said in each other."
+    )
     tenant: str = Field(
         "local",
         min_length=1,
@@ -221,10 +225,22 @@ class Settings(BaseSettings):
         1500,
         ge=1,
         description="Token budget of the raw recent turns. A small model keeps summarised turns as they were said"
-        " within it; else enforced only when the model's context is full.",
+        " within it, and older turns without a summary stand raw within it; else enforced only when the model's context"
+        " is full.",
     )
     budget_memory: int = Field(500, ge=1, description="Token budget of the long-term memory.")
     budget_entities: int = Field(200, ge=1, description="Token budget of the entities.")
+    budget_profile: int = Field(
+        150,
+        ge=1,
+        description="Token budget of the profile: lasting facts of the user, and pins.",
+    )
+    budget_past: int = Field(
+        1500,
+        ge=0,
+        le=20_000,
+        description="Token budget of past turns that fit the question; a small model gets 250 at most. 0: none.",
+    )
     budget_retrieval: int = Field(1500, ge=1, description="Token budget of retrieved passages.")
     world_budget_prefix: int = Field(
         1500, ge=0, description="Token budget of stable_prefix.md, the file that stands first in a story world."
@@ -257,11 +273,34 @@ class Settings(BaseSettings):
         description="Comma-separated names and addresses, without port, at which the page answers beside localhost,"
         " 127.0.0.1 and ::1.",
     )
+    frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Comma-separated addresses of web sites that may show the page in a frame, such as"
+        " https://portal.example.com. Empty: none.",
+    )
     api_port: int = Field(8000, ge=1, le=65535, description="Port of the endpoint for programs (cli.py serve).")
     api_body_limit: int = Field(50_000_000, ge=1, description="Largest request to the endpoint in bytes.")
     api_rate: int = Field(600, ge=1, description="Requests a minute to the endpoint by one key, in each process.")
     api_concurrency: int = Field(
         64, ge=1, le=1000, description="Requests at once to the endpoint by one key, in each process."
+    )
+    api_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Comma-separated addresses of web pages that may use the endpoint from a browser, such as"
+        " https://chat.example.com. Pages of this machine may anyway.",
+    )
+    api_connections: int = Field(
+        1000, ge=1, le=100_000, description="Connections at once to the endpoint, in each process; more get a 503."
+    )
+    api_head_limit: int = Field(
+        64_000, ge=1_000, le=10_000_000, description="Largest head (line and headers) of a request to the endpoint."
+    )
+    api_head_seconds: float = Field(15.0, gt=0, le=600, description="Seconds in which the head must have arrived.")
+    api_body_seconds: float = Field(
+        30.0, gt=0, le=3600, description="Seconds for which the body of a request to the endpoint may make no progress."
+    )
+    api_embedding_tokens: int = Field(
+        8_192, ge=1, le=1_000_000, description="Longest text that the endpoint embeds, in tokens."
     )
     mcp_sessions: bool = Field(
         True,
@@ -297,7 +336,16 @@ class Settings(BaseSettings):
         " owner. With a login nobody else may.",
     )
 
-    @field_validator("local_servers", "weights_sources", "hosts", "trusted_proxies", "admins", mode="before")
+    @field_validator(
+        "local_servers",
+        "weights_sources",
+        "hosts",
+        "trusted_proxies",
+        "admins",
+        "api_origins",
+        "frame_ancestors",
+        mode="before",
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -322,6 +370,15 @@ class Settings(BaseSettings):
         if not all(map(is_address, [value] if isinstance(value, str) else value or ())):
             raise PydanticCustomError("address", "an address begins with http:// or https:// and names a host")
         return value
+
+    @field_validator("api_origins", "frame_ancestors")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns the origins as browsers send them: no path, lower case."""
+        origins = tuple(name.lower().rstrip("/") for name in value)
+        if not all(re.fullmatch(r"https?://[^\s/?#@;,\"']+", name) for name in origins):
+            raise PydanticCustomError("origin", "it is a page's address: http:// or https://, a host, perhaps a port")
+        return origins
 
     @field_validator("weights_sources")
     @classmethod

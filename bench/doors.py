@@ -3,8 +3,7 @@
 The service is a process of its own, its model a scripted server that streams 50 pieces in 2 s, and the same questions
 go to that server directly, in the same run. Callers work in a closed loop, each in a conversation of its own: through
 OpenAI's protocol it sends its whole history, through MCP it names its session, through A2A its context. Long-term
-memory and documents are on. Load, model server and service share one machine. MCP is spoken in its revision 2026-07-28
-with progress, A2A in its version 1.0 as a stream, both as JSON-RPC over plain sockets, so that the callers cost little.
+memory and documents are on. Load, model server and service share one machine.
 
 ``added_p50_ms``, ``added_p95_ms``: the whole duration of a turn minus the bare server's median at as many callers.
 ``openai_ms``, ``mcp_ms``, ``a2a_ms``: ``added_p95_ms`` at 16 callers. ``failed``: turns without a whole answer.
@@ -18,25 +17,20 @@ import argparse
 import asyncio
 import contextlib
 import itertools
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
+from bench.caller import Caller, Turn
 from bench.load import Person, share
 from bench.proxy import IDLE_SECONDS, PIECES, SECONDS, UNLIMITED
 from bench.server import Server, service, upstream
 from bench.upstream import pace
 
 DOORS = ("openai", "mcp", "a2a")
-VERSION = "2026-07-28"
 AT = 16
 """The number of callers whose figures stand at the top."""
-_META = "io.modelcontextprotocol/"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,118 +73,6 @@ def _servers(folder: Path, workers: int) -> Iterator[tuple[Server, Server]]:
         service(folder / "gieok", bare.url, workers, **UNLIMITED) as gieok,
     ):
         yield bare, gieok
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn through a door. ``whole``: milliseconds from the request to the end of the answer."""
-
-    whole: float
-    fine: bool
-
-
-@dataclass
-class Caller:
-    """A caller of MCP or A2A in a closed loop, with a connection and a conversation of its own."""
-
-    door: str
-    url: str
-    name: str
-    words: Callable[[str], str]
-    turns: list[Turn] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._numbers = itertools.count(1)
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def loop(self, going_on: Callable[[], bool]) -> None:
-        """Asks until told to end."""
-        while going_on():
-            await self.ask()
-        await self._close()
-
-    async def ask(self) -> None:
-        """Asks the next question and reads the answer to its end."""
-        number, begun = next(self._numbers), time.perf_counter()
-        text = self.words(f"#{self.name}-{number}")
-        try:
-            fine = await self._sent(number, text)
-        except (OSError, asyncio.IncompleteReadError, ValueError):
-            await self._close()
-            fine = False
-        self.turns.append(Turn((time.perf_counter() - begun) * 1000, fine))
-
-    async def _sent(self, number: int, text: str) -> bool:
-        parts = urlsplit(self.url)
-        body, headers, path = _request(self.door, self.name, number, text)
-        data = json.dumps(body).encode()
-        lines = {
-            "host": parts.netloc,
-            "content-type": "application/json",
-            "accept": "application/json, text/event-stream",
-            **headers,
-            "content-length": str(len(data)),
-        }
-        head = f"POST {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        reader, writer = await self._open(parts.hostname or "127.0.0.1", parts.port or 80)
-        writer.write(head.encode() + b"\r\n" + data)
-        answer = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-        if " 200 " not in answer.split("\r\n", 1)[0] or "transfer-encoding: chunked" not in answer:
-            raise ValueError("no stream of events")
-        return _ended(self.door, [json.loads(line[5:]) for line in await _lines(reader) if line.startswith(b"data:")])
-
-    async def _open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._streams is None or self._streams[0].at_eof():
-            await self._close()
-            self._streams = await asyncio.open_connection(host, port, limit=2**22)
-        return self._streams
-
-    async def _close(self) -> None:
-        streams, self._streams = self._streams, None
-        if streams is not None:
-            streams[1].close()
-            with contextlib.suppress(OSError):
-                await streams[1].wait_closed()
-
-
-async def _lines(reader: asyncio.StreamReader) -> list[bytes]:
-    """Returns the lines of a chunked body, read to its end."""
-    body = b""
-    while size := int(await reader.readuntil(b"\r\n"), 16):
-        body += (await reader.readexactly(size + 2))[:-2]
-    await reader.readexactly(2)
-    return body.splitlines()
-
-
-def _request(door: str, name: str, number: int, text: str) -> tuple[dict[str, Any], dict[str, str], str]:
-    """Returns body, headers and path of a turn."""
-    rpc = {"jsonrpc": "2.0", "id": number}
-    if door == "a2a":
-        message = {
-            "messageId": f"{name}-{number}",
-            "contextId": name,
-            "role": "ROLE_USER",
-            "parts": [{"text": text}],
-        }
-        return {**rpc, "method": "SendStreamingMessage", "params": {"message": message}}, {"A2A-Version": "1.0"}, "/a2a"
-    meta = {
-        f"{_META}protocolVersion": VERSION,
-        f"{_META}clientInfo": {"name": "bench", "version": "1"},
-        f"{_META}clientCapabilities": {},
-        "progressToken": number,
-    }
-    params = {"name": "chat", "arguments": {"text": text, "session": name}, "_meta": meta}
-    headers = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/call", "Mcp-Name": "chat"}
-    return {**rpc, "method": "tools/call", "params": params}, headers, "/mcp"
-
-
-def _ended(door: str, seen: list[dict[str, Any]]) -> bool:
-    """Returns whether the events of a turn hold its whole answer."""
-    results = [event["result"] for event in seen if "result" in event]
-    if door == "mcp":
-        return bool(results) and not results[-1].get("isError") and "structuredContent" in results[-1]
-    states = [result["statusUpdate"]["status"]["state"] for result in results if "statusUpdate" in result]
-    return bool(states) and states[-1] == "TASK_STATE_COMPLETED"
 
 
 def _question(mark: str) -> str:

@@ -38,38 +38,19 @@ class Answer:
         return self.status == 200 and self.complete and bool(self.text)
 
 
-class Connection:
-    """A connection to one server that is kept open over requests, and opened anew after an error."""
+class Line:
+    """The connection to one server, which is kept open over requests."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._host, self._port, self._path = parts.hostname or "127.0.0.1", parts.port or 80, parts.path
+        self.host, self.port, self.path = parts.hostname or "127.0.0.1", parts.port or 80, parts.path
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, messages: Sequence[dict[str, str]], headers: str = "", model: str = "stub-model") -> Answer:
-        """Sends the conversation and reads the answer to its end. ``headers``: more lines, each with its line end.
-
-        A connection that breaks gives an answer that is not complete, with what came, or with status 0.
-        """
-        reading = _Reading(messages[-1]["content"])
-        body = json.dumps({"model": model, "stream": True, "messages": list(messages)}).encode()
-        head = (
-            f"POST {self._path}/chat/completions HTTP/1.1\r\nhost: {self._host}:{self._port}\r\n"
-            f"authorization: Bearer none\r\ncontent-type: application/json\r\n{headers}"
-            f"content-length: {len(body)}\r\n\r\n"
-        )
-        try:
-            reader, writer = await self._open()
-            writer.write(head.encode() + body)
-            await reading.read(reader)
-        except (OSError, asyncio.IncompleteReadError):
-            await self.close()
-        return reading.answer()
-
-    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Returns the two ends; opens the connection where there is none any more."""
         if self._streams is None or self._streams[0].at_eof():
             await self.close()
-            self._streams = await asyncio.open_connection(self._host, self._port, limit=2**20)
+            self._streams = await asyncio.open_connection(self.host, self.port, limit=2**22)
         return self._streams
 
     async def close(self) -> None:
@@ -79,6 +60,37 @@ class Connection:
             streams[1].close()
             with contextlib.suppress(OSError):
                 await streams[1].wait_closed()
+
+
+class Connection:
+    """Sends chat completions to one server over one connection, which is opened anew after an error."""
+
+    def __init__(self, url: str) -> None:
+        self._line = Line(url)
+
+    async def ask(self, messages: Sequence[dict[str, str]], headers: str = "", model: str = "stub-model") -> Answer:
+        """Sends the conversation and reads the answer to its end. ``headers``: more lines, each with its line end.
+
+        A connection that breaks gives an answer that is not complete, with what came, or with status 0.
+        """
+        reading = _Reading(messages[-1]["content"])
+        body = json.dumps({"model": model, "stream": True, "messages": list(messages)}).encode()
+        head = (
+            f"POST {self._line.path}/chat/completions HTTP/1.1\r\nhost: {self._line.host}:{self._line.port}\r\n"
+            f"authorization: Bearer none\r\ncontent-type: application/json\r\n{headers}"
+            f"content-length: {len(body)}\r\n\r\n"
+        )
+        try:
+            reader, writer = await self._line.open()
+            writer.write(head.encode() + body)
+            await reading.read(reader)
+        except (OSError, asyncio.IncompleteReadError):
+            await self.close()
+        return reading.answer()
+
+    async def close(self) -> None:
+        """Closes the connection; the next request opens another one."""
+        await self._line.close()
 
 
 @dataclass
@@ -164,15 +176,16 @@ class Person:
         self._connections = [Connection(url) for url in self.urls]
         self._asked = itertools.count(sum(map(ord, self.name)))
         self._conversations = itertools.count(1)
-        self._begin()
+        self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Begins another conversation."""
         self.mark, self.messages = f"#{self.name}-{next(self._conversations)}", list[dict[str, str]]()
 
     async def ask(self) -> Answer:
         """Asks the next question of the conversation."""
         if len(self.messages) >= 2 * self.turns:
-            self._begin()
+            self.begin()
         turn = len(self.messages) // 2 + 1
         self.messages.append({"role": "user", "content": self.words(f"{self.mark}-{turn}", turn)})
         return await self.send()
@@ -191,7 +204,7 @@ class Person:
         """Asks until told to end; begins another conversation after a failure."""
         while going_on():
             if not (await self.ask()).fine:
-                self._begin()
+                self.begin()
         return self
 
     async def to(self, urls: Sequence[str]) -> None:

@@ -9,19 +9,19 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from memory import Memory
 from memory.key import Scope
 from memory.redis.link import Link
-from memory.redis.redis_store import RedisStore
 from memory.redis.server import binary
-from memory.state import Entity, MemoryTurn, State, Version, put
+from memory.redis.working_memory import WorkingMemory
+from memory.state import Kind, MemoryLine, MemoryTurn, State
 from model.scripted import models
 from settings import Settings, current
 from store import Store
+from store.record import GivenTurn
 
 SCOPE = Scope("bench", "session")
 TEXT = "\n".join(
@@ -37,83 +37,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, object]:
-    """Measures the store and a session. ``turn_p95_ms``: the time that reading the context and noting the turn add to a
-    turn, over the embedded server, with archiving."""
+    """Measures the working memory, and a session. ``turn_p95_ms``: the time that memory adds to a turn: reading it,
+    from the copy in Redis or from the rows, and noting whose session it is; ``rows_p95_ms``: the same without Redis."""
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder, _tcp(Path(folder)) as url:
         rows = [
             *_operations("unix", None, Path(folder) / "memory", args.rounds),
             *_operations("tcp", url, Path(folder) / "none", args.rounds),
         ]
-        return {**_turn(Path(folder) / "data", args.turns), "operations": rows}
+        away = "redis://127.0.0.1:1"
+        with_redis, without = (_turn(Path(folder) / str(at), args.turns, at) for at in (None, away))
+        named = {"rows_p50_ms": without["turn_p50_ms"], "rows_p95_ms": without["turn_p95_ms"]}
+        return {**with_redis, **named, "operations": rows}
 
 
 def _operations(kind: str, url: str | None, folder: Path, rounds: int) -> list[dict[str, object]]:
-    """Returns the microseconds to read a memory with five turns and 25 entities, to append a turn, and to swap in a new
-    memory."""
-    link, store = Link(url, folder), RedisStore(86_400_000)
+    """Returns the microseconds to read and to write the copy of a memory with five turns and 25 entities."""
+    link, working, state = Link(url, folder), WorkingMemory(86_400_000), _full()
     with contextlib.closing(link):
         link.wait(READY_SECONDS)
-        link.run(lambda client: _fill(client, store))
-        works: dict[str, Callable[[Any, int], object]] = {
-            "read_all": lambda client, at: store.read(client, SCOPE),
-            "append_turn": lambda client, at: store.append_turn(client, SCOPE, _said(at + 6)),
-            "swap": lambda client, at: store.swap(client, SCOPE, _version(at), lambda state: _folded(state, at), 1),
+        works: dict[str, Callable[[Any], object]] = {
+            "write": lambda client: working.write(client, SCOPE, state, "1"),
+            "read": lambda client: working.read(client, SCOPE, "1"),
         }
         return [{"socket": kind, "operation": name, **_timed(link, work, rounds)} for name, work in works.items()]
 
 
-def _turn(folder: Path, turns: int) -> dict[str, object]:
-    settings = Settings(**{**current().model_dump(), "data_dir": folder, "redis_url": None, "database_url": None})
+def _turn(folder: Path, turns: int, url: str | None) -> dict[str, object]:
+    settings = Settings(**{**current().model_dump(), "data_dir": folder, "redis_url": url, "database_url": None})
     store = Store(settings.database)
-    memory = Memory.open(settings, store)
+    memory, session = Memory.open(settings, store), store.create_session("en", 0.3).id
     milliseconds, writer = [], models(utility=lambda messages: TEXT)
     try:
-        memory.wait(READY_SECONDS)
+        memory.wait(READY_SECONDS if url is None else 0.5)
         for number in range(1, turns + 1):
             begun = time.perf_counter()
-            memory.context("bench", "turns", "en")
-            memory.note_turn("bench", "turns", number, "q" * 80, "a" * 600)
+            memory.reader.read_view("bench", session, "en")
+            memory.writer.open_session("bench", session)
             milliseconds.append((time.perf_counter() - begun) * 1000)
-            for due in memory.due("bench", "turns"):
-                memory.fold("bench", due.session, models=writer)
-            time.sleep(0.02)  # a user takes longer; the archive writes meanwhile
+            store.tree.give(session, number, [GivenTurn("q" * 80, "a" * 600, 200)], time.time())
+            memory.folds.run("bench", session, models=writer)
+            memory.reader.fill_copy("bench", session)  # as after every answer, when nobody waits
     finally:
         memory.close()
         store.close()
     return {"turn_p50_ms": _at(milliseconds, 0.5), "turn_p95_ms": _at(milliseconds, 0.95), "turns": turns}
 
 
-def _fill(client: Any, store: RedisStore) -> None:
-    store.erase(client, SCOPE)
-    for number in range(1, 6):
-        store.append_turn(client, SCOPE, _said(number))
-    entities: tuple[Entity, ...] = ()
-    for number in range(25):
-        entities = put(entities, Entity(f"item {number}", f"${number * 125}", number))
-    store.change(client, SCOPE, lambda state: replace(state, text=TEXT, entities=entities))
-    client.hset(SCOPE.key("meta"), "token", "1")
+def _full() -> State:
+    """Returns a memory with twenty sentences, 25 entities and five turns."""
+    lines = [_line(at, "sentence", text) for at, text in enumerate(TEXT.splitlines(), 1)]
+    entities = [_line(100 + at, "entity", f"${at * 125}", f"item {at}") for at in range(25)]
+    short = [MemoryTurn(number, f"{number} " + "q" * 80, "a" * 600) for number in range(1, 6)]
+    return State(version=1, lines=tuple(lines), entities=tuple(entities), short=tuple(short))
 
 
-def _said(number: int) -> MemoryTurn:
-    return MemoryTurn(number, f"{number} " + "q" * 80, "a" * 600)
+def _line(number: int, kind: Kind, text: str, key: str = "") -> MemoryLine:
+    return MemoryLine(number, SCOPE.session, kind, 0, 1, 0.0, "user", key, text)
 
 
-def _version(at: int) -> Version:
-    return Version(at + 1, f"{at}\n{TEXT}", "fold", time.time(), turns=tuple(_said(number) for number in range(1, 6)))
-
-
-def _folded(state: State, at: int) -> State:
-    """Returns a new memory in which all waiting turns are folded, so that the next round finds five turns again."""
-    return replace(state, text=f"{at}\n{TEXT}", short=state.short[-5:], folded=((1, state.newest),))
-
-
-def _timed(link: Link, work: Callable[[Any, int], object], rounds: int) -> dict[str, float]:
+def _timed(link: Link, work: Callable[[Any], object], rounds: int) -> dict[str, float]:
     microseconds = []
-    for at in range(rounds):
-        if at % 50 == 0:  # refilled, because ``State.short`` grows with every unfolded turn
-            link.run(lambda client: _fill(client, RedisStore(0)))
+    for _ in range(rounds):
         begun = time.perf_counter()
-        link.run(lambda client, at=at: work(client, at))  # type: ignore[misc]
+        link.run(work)
         microseconds.append((time.perf_counter() - begun) * 1_000_000)
     return {"p50_us": _at(microseconds, 0.5), "p95_us": _at(microseconds, 0.95)}
 
@@ -124,13 +110,13 @@ def _at(values: list[float], share: float) -> float:
 
 @contextlib.contextmanager
 def _tcp(folder: Path) -> Iterator[str]:
-    """Runs a server of the same build, also with an append-only file, on a TCP port of this machine; yields its URL."""
+    """Runs a server of the same build on a TCP port of this machine; yields its URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
     command = [str(binary()), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
     quiet = subprocess.DEVNULL
-    server = subprocess.Popen([*command, "--appendonly", "yes"], stdin=quiet, stdout=quiet, stderr=quiet)
+    server = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
     try:
         yield f"redis://127.0.0.1:{port}"
     finally:

@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", choices=("ko", "en"), help="only the conversations in this language")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this conversation; may be repeated")
     parser.add_argument("--tuning", action="store_true", help="without the conversations that are held out")
+    parser.add_argument("--earlier", action="store_true", help="the product's user has had ten conversations before")
     parser.add_argument("--rows", action="store_true", help="list every question with both answers and failed checks")
     parser.add_argument("--skip-plain", action="store_true", help="only the product")
     parser.add_argument("--plain-from", type=Path, metavar="FILE", help="take the plain side from this file")
@@ -76,7 +77,8 @@ def play(args: argparse.Namespace, chosen: Sequence[Conversation], ours: Kept, t
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, ExitStack() as stack:
         sides: list[tuple[Side, Kept, Path | None]] = []
         if any(candidate.name not in ours for candidate in chosen):
-            playing, models = stack.enter_context(side.product(settings, Path(name) / "product"))
+            languages = {conversation.language for conversation in chosen} if args.earlier else ()
+            playing, models = stack.enter_context(side.product(settings, Path(name) / "product", languages))
             sides.append((playing, ours, args.save_ours))
         if not args.skip_plain and any(candidate.name not in theirs for candidate in chosen):
             sides.append((stack.enter_context(side.plain(settings, Path(name) / "plain")), theirs, args.save_plain))

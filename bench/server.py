@@ -98,9 +98,9 @@ def wait(address: str, server: Server, patience: float = START_SECONDS) -> None:
     raise RuntimeError(f"no answer at {address}; the log ends with:\n{tail}")
 
 
-def upstream(folder: Path) -> contextlib.AbstractContextManager[Server]:
-    """Starts the scripted model server (``bench.upstream``)."""
-    port = free_port()
+def upstream(folder: Path, port: int | None = None) -> contextlib.AbstractContextManager[Server]:
+    """Starts the scripted model server (``bench.upstream``), on this port or a free one."""
+    port = port or free_port()
     return started([sys.executable, "-m", "bench.upstream", str(port)], port, folder, "/v1/models")
 
 
@@ -114,10 +114,10 @@ def environment(folder: Path, model: str, /, **settings: str) -> dict[str, str]:
 
 
 def service(
-    folder: Path, model: str, workers: int = 1, /, **settings: str
+    folder: Path, model: str, workers: int = 1, port: int | None = None, /, **settings: str
 ) -> contextlib.AbstractContextManager[Server]:
-    """Starts Gieok's service (``environment`` explains the rest)."""
-    port = free_port()
+    """Starts Gieok's service, on this port or a free one (``environment`` explains the rest)."""
+    port = port or free_port()
     command = [sys.executable, "cli.py", "serve", "--host", "127.0.0.1", "--port", str(port), "--workers", str(workers)]
     return started(command, port, folder, "/healthz", **environment(folder, model, **settings))
 
@@ -137,7 +137,15 @@ def litellm(python: Path, folder: Path, model: str) -> contextlib.AbstractContex
 
 @contextlib.contextmanager
 def postgres(connections: int = 400) -> Iterator[str]:
-    """Starts PostgreSQL from its package on a Unix socket, with room for so many connections; yields its address.
+    """Starts PostgreSQL (``postgres_server``); yields its address."""
+    with postgres_server(connections) as server:
+        yield str(server.get_uri())
+
+
+@contextlib.contextmanager
+def postgres_server(connections: int = 400) -> Iterator[Any]:
+    """Starts PostgreSQL from its package on a Unix socket, with room for so many connections; yields the package's
+    object, which can stop and start it.
 
     Raises ``MissingExtra`` without the package, which is one of the development requirements.
     """
@@ -152,15 +160,15 @@ def postgres(connections: int = 400) -> Iterator[str]:
             server.psql(f"ALTER SYSTEM SET max_connections = {connections};")
             server.stop()
             server.start()
-            yield str(server.get_uri())
+            yield server
         finally:
             server.cleanup()
 
 
 @contextlib.contextmanager
-def valkey() -> Iterator[str]:
-    """Starts Valkey on a port of this machine, without persistence; yields its address."""
-    port = free_port()
+def valkey(port: int | None = None) -> Iterator[str]:
+    """Starts Valkey on this port of the machine, or a free one, without persistence; yields its address."""
+    port = port or free_port()
     command = [str(binary()), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
         quiet = subprocess.DEVNULL

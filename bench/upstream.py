@@ -4,6 +4,9 @@ The question sets the pace: «[50 pieces in 2 s]» streams fifty pieces within t
 answer is one piece at once. The first piece begins with the question's mark, «#MARK», so that an answer can be told
 from others. Side calls (summaries, memories, titles) are answered at once. The server costs little: it shares the
 machine with what is measured.
+
+``POST /fault/NAME`` makes every later call of the model fail: ``refused`` with status 503, ``broken`` by a connection
+that closes after half of the answer, ``silent`` by no byte at all. ``POST /fault/none`` ends that.
 """
 
 from __future__ import annotations
@@ -21,11 +24,20 @@ _PACE = re.compile(r"\[(\d+) pieces in ([\d.]+) s\]")
 _MARK = re.compile(r"#[\w-]+")
 _SIDE = ("You summarise a dialogue", "You keep the long-term memory", "You give conversations a title")
 """How the system prompts of side calls begin (prompt/en/summary.md, memory_fold.md, title.md)."""
+SILENT_SECONDS = 600.0
+"""How long a silent server keeps a connection; whoever calls it gives up before."""
+_FAULT = re.compile(r"POST /fault/(\w+) ")
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _WORD = " and then some more of it"
 _BLOCK = "\n\n```state\nlocation: Forest\nhp_change: -1\nnpc_met: [Ergen]\nmood: tense\n```"
 """The end of an answer to a prompt of a story world."""
 _TRACKING = "SAGA State Tracking"
+
+
+class _Fault:
+    """The fault that is injected now."""
+
+    name = "none"
 
 
 def pace(pieces: int, seconds: float) -> str:
@@ -80,7 +92,10 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             length = re.search(r"^content-length:\s*(\d+)", head, re.IGNORECASE | re.MULTILINE)
             body = await reader.readexactly(int(length[1]) if length else 0)
-            if head.startswith("POST"):
+            if fault := _FAULT.match(head):
+                _Fault.name = fault[1]
+                _whole(writer, {"fault": _Fault.name})
+            elif head.startswith("POST"):
                 await _chat(json.loads(body), writer)
             else:
                 model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "bench"}
@@ -91,6 +106,11 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 async def _chat(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    if _Fault.name == "silent":
+        await asyncio.sleep(SILENT_SECONDS)
+        raise ConnectionResetError
+    if _Fault.name == "refused":
+        return _whole(writer, {"error": {"message": "Overloaded", "type": "server_error"}}, "503 Service Unavailable")
     pieces, seconds = answer(body["messages"])
     begun = time.monotonic()
     if not body.get("stream"):
@@ -101,7 +121,7 @@ async def _chat(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         due = begun + min(at, len(pieces)) * seconds / len(pieces)
         if (left := due - time.monotonic()) > 0:
             await asyncio.sleep(left)
-        if writer.is_closing():
+        if writer.is_closing() or (_Fault.name == "broken" and at > len(pieces) // 2):
             raise ConnectionResetError
         data = b"data: %s\n\n" % event
         writer.write(b"%x\r\n%s\r\n" % (len(data), data))
@@ -134,9 +154,10 @@ def _usage(pieces: int) -> dict[str, int]:
     return {"prompt_tokens": 20, "completion_tokens": pieces, "total_tokens": 20 + pieces}
 
 
-def _whole(writer: asyncio.StreamWriter, value: object) -> None:
+def _whole(writer: asyncio.StreamWriter, value: object, status: str = "200 OK") -> None:
     data = json.dumps(value).encode()
-    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(data) + data)
+    head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
+    writer.write(head.encode() + data)
 
 
 if __name__ == "__main__":

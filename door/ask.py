@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import get_args
 
 from door.phrase import Language, phrase
 from graph.tool.ask import Ask
+
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+_ALSO = {"예": True, "아니오": False}
+"""Words that people use beside those that a question shows."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,16 @@ def decided(language: Language, ask: Ask, typed: str) -> Decision | None:
             Decision(True, [lines[number] for number in numbers]) if numbers and set(numbers) <= lines.keys() else None
         )
     return Decision(True) if reply in _shown(language, "yes") else None
+
+
+def yes_or_no(typed: str) -> bool | None:
+    """Reads a plain yes or no, in whichever language it is; None for everything that says more, or something else."""
+    reply = typed.strip().rstrip(".!").casefold()
+    for language in LANGUAGES:
+        for name, yes in (("yes", True), ("no", False)):
+            if reply in _shown(language, name):
+                return yes
+    return _ALSO.get(reply)
 
 
 def _shown(language: Language, name: str) -> list[str]:

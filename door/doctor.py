@@ -332,16 +332,18 @@ def _remembering(look: Look) -> Finding:
 
 
 def _memories(chosen: Settings) -> dict[str, object]:
-    """Counts the stored memories and the work that waits for Redis; creates no database."""
-    from memory.archive import Archive
+    """Counts the conversations with a memory; creates no database."""
+    from memory.migration import open_rows
+    from memory.rows import count_sessions
     from store import Store
 
     if _is_new(chosen):
-        return {"memories": 0, "queued": 0}
+        return {"memories": 0}
     store = Store(chosen.database)
-    counts = Archive(store).counts()
+    with open_rows(store).transaction() as connection:
+        count = count_sessions(connection)
     store.close()
-    return {"memories": counts["memory_session"], "queued": counts["memory_queue"]}
+    return {"memories": count}
 
 
 def _disk(look: Look) -> Finding:
@@ -370,6 +372,16 @@ def _port(look: Look) -> Finding:
     if is_free(port):
         return Finding("port", "ok", look("port.free", port=port), "", {"port": port, "free": True})
     return Finding("port", "warn", look("port.taken", port=port), look("port.do"), {"port": port, "free": False})
+
+
+def _api_port(look: Look) -> Finding:
+    """Reports the port of the endpoint. It may be the endpoint itself that listens there."""
+    port = look.settings.api_port
+    free = is_free(port)
+    data: dict[str, object] = {"port": port, "free": free}
+    if free:
+        return Finding("api_port", "ok", look("port.free", port=port), "", data)
+    return Finding("api_port", "warn", look("port.taken", port=port), look("api_port.do"), data)
 
 
 def _reach(look: Look) -> Finding:
@@ -434,6 +446,7 @@ CHECKS: dict[str, Callable[[Look], Finding]] = {
     "remembering": _remembering,
     "disk": _disk,
     "port": _port,
+    "api_port": _api_port,
     "reach": _reach,
     "chromium": _chromium,
 }

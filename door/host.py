@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
@@ -29,24 +29,24 @@ class Host:
     only websockets. The address at which a request arrived is no name, so it is known as well.
     """
 
-    def __init__(self, app: ASGIApp, answer: Callable[[str], Response] = _plain) -> None:
-        """``answer``: makes the refusal from its sentence."""
-        self._app, self._answer = app, answer
+    def __init__(self, app: ASGIApp, answer: Callable[[str], Response] = _plain, origins: Collection[str] = ()) -> None:
+        """``answer``: makes the refusal from its sentence. ``origins``: foreign pages that may send requests."""
+        self._app, self._answer, self._origins = app, answer, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or _is_known(scope):
+        if scope["type"] == "lifespan" or _is_known(scope, self._origins):
             await self._app(scope, receive, send)
         else:
             await self._answer(_refusal())(scope, receive, send)
 
 
-def _is_known(scope: Scope) -> bool:
+def _is_known(scope: Scope, pages: Collection[str]) -> bool:
     """Returns whether the request names exactly one host and every name in it is known. Only browsers send
     ``Origin``."""
     headers, settings = Headers(scope=scope), readable()
     known = LOOPBACK.union(settings.hosts if settings else (), own_address(scope))
     hosts = headers.getlist("host")
-    origins = [origin.partition("://")[2] for origin in headers.getlist("origin")]
+    origins = [origin.partition("://")[2] for origin in headers.getlist("origin") if origin not in pages]
     return len(hosts) == 1 and all(name in known for name in _names([*hosts, *origins]))
 
 

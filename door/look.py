@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,14 @@ from evaluation.run import trusted
 from graph.answer.documents import scope
 from graph.context.preview import preview
 from graph.context.report import ContextReport
-from memory import Entity, MemoryView
+from memory import Entity, MemoryView, Rooms
 from model.call.stream import Stopped
 from model.call.token import estimate
 from model.modelset import ModelSet
 from retrieval.answer.lookup import Cited, LookUp
 from retrieval.document import EVERYBODYS, Hit
 from store import Session
+from text.cut import cut_graphemes
 
 if TYPE_CHECKING:
     from door.terminal import Terminal
@@ -33,39 +35,32 @@ OTHERS = 5
 
 
 def memory(terminal: Terminal, _value: str) -> None:
-    """Prints the long-term memory with its version and tokens, what is pinned, what waits and what was cut."""
+    """Prints the profile, and the long-term memory with its version and tokens, what waits, what was cut, and what is
+    being done beside the answers."""
     view = _view(terminal, terminal.models_ready)
     if view is None:
         return
-    if view.away:
-        _away(terminal, view)
-        _archived(terminal)
-        return
+    _tell_profile(terminal, view)
     room = terminal.agent.prompting.budget_memory
     if view.text or view.cut:
         version = f" M{view.version}" if view.version else ""
         terminal.tell(terminal.say("memory.head", version=version, tokens=view.tokens, room=room))
-        if view.from_user:
-            terminal.tell(terminal.say("memory.from_user"))
     else:
         terminal.tell(terminal.say("memory.none"))
     for line in view.text.splitlines():
-        pinned = any(pin in line for pin in view.pins)
-        terminal.tell(f"  {line} ({terminal.say('memory.pinned')})" if pinned else f"  {line}")
+        terminal.tell(f"  {line}")
     if view.cut:
         terminal.tell(terminal.say("memory.cut", count=len(view.cut)))
         for line in view.cut:
             terminal.tell(f"  {line}")
     _waiting(terminal, view)
+    _tell_work(terminal)
 
 
 def entities(terminal: Terminal, _value: str) -> None:
     """Prints the remembered values, oldest first, with the turns that they come from."""
     view = _view(terminal, terminal.models_ready)
     if view is None:
-        return
-    if view.away:
-        _away(terminal, view)
         return
     room, listed = terminal.agent.prompting.budget_entities, (*view.cut_entities, *view.entities)
     if listed:
@@ -74,7 +69,7 @@ def entities(terminal: Terminal, _value: str) -> None:
         terminal.tell(terminal.say("entities.none"))
     for entity in listed:
         cut = f" · {terminal.say('entities.cut')}" if entity in view.cut_entities else ""
-        terminal.tell(f"  {entity.line} ({_source(terminal, entity)}){cut}")
+        terminal.tell(f"  {entity.describe(terminal.language)} ({_source(terminal, entity)}){cut}")
     _waiting(terminal, view)
 
 
@@ -86,34 +81,49 @@ def _view(terminal: Terminal, models: ModelSet | None) -> MemoryView | None:
         terminal.refuse(terminal.say("memory.private" if terminal.is_private else "memory.off"))
         return None
     limits = agent.prompting
-    return agent.memory.context(
+    return agent.memory.reader.read_view(
         agent.tenant,
         session.id if session else "",
         session.language if session else terminal.language,
         user=agent.user,
         count=models.count if models else estimate,
-        rooms=(limits.budget_memory, limits.budget_entities),
+        rooms=Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile),
     )
 
 
-def _away(terminal: Terminal, view: MemoryView) -> None:
-    reason = " ".join(terminal.error_text("memory_away", "", view.why)).strip()
-    terminal.refuse(reason or terminal.say("memory.away"))
-
-
-def _archived(terminal: Terminal) -> None:
-    """Prints the last version of the memory that the archive has, for the time while memory is away."""
-    agent, session = terminal.agent, terminal.begun
-    versions = agent.memory.versions(agent.tenant, session.id) if agent.memory and session else []
-    if versions:
-        terminal.tell(terminal.say("memory.archived", number=versions[-1].number))
-        for line in versions[-1].text.splitlines():
-            terminal.tell(f"  {line}")
+def _tell_profile(terminal: Terminal, view: MemoryView) -> None:
+    """Prints the facts of the user that all conversations share, each with its day."""
+    room, lines = (
+        terminal.agent.prompting.budget_profile,
+        (*view.covered_profile, *view.profile, *view.cut_profile),
+    )
+    if lines:
+        terminal.tell(terminal.say("profile.head", tokens=view.profile_tokens, room=room))
+    for line in lines:
+        pinned = f" ({terminal.say('memory.pinned')})" if line.row.pinned else ""
+        cut = f" · {terminal.say('entities.cut')}" if line in view.cut_profile else ""
+        terminal.tell(f"  {line.day}: {line.describe(terminal.language)}{pinned}{cut}")
 
 
 def _waiting(terminal: Terminal, view: MemoryView) -> None:
     if view.waiting:
         terminal.tell(terminal.say("memory.waiting", turns=_range(view.waiting)))
+
+
+def _tell_work(terminal: Terminal) -> None:
+    """Prints in one line the work beside the answers: what runs, with its seconds, and what waits."""
+    session_id, now = terminal.opened.id if terminal.opened else "", time.time()
+    said = dict.fromkeys(
+        terminal.say(
+            "work.running" if work.is_running else "work.waiting",
+            name=terminal.say(f"work.name.{work.name.replace(' ', '_')}"),
+            seconds=max(0, round(now - work.since)),
+        )
+        for work in terminal.agent.background.list_work()
+        if work.is_for(session_id, terminal.agent.user)
+    )
+    if said:
+        terminal.tell(terminal.say("work.head", work=", ".join(said)))
 
 
 def _range(turns: Sequence[int]) -> str:
@@ -137,10 +147,6 @@ def evaluate(terminal: Terminal, value: str) -> None:
     models = terminal.models() if terminal.agent.memory is not None else None
     view = _view(terminal, models)
     if view is None or models is None:
-        return
-    if view.away:
-        _away(terminal, view)
-        terminal.refuse(terminal.say("judge.no_memory"))
         return
     try:
         with terminal.side.status(terminal.say("judge.running")), terminal.stoppable() as stop:
@@ -242,7 +248,7 @@ def _score(terminal: Terminal, hit: Hit | None) -> str:
 
 def _excerpt(cited: Cited) -> str:
     text = _one_line(cited.text)
-    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS].rstrip()}…"
+    return text if len(text) <= EXCERPT_CHARS else f"{cut_graphemes(text, EXCERPT_CHARS).rstrip()}…"
 
 
 # --- /context -------------------------------------------------------------------------------------

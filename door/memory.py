@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import private
-from errors import BadImport, SessionUnknown, StoreUnavailable
+from errors import BadImport, StoreUnavailable
 from memory import USER, Memory
 from settings import Settings
 from store import Store
@@ -19,12 +19,12 @@ READY_SECONDS = 10.0
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[tuple[Memory, Store]]:
-    """Opens memory and record, and waits for Redis, at most ``READY_SECONDS``. Work for an unreachable Redis is done
-    later."""
+    """Opens memory and record, and waits for Redis, at most ``READY_SECONDS``; the copy in a Redis that cannot be
+    reached is removed later."""
     store = Store(settings.database)
     memory = Memory.open(settings, store)
     try:
-        memory.wait(READY_SECONDS)
+        memory.wait(READY_SECONDS)  # so that what is erased leaves Redis now
         yield memory, store
     finally:
         memory.close()
@@ -32,10 +32,10 @@ def opened(settings: Settings) -> Iterator[tuple[Memory, Store]]:
 
 
 def cleanup(settings: Settings) -> dict[str, int]:
-    """Erases leftovers and the memories of deleted sessions; returns counts of ``orphans``, ``leftovers``,
-    ``digests``."""
-    with opened(settings) as (memory, store):
-        return memory.cleanup(settings.tenant, lambda session: _exists(store.everyone, session))
+    """Erases leftovers and the memories of deleted sessions; returns counts of ``orphans`` and
+    ``leftovers``."""
+    with opened(settings) as (memory, _):
+        return memory.eraser.clean_up(settings.tenant)
 
 
 def export(settings: Settings, file: Path) -> int:
@@ -44,7 +44,7 @@ def export(settings: Settings, file: Path) -> int:
     Raises ``StoreUnavailable`` when the file cannot be written.
     """
     with opened(settings) as (memory, _):
-        data = memory.export(settings.tenant, USER)
+        data = memory.export_user(settings.tenant, USER)
     try:
         private.make_file(file)
         file.write_text(dumped(data), "utf-8")
@@ -64,18 +64,10 @@ def import_(settings: Settings, file: Path) -> int:
     if not isinstance(data, dict):
         raise BadImport(reason="it holds no object", reason_code="no_object")
     with opened(settings) as (memory, _):
-        return memory.import_(settings.tenant, data, USER)
+        return memory.import_user(settings.tenant, data, USER)
 
 
 def erase(settings: Settings) -> int:
     """Erases all memory of the user, everywhere; returns the number of memories."""
     with opened(settings) as (memory, _):
-        return memory.erase_user(settings.tenant, USER)
-
-
-def _exists(store: Store, session: str) -> bool:
-    try:
-        store.session(session)
-    except SessionUnknown:
-        return False
-    return True
+        return memory.eraser.erase_user(settings.tenant, USER)

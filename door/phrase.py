@@ -26,6 +26,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "remembering": ("장기 기억", "Memory"),
     "disk": ("디스크", "Disk"),
     "port": ("포트", "Port"),
+    "api_port": ("엔드포인트 포트", "Endpoint's port"),
     "reach": ("접속", "Users"),
     "chromium": ("크로미움", "Chromium"),
     # doctor: the findings
@@ -96,16 +97,16 @@ PHRASES: dict[str, tuple[str, str]] = {
     "documents.model": ("다른 임베딩 모델로 만든 색인", "the index is of another embedding model"),
     "remembering.off": ("꺼짐 (GIEOK_MEMORY)", "off (GIEOK_MEMORY)"),
     "remembering.embedded": (
-        "내장 Valkey, 기억 {memories}개, 기다리는 일 {queued}개 ({where})",
-        "embedded Valkey, {memories} memories, {queued} waiting ({where})",
+        "내장 Valkey, 대화 {memories}개의 기억 ({where})",
+        "embedded Valkey, memories of {memories} conversations ({where})",
     ),
     "remembering.external": (
-        "Redis 연결됨, 기억 {memories}개, 기다리는 일 {queued}개 ({where})",
-        "Redis answers, {memories} memories, {queued} waiting ({where})",
+        "Redis 연결됨, 대화 {memories}개의 기억 ({where})",
+        "Redis answers, memories of {memories} conversations ({where})",
     ),
     "remembering.away": (
-        "연결할 수 없음, 기다리는 일 {queued}개 ({where}: {reason})",
-        "unavailable, {queued} waiting ({where}: {reason})",
+        "Redis에 연결할 수 없음, 대화 {memories}개의 기억은 데이터베이스에 있음 ({where}: {reason})",
+        "Redis is unavailable, memories of {memories} conversations are in the database ({where}: {reason})",
     ),
     "disk.found": ("남은 공간 {free} ({where})", "{free} free ({where})"),
     "port.free": ("{port}번 사용 가능", "{port} is free"),
@@ -136,8 +137,8 @@ PHRASES: dict[str, tuple[str, str]] = {
         "The documents page says why, file by file.",
     ),
     "remembering.do": (
-        "대화는 계속됩니다. 다시 연결되면 놓친 턴을 기억합니다. REDIS_URL을 확인하세요.",
-        "The chat continues; missed turns are remembered when it is available again. Check REDIS_URL.",
+        "빠른 사본이 없을 뿐 잃는 것은 없습니다. REDIS_URL을 확인하세요.",
+        "Only the fast copy is missing, nothing is lost. Check REDIS_URL.",
     ),
     "disk.do": ("공간을 {needed} 이상 비우세요.", "Free at least {needed}."),
     "reach.alone": ("이 컴퓨터의 사용자 한 명, 로그인 없음", "one user on this machine, without a login"),
@@ -151,6 +152,10 @@ PHRASES: dict[str, tuple[str, str]] = {
         "For {hosts} to open elsewhere, set up [auth] in .streamlit/secrets.toml, or {header}.",
     ),
     "port.do": ("다음 빈 포트가 쓰입니다.", "The next free one will be used."),
+    "api_port.do": (
+        "엔드포인트가 이미 열려 있다면 괜찮습니다. 아니면 GIEOK_API_PORT나 cli.py serve --port로 다른 포트를 고르세요.",
+        "All right if the endpoint runs already; else choose another with GIEOK_API_PORT or cli.py serve --port.",
+    ),
     "chromium.do": ("make test가 설치합니다.", "make test installs it."),
     "verdict.ok": ("대화를 시작할 수 있습니다: make run", "A chat can start: make run"),
     "verdict.problem": (
@@ -189,6 +194,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "key.none": ("아직 키가 없습니다.", "There is no key yet."),
     "key.active": ("사용 중", "active"),
     "key.no_documents": ("문서 없이", "without documents"),
+    "key.no_memory": ("사용자 기억 없이", "without the user's memory"),
     "key.revoked_state": ("취소됨", "revoked"),
     "key.revoked": ("키 {id}을(를) 취소했습니다.", "The key {id} is revoked."),
     "key.unknown": ("사용 중인 키 {id}이(가) 없습니다.", "There is no active key {id}."),
@@ -214,9 +220,14 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     # memory
     "memories.cleanup": (
-        "사라진 대화의 기억 {orphans}개, 남은 조각 {leftovers}개, 오래된 삭제 표시 {digests}개를 지웠습니다.",
-        "Erased: memories of {orphans} conversations that are gone, {leftovers} leftovers, {digests} old marks.",
+        "사라진 대화의 기억 {orphans}개, 남은 조각 {leftovers}개를 지웠습니다.",
+        "Erased: memories of {orphans} conversations that are gone, {leftovers} leftovers.",
     ),
+    "backup.written": (
+        "{file}에 모두 저장했습니다({size}). 모델 서버의 키와 모델 파일은 들어 있지 않습니다.",
+        "Everything is in {file} ({size}), but for the key of the model's server and the model's files.",
+    ),
+    "backup.restored": ("파일 {count}개를 {place}에 되돌려 놓았습니다.", "{count} files are back in {place}."),
     "memories.export": ("기억 {count}개를 {file}에 저장했습니다.", "{count} memories written to {file}."),
     "memories.import": ("기억 {count}개를 가져왔습니다.", "{count} memories taken in."),
     "memories.sure": (
@@ -294,7 +305,6 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     "eval.all_scenarios": ("전체", "all scenarios"),
     "eval.waiting": ("정리 전 {count}턴", "{count} turns wait"),
-    "eval.away": ("기억에 연결 못 함", "memory away"),
     "eval.is_stopped": (
         "끝까지 하지 못했습니다. 여기까지의 결과입니다.",
         "Stopped before its end; these are the results so far.",
@@ -433,8 +443,8 @@ PHRASES: dict[str, tuple[str, str]] = {
         "turns {first}-{last} could not be summarised and stay as they are.",
     ),
     "chat.away": (
-        "지금은 장기 기억에 연결할 수 없습니다. 대화는 계속되고, 다시 연결되면 놓친 턴을 기억합니다.",
-        "Long-term memory is unavailable. The chat continues; missed turns are remembered when it is available again.",
+        "지금은 장기 기억을 읽을 수 없습니다. 대화는 기억 없이 계속됩니다.",
+        "Long-term memory cannot be read now. The chat continues without it.",
     ),
     "chat.retry": ("/retry로 다시 시도할 수 있습니다.", "/retry tries again."),
     "chat.private": (
@@ -469,22 +479,30 @@ PHRASES: dict[str, tuple[str, str]] = {
     # /memory and /entities
     "memory.off": ("장기 기억을 꺼 두었습니다 (GIEOK_MEMORY).", "Long-term memory is off (GIEOK_MEMORY)."),
     "memory.private": ("비공개 대화에는 장기 기억이 없습니다.", "A private conversation has no long-term memory."),
-    "memory.away": ("지금은 장기 기억에 연결할 수 없습니다.", "Long-term memory is unavailable right now."),
-    "memory.archived": (
-        "보관소에 남은 마지막 버전 M{number}입니다.",
-        "This is the last version in the archive, M{number}.",
-    ),
     "memory.head": (
         "장기 기억{version} · {room:,}토큰 중 {tokens:,}토큰",
         "Long-term memory{version} · {tokens:,} of {room:,} tokens",
     ),
+    "profile.head": (
+        "사용자에 관한 사실 (토큰 {tokens:,} / {room:,}):",
+        "About the user ({tokens:,} of {room:,} tokens):",
+    ),
     "memory.none": ("아직 기억이 없습니다.", "No memory yet."),
-    "memory.from_user": ("지난 대화들에서 이어받은 기억입니다.", "Taken over from earlier conversations."),
     "memory.pinned": ("고정", "pinned"),
     "memory.waiting": (
         "아직 기억에 반영되지 않은 턴: {turns} (원문 그대로 보관)",
         "Turns that are not in the memory yet: {turns} (kept word for word)",
     ),
+    "work.head": ("답변 밖에서 하는 일: {work}", "Work beside the answers: {work}"),
+    "work.running": ("{name} ({seconds}초째)", "{name} (for {seconds} s)"),
+    "work.waiting": ("{name} (대기)", "{name} (waiting)"),
+    "work.name.summary": ("요약", "summary"),
+    "work.name.rewrite": ("모델의 요약", "summaries by the model"),
+    "work.name.imported": ("가져온 대화의 요약", "summaries of the import"),
+    "work.name.title": ("제목", "title"),
+    "work.name.memory": ("장기 기억", "long-term memory"),
+    "work.name.turns": ("지난 대화 색인", "indexing past turns"),
+    "work.name.read_ahead": ("미리 읽기", "reading ahead"),
     "memory.cut": (
         "예산을 넘어 프롬프트에서 빠지는 문장 {count}개:",
         "Sentences left out of the prompt, because they are over budget: {count}",
@@ -526,8 +544,10 @@ PHRASES: dict[str, tuple[str, str]] = {
     "part.summaries": ("대화 요약", "summaries"),
     "part.short": ("이전 턴 원문", "earlier turns, in full"),
     "part.recent": ("최근 턴 원문", "recent turns"),
+    "part.profile": ("사용자에 관한 사실", "facts about the user"),
     "part.memory": ("장기 기억", "long-term memory"),
     "part.entities": ("기억한 값", "remembered values"),
+    "part.turns": ("질문과 맞는 지난 대화", "past turns that fit"),
     "part.retrieval": ("검색 문서", "documents"),
     "part.world": ("세계 상태", "world state"),
     "part.time": ("시각", "time"),
@@ -535,13 +555,23 @@ PHRASES: dict[str, tuple[str, str]] = {
     "part.current": ("현재 턴", "current turn"),
     "part.question": ("질문", "question"),
     "part.images": ("이미지", "images"),
+    "part.form": ("답변 형식", "form of the answer"),
+    "part.unfit": ("형식에 맞지 않은 답변", "answer that did not fit the form"),
+    "part.form_again": ("다시 답해 달라는 요청", "request for another answer"),
     "reason.summarised": ("요약으로 대신함", "replaced by a summary"),
-    "reason.over_budget": ("요약 예산을 넘음", "over the summary budget"),
+    "reason.over_budget": ("프롬프트의 요약보다 오래됨", "older than the summaries in the prompt"),
+    "reason.unsummarised": (
+        "아직 요약이 없고 최근 대화의 예산을 넘음",
+        "without a summary yet, over the budget of recent turns",
+    ),
     "reason.context_full": ("컨텍스트 길이를 넘음", "beyond the context window"),
     "reason.casual": ("가벼운 대화라서 생략", "left out as small talk"),
+    "reason.profile_cut": ("예산을 넘은 사용자에 관한 사실", "facts about the user over the budget"),
     "reason.memory_cut": ("기억 예산을 넘은 문장", "sentences over the memory budget"),
     "reason.entities_cut": ("기억 예산을 넘은 값", "values over the memory budget"),
     "reason.memory_away": ("장기 기억에 연결할 수 없음", "long-term memory unavailable"),
+    "reason.turns_cut": ("지난 대화 예산을 넘음", "past turns over their budget"),
+    "reason.below_floor": ("질문과 거의 맞지 않는 지난 대화", "past turns that hardly fit the question"),
     "reason.documents_budget": ("검색 문서 예산을 넘음", "over the document budget"),
     # /eval
     "judge.no_question": (
@@ -568,10 +598,6 @@ PHRASES: dict[str, tuple[str, str]] = {
         "The memory is empty, so no model was asked. Every criterion is 0, which the formula makes {overall:g} of 100.",
     ),
     "judge.unscored": ("채점하지 못했습니다: {why}", "Not scored: {why}"),
-    "judge.no_memory": (
-        "장기 기억에 연결할 수 없어 평가하지 않았습니다.",
-        "Nothing was judged, because long-term memory is unavailable.",
-    ),
     "judge.passed": (
         "평가 모델 {model}: 보정 검사를 통과했습니다.",
         "The judge {model} passed its calibration.",
@@ -616,10 +642,15 @@ PHRASES: dict[str, tuple[str, str]] = {
         "답을 읽지 못했습니다. 데이터 파트로 다시 보내 주세요: {shape}. value에는 답의 값을 넣습니다.",
         'That answer could not be read. Answer with a data part: {shape}; "value" holds what an answer says.',
     ),
+    "a2a.plainly": ("«네»나 «아니요»라고만 답해도 됩니다.", "A plain «yes» or «no» will do, too."),
     "waiting.us": ("기억", "Gieok"),
     "waiting.approve": ("{server}의 도구 {tool}을(를) 실행할까요?", "May {server} run {tool}?"),
     "waiting.choose": ("여쭤볼 것이 있습니다.", "A question for you."),
     "waiting.form": ("{server}에서 몇 가지 값을 묻습니다.", "{server} asks for some values."),
+    "waiting.client": (
+        "질문을 보낸 프로그램의 도구 {tool}의 결과를 기다립니다.",
+        "This waits for {tool}, a tool of the program that asked.",
+    ),
     "waiting.login": (
         "{server}에서 로그인을 요청합니다. 이 주소를 브라우저에서 여세요.",
         "{server} asks you to sign in. Open this address in a browser.",
@@ -639,7 +670,6 @@ PHRASES: dict[str, tuple[str, str]] = {
     "ask.no": ("아니요(n)", "no(n)"),
     "ask.done": ("그렇게 했습니다.", "Done."),
     "ask.left": ("그대로 두었습니다.", "Left as it was."),
-    "ask.waits": ("장기 기억에 다시 연결되면 반영됩니다.", "It takes effect when long-term memory is available again."),
     "ask.later": (
         "아직 정하지 않았습니다. 이 대화에서 나중에 입력하거나 웹 화면에서 답할 수 있습니다: python cli.py run",
         "Not decided yet. Answer later in this conversation, or in the page: python cli.py run",

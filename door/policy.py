@@ -1,5 +1,5 @@
 """The page's Content-Security-Policy: a browser gets pictures and sounds from this server alone, whatever an answer's
-Markdown says."""
+Markdown says, and shows the page in no frame of another site, which could have its user press a button unseen."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from door.host import Host
-from door.reach import Reach
+from door.reach import Reach, readable
 
-POLICY = b"img-src 'self' data: blob:; media-src 'self' data: blob:"
+POLICY = "img-src 'self' data: blob:; media-src 'self' data: blob:"
+
+NOBODY = "'none'"
 
 
 class Policy:
@@ -25,10 +27,16 @@ class Policy:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"content-security-policy", POLICY)]
+                message["headers"] = [*message["headers"], (b"content-security-policy", _policy())]
             await send(message)
 
         await self._app(scope, receive, sent)
+
+
+def _policy() -> bytes:
+    settings = readable()
+    sites = settings.frame_ancestors if settings else ()
+    return f"{POLICY}; frame-ancestors {' '.join(sites or (NOBODY,))}".encode()
 
 
 def middleware(login: bool) -> list[Middleware]:

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from door.phrase import chosen, phrase
-from errors import BadAddress, BadSetting, NeedsLogin
+from errors import BadAddress, BadSetting, NeedsLogin, PortTaken
 from settings import Settings, believes_only_loopback, current, variable
 from text.user_name import from_header
 
@@ -28,6 +28,7 @@ _FOR = re.compile(r'for="?([^;,"]*)', re.IGNORECASE)
 """A client in the header ``Forwarded`` (RFC 7239, section 5.2)."""
 PEERS = {"FORWARDED_ALLOW_IPS": ""}
 """Variable of uvicorn with which a client is always the peer of its connection, whatever ``X-Forwarded-For`` says."""
+MOST_PORT, BACKLOG = 65_535, 2_048
 _BY_UVICORN = 0
 """The port of a client whose address uvicorn took from ``X-Forwarded-For``. uvicorn does so for peers on this machine
 (``ProxyHeadersMiddleware``); a peer of a real connection never has this port."""
@@ -59,22 +60,36 @@ def is_loopback(address: str) -> bool:
 
 
 def free_port(wanted: int, host: str = "127.0.0.1") -> int:
-    """Returns the first port from ``wanted`` on that nothing listens to at this address. Raises ``BadAddress``."""
-    return next(port for port in range(wanted, 65536) if is_free(port, host))
+    """Returns the first port from ``wanted`` on that nothing listens to at this address. Raises ``BadAddress``, and
+    ``PortTaken`` where there is none."""
+    for port in range(wanted, MOST_PORT + 1):
+        if is_free(port, host):
+            return port
+    raise PortTaken(address=host, port=wanted)
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
     """Returns whether nothing listens to this port of the address. Raises ``BadAddress``."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                raise BadAddress(address=host, reason=error.strerror or type(error).__name__) from error
-            return False
-        return True
+    try:
+        listen(host, port).close()
+    except PortTaken:
+        return False
+    return True
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Returns a socket that listens at the address. Raises ``BadAddress`` and ``PortTaken``."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(address=host, port=port) from error
+        raise BadAddress(address=f"{host}:{port}", reason=error.strerror or type(error).__name__) from error
+    return listening
 
 
 class Reach:

@@ -26,7 +26,7 @@ TaskState = Literal["TASK_STATE_REJECTED", "TASK_STATE_AUTH_REQUIRED", "TASK_STA
 Ending = Literal["result", "error"]
 REJECTED: TaskState = "TASK_STATE_REJECTED"
 FAILED: TaskState = "TASK_STATE_FAILED"
-INVALID_PARAMS, INTERNAL_ERROR, SERVER_ERROR = -32602, -32603, -32000
+INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR, SERVER_ERROR = -32600, -32602, -32603, -32000
 TASK_NOT_FOUND, CONTENT_TYPE_NOT_SUPPORTED = -32001, -32005
 """Codes of A2A's own."""
 SAID = -1
@@ -86,9 +86,12 @@ TABLE: dict[type[GieokError], Status] = {
     errors.NeedsLogin: FAULT,
     errors.BadLogin: FAULT,
     errors.BadAddress: FAULT,
+    errors.PortTaken: FAULT,
     errors.MissingExtra: FAULT,
     errors.DiskFull: UNAVAILABLE,
-    errors.StoreUnavailable: UNAVAILABLE,
+    errors.StoreUnavailable: _away(503, wait=5),
+    errors.StoreDamaged: UNAVAILABLE,
+    errors.StoreEmptied: UNAVAILABLE,
     errors.KeyLocked: UNAVAILABLE,
     errors.WeightsMissing: STARTING,
     errors.WeightsCorrupt: UNAVAILABLE,
@@ -121,11 +124,14 @@ TABLE: dict[type[GieokError], Status] = {
     errors.AnswerCutOff: NO_ANSWER,
     errors.ToolsUsedUp: NO_ANSWER,
     errors.AnswerRefused: _refused(400, code="content_filter"),
+    errors.FormUnmet: NO_ANSWER,
     errors.SummaryRejected: NO_ANSWER,
     errors.FoldRejected: NO_ANSWER,
     # the author of a document must act
     errors.DocumentError: UNUSABLE,
     errors.DocumentEmpty: UNUSABLE,
+    errors.DocumentRowless: UNUSABLE,
+    errors.DocumentScanned: UNUSABLE,
     errors.DocumentBroken: UNUSABLE,
     errors.DocumentMissing: UNKNOWN,
     errors.DocumentEncrypted: UNUSABLE,
@@ -184,6 +190,9 @@ TABLE: dict[type[GieokError], Status] = {
     errors.ServerUnreachable: _away(503, wait=5),
     errors.PinsFull: CONFLICT,
     errors.NothingToUndo: CONFLICT,
+    errors.BadBackup: BAD,
+    errors.BackupTaken: CONFLICT,
+    errors.NotSqlite: BAD,
     errors.BadImport: BAD,
     errors.BadConversation: BAD,
     errors.BadBook: BAD,
@@ -193,6 +202,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.DocumentUnknown: UNKNOWN,
     errors.PassageUnknown: UNKNOWN,
     errors.LibraryBusy: BUSY,
+    errors.TableQueryFailed: UNUSABLE,
     # faults of Gieok
     errors.PromptError: FAULT,
     errors.ScriptExhausted: FAULT,

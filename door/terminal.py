@@ -318,10 +318,8 @@ class Terminal:
     def _decide(self, step: str, said: Decision) -> None:
         """Answers the question of the tool call ``step`` in the last turn."""
         number = self.agent.store.session(self.session.id).turn_count
-        result = self.agent.confirm(self.session.id, number, step, said.yes, lines=said.lines)
+        self.agent.confirm(self.session.id, number, step, said.yes, lines=said.lines)
         self.note(self.say("ask.done" if said.yes else "ask.left"))
-        if result.get("waits"):
-            self.note(self.say("ask.waits"))
 
     def _asks(self) -> list[tuple[str, Ask]]:
         """Returns the open questions of the last turn, each with the id of its tool call."""

@@ -31,7 +31,7 @@ def told(language: Language, question: Question) -> str:
     lines = [phrase(language, f"waiting.{question.kind}", server=server, tool=tool)]
     if question.text:
         lines.append(question.text)
-    if question.kind == "approve" and question.arguments:
+    if question.kind in ("approve", "client") and question.arguments:
         lines.append(json.dumps(question.arguments, ensure_ascii=False, indent=1)[:ARGUMENT_CHARS])
     lines += [f"{number}) {choice}" for number, choice in enumerate(question.choices, 1)]
     if question.kind == "login":
@@ -48,6 +48,8 @@ def _answer(language: Language, question: Question, ask: Ask, tell: Tell) -> Ans
             return _choice(question, ask(phrase(language, "waiting.words")))
         case "form":
             return _form(language, question, ask, tell)
+        case "client":
+            return NO
     return Answer("answer") if question.host and _action(language, ask, "waiting.visited") == Answer("once") else NO
 
 

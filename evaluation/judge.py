@@ -1,31 +1,34 @@
 """A model judges whether a memory helps with a query (specification, memory evaluation).
 
-The overall score is computed here. The model's own figure is kept beside it. A reply that cannot be read gives no
-score: it is counted apart and never stands for zero.
+The overall score is computed here. The model's own figure is kept beside it. A reply that cannot be read is asked for
+once more; then it gives no score: it is counted apart and never stands for zero.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
+    model_validator,
 )
 
 from errors import GieokError
 from evaluation.criterion import CRITERIA, EMPTY, TOP, Criterion, overall
 from model.call import json_reply
 from model.call.json_reply import complete_shaped, objects
+from model.call.lenient import read_number
 from model.call.stream import usage
 from model.modelset import ModelSet
 from model.price import usd
@@ -34,6 +37,7 @@ from text.clean import clean
 from text.fence import fenced
 
 PROMPT = "memory_judge"
+AGAIN = "memory_judge_again"
 TAGS = ("query", "memory", "entities", "질문", "기억", "엔티티")
 """The tags of both prompts, which no text between them may close or open."""
 REPLY_TOKENS = 2000
@@ -42,7 +46,7 @@ DIFFERENCE = 1.0
 """A model's own overall score that differs from ours by more than this is shown."""
 
 Status = Literal["scored", "empty", "unscored"]
-Score = Annotated[float, Field(strict=True, ge=0, le=TOP)]
+Score = Annotated[float, BeforeValidator(read_number(TOP)), Field(strict=True, ge=0, le=TOP)]
 
 
 class _Part(BaseModel):
@@ -66,6 +70,12 @@ class CriterionScore(_Part):
     score: Score
     reason: str = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _score_alone(cls, value: Any) -> Any:
+        """Returns a score without its object as the object."""
+        return value if isinstance(value, dict) else {"score": value}
+
 
 class _Scores(_Part):
     relevance: CriterionScore
@@ -82,6 +92,12 @@ class JudgeReply(_Part):
     helpful_info: tuple[str, ...] = ()
     missing_info: tuple[str, ...] = ()
     summary: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scores_on_top(cls, value: Any) -> Any:
+        """Returns a reply that has the criteria beside the other fields as one with ``scores``."""
+        return value if not isinstance(value, dict) or "scores" in value else {**value, "scores": value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +140,7 @@ def judge(
     language: str,
     stop: threading.Event | None = None,
 ) -> Rating:
-    """Returns the rating of a memory for a query by the utility model.
+    """Returns the rating of a memory for a query by the utility model, after two requests at most.
 
     Never raises for a bad reply or a failed call; raises ``Stopped`` when it was stopped.
     """
@@ -132,28 +148,41 @@ def judge(
         return Rating("empty", scores=dict(EMPTY), overall=overall(EMPTY))
     texts = {"query": query, "memory": memory, "entities": entities}
     data = {name: fenced(text, *TAGS).strip() or "–" for name, text in texts.items()}
-    prompt, began = render(PROMPT, language, **data), time.monotonic()
+    messages: list[AnyMessage] = [HumanMessage(render(PROMPT, language, **data))]
+    first, text = _request_rating(models, messages, stop)
+    if first.status == "scored" or first.failed:
+        return first
+    messages += [AIMessage(text or "–"), HumanMessage(render(AGAIN, language, why=first.why))]
+    second, _ = _request_rating(models, messages, stop)
+    return replace(
+        second,
+        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
+        answer_tokens=first.answer_tokens + second.answer_tokens,
+        seconds=first.seconds + second.seconds,
+        usd=first.usd + (second.usd or 0.0) if first.usd is not None else second.usd,
+    )
+
+
+def _request_rating(models: ModelSet, messages: list[AnyMessage], stop: threading.Event | None) -> tuple[Rating, str]:
+    """Returns the rating by one request, with its cost, and the reply's text."""
+    began = time.monotonic()
     try:
-        reply = complete_shaped(models.utility, [HumanMessage(prompt)], form(), stop=stop, max_tokens=REPLY_TOKENS)
+        reply = complete_shaped(models.utility, list(messages), form(), stop=stop, max_tokens=REPLY_TOKENS)
     except GieokError as error:
-        return Rating("unscored", why=error.code, failed=True, seconds=time.monotonic() - began)
+        return Rating("unscored", why=error.code, failed=True, seconds=time.monotonic() - began), ""
     prompt_tokens, cached, answer_tokens, exact = usage(reply)
     if not exact:
-        prompt_tokens, cached, answer_tokens = models.count(prompt), 0, models.count(reply.text)
+        prompt_tokens, cached = sum(models.count(message.text) for message in messages), 0
+        answer_tokens = models.count(reply.text)
     price = usd(models.side_name, prompt_tokens, cached, answer_tokens, url=models.url)
-    return _rated(
-        reply.text,
-        prompt_tokens=prompt_tokens,
-        answer_tokens=answer_tokens,
-        seconds=time.monotonic() - began,
-        usd=price,
-    )
+    cost = {"prompt_tokens": prompt_tokens, "answer_tokens": answer_tokens, "usd": price}
+    return _rated(reply.text, seconds=time.monotonic() - began, **cost), reply.text
 
 
 def parse(text: str) -> JudgeReply | str:
     """Returns the reply that a text holds, or the reason why it holds none: no JSON, or the first field that is missing
     or wrong. A draft in the model's thoughts does not stand in for a reply that is wrong."""
-    value = next((value for value in objects(text) if "scores" in value), None)
+    value = next((value for value in objects(text) if "scores" in value or set(CRITERIA) <= set(value)), None)
     if value is None:
         return "no JSON"
     try:

@@ -54,7 +54,7 @@ class Look:
     memory: Rating | None = None
     prompt: Rating | None = None
     waiting: tuple[int, ...] = ()
-    state: Literal["there", "away", "off"] = "there"
+    state: Literal["there", "off"] = "there"
     failed: GieokError | None = None
 
 
@@ -71,12 +71,12 @@ def look(
     ``judged``: the utility model is asked, too. Raises ``Stopped`` and the errors of resolving the models."""
     failed, told = None, ""
     try:  # brings the memory in line with the conversation's path, so it comes first
-        told = "\n".join(told_lines(upcoming(agent, session.id)[0], session.language))
+        told = "\n".join(told_lines(upcoming(agent, session.id, query)[0], session.language, query))
     except GieokError as error:
         failed = error
-    seen = remembered() if remembered is not None else MemoryView(away=True)
+    seen = remembered() if remembered is not None else MemoryView()
     texts: dict[Place, str] = {"summaries": "\n".join(_summaries(agent, session.id))}
-    texts |= {} if seen.away else {"memory": "\n".join((seen.text, seen.entity_text))}
+    texts |= {"memory": "\n".join((seen.text, seen.entity_text))} if remembered is not None else {}
     texts |= {"prompt": told} if failed is None else {}
 
     def rated(memory: str, entities: str = "") -> Rating:
@@ -88,10 +88,10 @@ def look(
         facts=held_facts(_questions(agent, session), texts),
         judge=agent.models().side_name if judged else "",
         trusted=trusted(agent.models()),
-        memory=rated(seen.text, seen.entity_text) if judged and not seen.away else None,
+        memory=rated(seen.text, seen.entity_text) if judged and remembered is not None else None,
         prompt=rated(told) if judged and failed is None else None,
         waiting=seen.waiting,
-        state="off" if remembered is None else "away" if seen.away else "there",
+        state="off" if remembered is None else "there",
         failed=failed,
     )
 

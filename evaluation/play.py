@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.tools import BaseTool, StructuredTool
 
 from errors import EvaluationFailed
-from evaluation.form import FORMS, Form, FormContext
+from evaluation.form import Form, FormContext
 from evaluation.observation import observations
 from evaluation.scenario import OtherConversation, RecordedTurn, Scenario
 from graph.context.clock import local
@@ -68,15 +68,12 @@ class Play:
     turns: int
     seconds: float = 0.0
 
-    def context(self, form: Form) -> FormContext:
-        """Returns what a form gives the model at the end of the conversation. Raises ``ContextTooLong`` for *all*."""
-        lines = tuple(told_lines(self.prompt, self.language) if form == "all" else _FORMS[form](self))
+    def context(self, form: Form, query: str = "") -> FormContext:
+        """Returns what a form gives the model at the end of the conversation; *all* depends on the query. Raises
+        ``ContextTooLong`` for *all*."""
+        told = told_lines(self.prompt_for(query), self.language, query) if form == "all" else _FORMS[form](self)
+        lines = tuple(told)
         return FormContext(lines, self.models.count("\n".join(lines)) if lines else 0)
-
-    @property
-    def contexts(self) -> dict[Form, FormContext]:
-        """Returns every form."""
-        return {form: self.context(form) for form in FORMS}
 
     @cached_property
     def rows(self) -> list[Turn]:
@@ -89,14 +86,9 @@ class Play:
         agent = self.agent
         assert agent.memory is not None
         count = self.models.count
-        return agent.memory.context(agent.tenant, self.session, self.language, user=agent.user, count=count)
+        return agent.memory.reader.read_view(agent.tenant, self.session, self.language, user=agent.user, count=count)
 
-    @cached_property
-    def prompt(self) -> Prompt:
-        """The next prompt under an empty question."""
-        return upcoming(self.agent.using(self.models), self.session)[0]
-
-    def prompt_for(self, query: str) -> Prompt:
+    def prompt_for(self, query: str = "") -> Prompt:
         """Returns the prompt that the product would send for a query."""
         return upcoming(self.agent.using(self.models), self.session, query)[0]
 
@@ -109,7 +101,7 @@ class Play:
         """Returns what the summaries and the folds of the play cost."""
         assert self.agent.memory is not None
         made = self.agent.store.ledger.summaries(self.session, superseded=True)
-        folds = [version.cost for version in self.agent.memory.versions(self.agent.tenant, self.session)]
+        folds = [version.cost for version in self.agent.memory.reader.read_versions(self.agent.tenant, self.session)]
         return {
             "summaries": CallCost(
                 len(made),
@@ -126,12 +118,13 @@ class Play:
         }
 
 
-def told_lines(prompt: Prompt, language: Language) -> Iterator[str]:
+def told_lines(prompt: Prompt, language: Language, query: str = "") -> Iterator[str]:
     """Yields the lines of a prompt that tell of the conversation, in its own order: all from the title of the summaries
-    or of the memory on, without the instructions before it."""
+    or of the memory on, without the instructions before it and the query at its end."""
     titles = [render(name, language, **{name: ""}).splitlines()[0] for name in ("summaries", "memory")]
     chunk = render("chunk", language, turns="", text="").splitlines()[0].rstrip("]")
-    system, *rest = (str(message.text).splitlines() for message in prompt.messages)
+    *before, last = (str(message.text) for message in prompt.messages)
+    system, *rest = (text.splitlines() for text in (*before, last.removesuffix(query)))
     first = next((at for at, line in enumerate(system) if line in titles or line.startswith(chunk)), len(system))
     yield from system[first:]
     for lines in rest:
@@ -225,7 +218,7 @@ def playing(
             agent, began = replace(agent, user=user), time.monotonic()
             session = agent.store.create_session(language, rate).id
             _tell(agent, session, models, turns, stop, heard)
-            shown = agent if asked_at is None else replace(agent, now=partial(_zoned, asked_at))
+            shown = agent if asked_at is None else replace(agent, now=partial(add_zone, asked_at))
             yield Play(shown, session, language, models, len(turns), time.monotonic() - began)
         finally:
             agent.close()
@@ -252,7 +245,7 @@ def _tell(
     for number, turn in enumerate(turns, 1):
         if stop():
             raise Stopped
-        timed = agent if turn.at is None else replace(agent, now=partial(_zoned, turn.at))
+        timed = agent if turn.at is None else replace(agent, now=partial(add_zone, turn.at))
         *_, end = timed.run(session, turn.user, asks=False)
         if not isinstance(end, Done):
             raise EvaluationFailed(turn=number, reason=end.code if isinstance(end, Failed) else type(end).__name__)
@@ -284,7 +277,7 @@ def _recorded_tool(name: str, result: Callable[[], str]) -> BaseTool:
     return StructuredTool(name=name, description=name, args_schema=schema, func=lambda **_: result())
 
 
-def _zoned(moment: datetime) -> datetime:
+def add_zone(moment: datetime) -> datetime:
     """Returns a recorded moment with a zone; one without a zone is taken for local time."""
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=local().tzinfo)
 

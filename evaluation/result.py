@@ -36,7 +36,7 @@ class PlayedScenario:
 
     ``contexts``: by form; a form that could not be assembled stands in ``failures`` with the code of its error.
     ``memory``, ``entities``: the session's long-term memory as the judge gets it. ``waiting``: turns that the memory
-    has not taken in yet; ``away``: whether it could not be used. ``costs``: of the summaries and of the folds.
+    has not taken in yet. ``costs``: of the summaries and of the folds.
     ``usd``: their price, None when unknown. ``messages``: the prompts for live answers, by form, as LangChain writes
     them. ``seconds``: that the play took.
     """
@@ -48,7 +48,6 @@ class PlayedScenario:
     memory: str = ""
     entities: str = ""
     waiting: int = 0
-    away: bool = False
     costs: dict[str, CallCost] = field(default_factory=dict)
     usd: float | None = 0.0
     messages: dict[Form, list[dict[str, Any]]] = field(default_factory=dict)
@@ -90,7 +89,6 @@ class Result:
     rating: Rating | None = None
     answer: LiveAnswer | None = None
     waiting: int = 0
-    away: bool = False
     made: CallCost = field(default_factory=CallCost)
     made_usd: float | None = 0.0
     failed: str = ""
@@ -157,7 +155,7 @@ class Summary:
     ``recall``, ``stale``, ``right``: mean shares. ``leaks``: the most of one result. ``scores``: mean score by
     criterion; ``overall``: mean, 0 to 100. ``spread``: highest less lowest mean of a run; None with fewer than two runs
     that have a score. ``unscored``: how many results lack a figure. ``tokens``, ``seconds``, ``usd``: means of one
-    result. ``waiting``: the most turns that a memory had not taken in; ``away``: whether one could not be used.
+    result. ``waiting``: the most turns that a memory had not taken in.
     """
 
     results: int
@@ -173,7 +171,6 @@ class Summary:
     seconds: float | None
     usd: float | None
     waiting: int
-    away: bool
 
 
 def summary(results: Sequence[Result]) -> Summary:
@@ -195,7 +192,6 @@ def summary(results: Sequence[Result]) -> Summary:
         seconds=_mean(result.seconds for result in whole),
         usd=None if None in prices else _mean(prices),
         waiting=max((result.waiting for result in whole), default=0),
-        away=any(result.away for result in whole),
     )
 
 

@@ -279,7 +279,6 @@ class _Work:
             rating=self._rating(scenario, play, form) if self._plan.judged else None,
             answer=self._answer(scenario, play, form) if self._plan.live else None,
             waiting=play.waiting,
-            away=play.away,
             made=made,
             made_usd=_price(made, self._models),
         )
@@ -318,7 +317,7 @@ def taken(play: Play, scenario: Scenario, rate: float, forms: Sequence[Form], *,
     failures: dict[Form, str] = {}
     for form in forms:
         try:
-            contexts[form] = play.context(form)
+            contexts[form] = play.context(form, scenario.query.text)
             if live:
                 messages[form] = messages_to_dict(live_messages(play, form, scenario.query.text))
         except GieokError as error:
@@ -332,7 +331,6 @@ def taken(play: Play, scenario: Scenario, rate: float, forms: Sequence[Form], *,
         memory=view.text,
         entities=view.entity_text,
         waiting=len(view.waiting),
-        away=view.away,
         costs=costs,
         usd=added(_price(cost, play.models) for cost in costs.values()),
         messages=messages,

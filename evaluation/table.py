@@ -58,7 +58,6 @@ def worst(standing: Mapping[Language, Standing]) -> Standing:
 def labelled(word: Word, form: str, figures: Summary) -> str:
     """Returns the name of a form and, behind it, what the memory lacked when it was looked at."""
     notes = [word("eval.waiting", count=figures.waiting)] if figures.waiting and form in ("recursive", "all") else []
-    notes += [word("eval.away")] if figures.away and form in ("recursive", "all") else []
     name = word(f"eval.form.{form}")
     return f"{name} ({', '.join(notes)})" if notes else name
 

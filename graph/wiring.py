@@ -46,7 +46,9 @@ def _wired() -> StateGraph[ChatState, TurnContext, Any, Any]:
 
 def _first(state: ChatState, runtime: Runtime[TurnContext]) -> str:
     turn = context(runtime)
-    full = turn.inputs.own_role or turn.inputs.images  # a role of its own greets in that role; an image is no greeting
+    # a role of its own greets in that role; an image is no greeting; forms and tools go with the whole prompt
+    inputs = turn.inputs
+    full = inputs.own_role or inputs.images or inputs.limits.form or inputs.client_tools.forms
     if not full and wants_casual(state, turn.models.profile):
         return "casual_node"
     return "summary_node" if is_due(state) else "llm_node"  # saves two turns of three a step and a checkpoint

@@ -58,31 +58,16 @@ class Connection:
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _owner: asyncio.Task[None] | None = None
 
-    async def open(self, seconds: float) -> Connection:
-        """Connects and negotiates. Raises ``ServerUnreachable`` after ``seconds`` or when the server refuses."""
+    async def open(self, seconds: float, older: bool = False) -> None:
+        """Connects and negotiates; ``older``: by SSE, the only way to the oldest servers. Raises ``ServerUnreachable``
+        after ``seconds`` or when the server refuses; the caller closes the connection then."""
         try:
-            await asyncio.wait_for(self._open(False), seconds)
+            await asyncio.wait_for(self._open(older), seconds)
         except asyncio.CancelledError:  # the user has stopped the turn: a program that was started for it ends, too
             await asyncio.shield(self.close())
             raise
         except (Exception, ExceptionGroup) as error:
-            await self.close()
-            if self.entry.url is not None and self.entry.type is None and not isinstance(error, TimeoutError):
-                return await Connection(self.entry, self.changed)._older(seconds, error)
-            raise ServerUnreachable(reason=_reason(error, seconds)) from None
-        return self
-
-    async def _older(self, seconds: float, first: BaseException) -> Connection:
-        """Connects by SSE, the only way to the oldest servers. Raises what the first try failed of."""
-        try:
-            await asyncio.wait_for(self._open(True), seconds)
-        except asyncio.CancelledError:
-            await asyncio.shield(self.close())
-            raise
-        except (Exception, ExceptionGroup):
-            await self.close()
-            raise ServerUnreachable(reason=_reason(first, seconds)) from None
-        return self
+            raise ServerUnreachable(reason=_reason(error, seconds)) from error
 
     async def _open(self, older: bool) -> None:
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -115,9 +100,12 @@ class Connection:
             self.ended = True
 
     async def close(self) -> None:
-        """Closes the connection; a server of our own ends with it."""
+        """Closes the connection; a server of our own ends with it, at once where it never answered."""
+        is_first = not self._closing.is_set()
         self._closing.set()
         if self._owner is not None:
+            if self.client is None and is_first:  # still connecting: it does not hear that it should close
+                self._owner.cancel()  # once: a second time would end the SDK's own end of the program
             await asyncio.wait({self._owner}, timeout=8.0)
             if not self._owner.done():
                 self._owner.cancel()

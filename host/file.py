@@ -100,7 +100,7 @@ class Servers:
             whole = json.loads(self.path.read_text("utf-8"))
         except OSError as error:
             raise ServersUnreadable(path=self.path.name, reason=error.strerror or "not readable") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ServersUnreadable(path=self.path.name, reason=_place(error)) from None
         if not isinstance(whole, dict) or not isinstance(whole.get(KEY, {}), dict):
             raise ServersUnreadable(path=self.path.name, reason=f"no object with {KEY}")
@@ -121,7 +121,12 @@ def checked(name: str, data: object) -> ServerEntry:
         raise ServerEntryWrong(server=name, field=place, reason=first["msg"]) from None
 
 
-def _place(error: ValueError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"no JSON at line {error.lineno}, column {error.colno}"
-    return "no UTF-8 text"
+def _place(error: ValueError | RecursionError) -> str:
+    match error:
+        case RecursionError():
+            return "nested too deep"
+        case json.JSONDecodeError():
+            return f"no JSON at line {error.lineno}, column {error.colno}"
+        case UnicodeDecodeError():
+            return "no UTF-8 text"
+    return "a number of too many digits"

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,36 +21,44 @@ from host.entry import ServerEntry
 from host.file import Servers
 from host.loop import Loop
 from host.pool import Pool
-from host.result import text_of
-from host.tool import ABOUT_CHARS, ForeignTool, digest, model_name, usable
+from host.result import MOST_CHARS, text_of
+from host.tool import ABOUT_CHARS, NAME_CHARS, ForeignTool, digest, model_name, usable
 from model.call.stream import Stopped
 from store.approval import Approvals
 from store.question import Answer, Question, Waiting
 from text.clean import clean
+from text.cut import cut_text
 
 log = logging.getLogger(__name__)
 
 FRESH_SECONDS = 60.0
-"""How long the tools of a server on the network are taken for true; a program of our own is asked before every turn."""
-AWAY_SECONDS = 30.0
-"""How long a server that could not be reached is left alone by turns."""
+"""How long the tools of a server on the network are taken for true; a program of our own says when they change."""
+AWAY_SECONDS, MOST_AWAY_SECONDS = 30.0, 600.0
+"""How long a server that could not be reached is left alone: the first pause, which doubles each time, and the last."""
+INTERRUPTED = (
+    "{server} was called before the program was cut off, and the call may have run already. It is not run again by"
+    " itself: say so to the user, and call the tool again only if the user wants that."
+)
 MOST_TOOLS = 128
 """The most tools of one server."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool as its server describes it. ``schema``: of its arguments, as JSON schema."""
+    """A tool as its server describes it. ``schema``: of its arguments, as JSON schema; ``is_repeatable``: whether a
+    second call does no harm, by the server's own word."""
 
     name: str
     description: str
     schema: dict[str, Any]
+    is_repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """What is known of a server. ``error``: why it cannot be used, empty where it can; ``looked``: whether its tools
-    were asked for yet."""
+    """What is known of a server. ``error``: why it cannot be used, empty where it can; ``away_since``: since when,
+    in Unix seconds, 0 where it can; ``looked``: whether its tools were asked for yet; ``left_out``: names of tools
+    whose arguments no model's server would take."""
 
     name: str
     entry: ServerEntry | None
@@ -59,6 +67,8 @@ class ServerState:
     protocol: str = ""
     title: str = ""
     tools: tuple[ServerTool, ...] = ()
+    away_since: float = 0.0
+    left_out: tuple[str, ...] = ()
 
     @property
     def offered(self) -> tuple[ServerTool, ...]:
@@ -75,7 +85,27 @@ class _Server:
     state: ServerState
     stale: bool = True
     looked: float = 0.0
+    failures: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether a turn must ask this server for its tools before it can offer them."""
+        return not self.state.looked or (self.stale and not self.state.error)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to look at a server again, beside the turns."""
+        age = time.monotonic() - self.looked
+        if self.state.error:
+            return age > min(AWAY_SECONDS * float(2 ** (self.failures - 1)), MOST_AWAY_SECONDS)
+        return self.entry.command is None and age > FRESH_SECONDS
+
+    def fail(self, error: ServerUnreachable) -> None:
+        """Notes that the server is away, and since when."""
+        self.failures += 1
+        since = self.state.away_since or time.time()
+        self.state = ServerState(self.name, self.entry, str(error), True, away_since=since)
 
 
 class Host:
@@ -116,10 +146,14 @@ class Host:
         stop: threading.Event | None = None,
         utility: Utility | None = None,
         look: bool = True,
+        begin: Callable[[str], bool] | None = None,
     ) -> list[BaseTool]:
-        """Returns the tools of all enabled servers for one turn. ``look``: asks servers whose list is not fresh.
+        """Returns the tools of all enabled servers for one turn. ``look``: asks servers whose tools are not known; the
+        others are looked at beside the turn when it is time.
 
-        A server that cannot be reached is left out; ``states`` says why. Raises ``Stopped``.
+        ``begin``: marks a call as begun by its key, and says False where it had begun before a crash: it is not run
+        again. A server that cannot be reached is left out, and no turn waits for it again; ``states`` says why. Raises
+        ``Stopped``.
         """
         try:
             self._read()
@@ -127,10 +161,16 @@ class Host:
             log.warning("foreign tools are left out: %s", error.code)
             return []
         enabled = [server for server in self._known.values() if not server.entry.disabled]
-        if look and any(_is_due(server) for server in enabled):
-            self._loop.run(self._look_all(enabled), stop)
+        if look:
+            if unknown := [server for server in enabled if server.is_unknown]:
+                self._loop.run(self._look_all(unknown), stop)
+            for server in enabled:
+                if server.is_due and not server.lock.locked():
+                    self._loop.begin(self._look(server))
         return [
-            self._tool(server, tool, approvals, stop, utility) for server in enabled for tool in server.state.offered
+            self._tool(server, tool, approvals, stop, utility, begin)
+            for server in enabled
+            for tool in server.state.offered
         ]
 
     def let_go(self, questions: Sequence[Question]) -> None:
@@ -171,30 +211,29 @@ class Host:
         return server
 
     async def _look_all(self, servers: Sequence[_Server]) -> None:
-        await asyncio.gather(*(self._look(server) for server in servers if _is_due(server)))
+        await asyncio.gather(*(self._look(server) for server in servers))
 
     async def _look(self, server: _Server, patient: bool = False) -> None:
         """Asks a server for its tools, and keeps what it says or why it says nothing."""
         async with server.lock:
-            if not (patient or _is_due(server)):
+            if not (patient or server.is_unknown or server.is_due):
                 return
-            server.stale = False
             try:
                 connection = await server.pool.take()
             except ServerUnreachable as error:
-                server.state = ServerState(server.name, server.entry, str(error), True)
+                server.fail(error)
             else:
                 try:
+                    server.stale = False
                     tools = await asyncio.wait_for(connection.tools(), self._connect_seconds)
-                    server.state = _seen(server, connection.client, tools)
+                    server.state, server.failures = _seen(server, connection.client, tools), 0
                     server.pool.give(connection)
                 except asyncio.CancelledError:  # the user has stopped the turn
                     await asyncio.shield(server.pool.drop(connection))
                     raise
                 except Exception as error:  # the server may say anything, or nothing
                     await server.pool.drop(connection)
-                    reason = str(ServerUnreachable(reason=type(error).__name__))
-                    server.state = ServerState(server.name, server.entry, reason, True)
+                    server.fail(ServerUnreachable(reason=type(error).__name__))
             server.looked = time.monotonic()
 
     def _tool(
@@ -204,6 +243,7 @@ class Host:
         approvals: Approvals,
         stop: threading.Event | None,
         utility: Utility | None,
+        begin: Callable[[str], bool] | None,
     ) -> BaseTool:
         about, name = (tool.description or tool.name)[:ABOUT_CHARS], model_name(server.name, tool.name)
         mark = digest(tool.name, tool.description, tool.schema)
@@ -211,6 +251,8 @@ class Host:
         def run(key: str, arguments: dict[str, Any], answers: Mapping[str, Answer]) -> tuple[str, dict[str, Any]]:
             call = Call(server.name, tool.name, name, key, arguments)
             own = {id_: answer for id_, answer in answers.items() if id_.startswith(f"{key}/")}
+            if begin is not None and not (own or tool.is_repeatable or begin(key)):
+                raise ToolException(INTERRUPTED.format(server=server.name))
             return self._called(server, call, own, stop, utility if server.entry.sampling else None)
 
         metadata = {"foreign": True, "server": server.name, "about": {"ko": about, "en": about}}
@@ -257,30 +299,36 @@ class Host:
         await _closed([server.pool for server in self._known.values()])
 
 
-def _is_due(server: _Server) -> bool:
-    age = time.monotonic() - server.looked
-    if server.state.error:
-        return age > AWAY_SECONDS
-    fresh = FRESH_SECONDS if server.entry.command is None else 0.0
-    return server.stale or age > fresh or not server.state.looked
-
-
 def _seen(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerState:
     info = client.server_info
     title = f"{info.title or info.name} {info.version}".strip() if info is not None else ""
-    names, offered = set[str](), list[ServerTool]()
+    names, offered, left_out = set[str](), list[ServerTool](), list[str]()
     for tool in tools[:MOST_TOOLS]:
         name, schema = model_name(server.name, tool.name), usable(tool.input_schema)
-        if name not in names and schema is not None:
+        if schema is None:
+            left_out.append(clean(tool.name)[:NAME_CHARS])
+        elif name not in names:
             names.add(name)
-            offered.append(ServerTool(tool.name, clean(tool.description or tool.title or ""), schema))
-    return ServerState(server.name, server.entry, "", True, str(client.protocol_version), title[:200], tuple(offered))
+            hints = tool.annotations
+            repeatable = hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)
+            offered.append(ServerTool(tool.name, clean(tool.description or tool.title or ""), schema, repeatable))
+    if left_out:
+        log.warning("tools of %s are left out, because of their schema: %s", server.name, ", ".join(left_out))
+    return ServerState(
+        server.name,
+        server.entry,
+        looked=True,
+        protocol=str(client.protocol_version),
+        title=title[:200],
+        tools=tuple(offered),
+        left_out=tuple(left_out),
+    )
 
 
 def _finished(server: str, outcome: Ended | tuple[Question, ...]) -> tuple[str, dict[str, Any]]:
     if not isinstance(outcome, Ended):
         raise Waiting(outcome)
-    text = text_of(outcome.result)
+    text = cut_text(text_of(outcome.result), MOST_CHARS)
     if outcome.result.is_error:
         raise ToolException(text or f"{server} says that the tool failed.")
     artifact: dict[str, Any] = {"server": server}

@@ -40,6 +40,10 @@ class Loop:
                 future.cancel()
                 raise Stopped
 
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs ``work``, which raises nothing, in the loop; nobody waits for it."""
+        asyncio.run_coroutine_threadsafe(work, self._started())
+
     @property
     def begun(self) -> bool:
         return self._loop is not None

@@ -27,7 +27,8 @@ class Pool:
     closed: bool = False
 
     async def take(self) -> Connection:
-        """Returns an idle connection or a new one. Raises ``ServerUnreachable``."""
+        """Returns an idle connection or a new one, whose server may offer other tools than the last (``changed``).
+        Raises ``ServerUnreachable``."""
         while self._idle:
             connection = self._idle.pop()
             if not connection.ended:
@@ -35,9 +36,31 @@ class Pool:
                 return connection
         if len(self._used) >= MOST_CONNECTIONS:
             raise ServerUnreachable(reason=f"{MOST_CONNECTIONS} calls wait for an answer already")
-        connection = await Connection(self.entry, self.changed).open(self.seconds)
+        connection = await self._connect()
+        self.changed()
         connection.pool = self
         self._used.add(connection)
+        return connection
+
+    async def _connect(self) -> Connection:
+        """Returns a new connection; the older way is tried where an address refuses the newer one."""
+        try:
+            return await self._open(older=False)
+        except ServerUnreachable as error:
+            if self.entry.url is None or self.entry.type is not None or isinstance(error.__cause__, TimeoutError):
+                raise
+            try:
+                return await self._open(older=True)
+            except ServerUnreachable:
+                raise error from None
+
+    async def _open(self, older: bool) -> Connection:
+        connection = Connection(self.entry, self.changed)
+        try:
+            await connection.open(self.seconds, older)
+        except ServerUnreachable:
+            self._close(connection)  # beside the turn, which has waited long enough
+            raise
         return connection
 
     def give(self, connection: Connection) -> None:
@@ -65,6 +88,7 @@ class Pool:
         await asyncio.gather(*(connection.close() for connection in everyone))
 
     def _close(self, connection: Connection) -> None:
+        self._ending.add(connection)
         task = asyncio.ensure_future(self.drop(connection))
         _CLOSING.add(task)
         task.add_done_callback(_CLOSING.discard)

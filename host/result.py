@@ -8,15 +8,17 @@ from typing import Any
 import mcp_types as types
 
 MOST_CHARS = 1_000_000
-"""The longest text of a result; what is behind it is dropped."""
+"""The longest text of a result; what is behind it is counted and dropped."""
 
 
 def text_of(result: types.CallToolResult) -> str:
-    """Returns the texts of a result, at most ``MOST_CHARS``; other kinds of content are named, never fetched."""
+    """Returns the texts of a result; other kinds of content are named, never fetched. What it says as data stands there
+    where no text says it."""
     parts = [_text(block) for block in result.content]
-    if not any(parts) and result.structured_content is not None:
+    has_text = any(isinstance(block, types.TextContent) and block.text for block in result.content)
+    if not has_text and result.structured_content is not None:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False))
-    return "\n\n".join(part for part in parts if part)[:MOST_CHARS]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _text(block: Any) -> str:

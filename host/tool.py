@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -19,6 +20,12 @@ from store.question import Action, Answer, Question, answers_in, call_in
 ABOUT_CHARS = 1_000
 NAME_CHARS = 64
 SCHEMA_CHARS = 20_000
+BRANCHES, UNTAKEN = ("allOf", "anyOf", "oneOf"), ("not", "enum", "const")
+"""What servers like OpenAI's refuse at the top of a schema: branches are merged, the rest is the tool's server's."""
+MOST_STEPS = 10
+"""References that follow each other."""
+MOST_BRANCHES = 500
+"""Branches of one schema that are read: a few lines can refer to each other without end."""
 
 Run = Callable[[str, dict[str, Any], Mapping[str, Answer]], tuple[str, dict[str, Any]]]
 """Calls the tool: key of the call, arguments, the user's answers; gives the text for the model and plain data."""
@@ -68,7 +75,11 @@ class ForeignTool(BaseTool):
 
 def usable(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """Returns the schema of a tool's arguments in a form that every model's server takes; None for one that is none."""
-    schema = {"type": "object", "properties": {}, **schema}
+    try:
+        merged = _merge_branches({"type": "object", "properties": {}, **schema}, schema, count(1))
+    except (AttributeError, TypeError, ValueError, RecursionError):  # a branch that is no object, or leads elsewhere
+        return None
+    schema = merged
     if schema["type"] != "object" or not isinstance(schema["properties"], dict):
         return None
     try:
@@ -78,6 +89,48 @@ def usable(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     except Exception:  # a foreign schema may break the conversion in any way
         return None
     return schema
+
+
+def _merge_branches(schema: Mapping[str, Any], root: Mapping[str, Any], read: Iterator[int]) -> dict[str, Any]:
+    """Returns a schema of an object without branches at its top, which OpenAI and servers like it refuse: it takes what
+    any branch takes, and demands what all of them demand. The tool's own server checks the rest. ``root``: where local
+    references lead; ``read``: counts the schemas that were read. Raises ``AttributeError``, ``TypeError`` and
+    ``ValueError`` for a branch that cannot be read."""
+    if next(read) > MOST_BRANCHES:
+        raise ValueError("too many branches")
+    merged = {name: value for name, value in schema.items() if name not in (*BRANCHES, *UNTAKEN)}
+    for kind in BRANCHES:
+        if kind not in schema:
+            continue
+        branches = [_merge_branches(_follow_reference(branch, root), root, read) for branch in schema[kind]]
+        properties = dict(merged.get("properties") or {})
+        for branch in branches:
+            if branch.get("type", "object") != "object":
+                raise TypeError(f"a branch is no object: {kind}")
+            for name, value in (branch.get("properties") or {}).items():
+                same = name not in properties or properties[name] == value
+                inner = "allOf" if kind == "allOf" else "anyOf"
+                properties[name] = value if same else {inner: [properties[name], value]}
+        demanded = [set(branch.get("required") or ()) for branch in branches]
+        common = set[str]().union(*demanded) if kind == "allOf" else set.intersection(*demanded) if demanded else set()
+        merged["properties"] = properties
+        if required := [name for name in properties if name in {*(merged.get("required") or ()), *common}]:
+            merged["required"] = required
+    return merged
+
+
+def _follow_reference(branch: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a branch, or what it refers to in the same schema. Raises ``TypeError`` and ``ValueError``."""
+    for _ in range(MOST_STEPS):
+        if not isinstance(branch, Mapping):
+            raise TypeError("a branch is no object")
+        place = branch.get("$ref")
+        if place is None:
+            return branch
+        branch = root
+        for name in str(place).removeprefix("#/").split("/"):
+            branch = branch.get(name) if isinstance(branch, Mapping) else None
+    raise ValueError("references in a circle")
 
 
 def model_name(server: str, tool: str) -> str:

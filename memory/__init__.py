@@ -1,17 +1,19 @@
-"""Long-term memory: recursive summaries and entities in Redis, archived in the database (design 6.3).
+"""Long-term memory: recursive summaries, entities and a profile as rows, with a copy in Redis (design 6).
 
 Other folders use ``Memory`` and the data classes listed here; all other modules of this folder are internal.
 """
 
+from memory.folds import FoldReport
 from memory.listed import Line
-from memory.memory import USER, Due, FoldReport, Memory
+from memory.memory import Memory
+from memory.profile import ProfileLine
+from memory.reader import USER
 from memory.redis.link import Patience
 from memory.state import Entity, MemoryTurn, Rejection, Version
-from memory.view import MemoryView
+from memory.view import MemoryView, Rooms
 
 __all__ = [
     "USER",
-    "Due",
     "Entity",
     "FoldReport",
     "Line",
@@ -19,6 +21,8 @@ __all__ = [
     "MemoryTurn",
     "MemoryView",
     "Patience",
+    "ProfileLine",
     "Rejection",
+    "Rooms",
     "Version",
 ]

@@ -1,4 +1,4 @@
-"""The owner of a memory, and the names of its keys (specification 6.3, with the hash tag of design 6.1)."""
+"""The names of a session's keys in Redis (specification 6.3, with the hash tag of design 6.1)."""
 
 from __future__ import annotations
 
@@ -7,39 +7,31 @@ from dataclasses import dataclass
 
 LONGEST = 200
 """Most characters of an encoded name; a longer one is cut and ends in a digest."""
-PARTS = ("short", "memory", "entities", "versions", "meta")
-"""The first three as in specification 6.3; ``versions`` and ``meta`` are additions in the same slot."""
+PARTS = ("short", "memory", "entities")
+"""As in specification 6.3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The owner of one memory: a session of a tenant, or a user (``session`` is empty then) for the memory that all of
-    the user's sessions share."""
+    """One session of a tenant, whose memory it is."""
 
     tenant: str
     session: str
-    user: str = ""
 
     @property
     def tag(self) -> str:
-        """Returns ``tenant:session`` or ``tenant:@user``, encoded: no text can spell the tag of another tenant or
-        kind."""
-        owner = encoded(self.session) if self.session else f"@{encoded(self.user)}"
-        return f"{encoded(self.tenant)}:{owner}"
-
-    def key(self, part: str) -> str:
-        """Returns ``chat:{tenant:session}:part``; the braces make a cluster keep all keys of one memory in one slot."""
-        return f"chat:{{{self.tag}}}:{part}"
+        """Returns ``tenant:session``, encoded: no text can spell the tag of another tenant."""
+        return f"{encoded(self.tenant)}:{encoded(self.session)}"
 
     @property
     def keys(self) -> list[str]:
         """Returns all keys in the order of ``PARTS``."""
-        return [self.key(part) for part in PARTS]
+        return keys_of(self.tag)
 
 
-def pattern(tenant: str | None = None) -> str:
-    """Returns the ``SCAN`` pattern for the ``meta`` keys of a tenant's memories; by default of all tenants."""
-    return f"chat:{{{'' if tenant is None else f'{encoded(tenant)}:'}*}}:meta"
+def keys_of(tag: str) -> list[str]:
+    """Returns ``chat:{tenant:session}:part`` for each part; the braces make a cluster keep them in one slot."""
+    return [f"chat:{{{tag}}}:{part}" for part in PARTS]
 
 
 def encoded(text: str) -> str:

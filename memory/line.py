@@ -4,17 +4,17 @@ grammar."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from text import fact
-from text.language import Language, detect
+from text.fold import fold_text
+from text.language import Language
+from text.text_cache import cache_texts
 
 ALIKE = 0.75
 """Two sentences are alike when the longer one has more than this share of the shorter one's letter pairs."""
-EQUAL = 0.6
-"""Two sentences are one statement when more than this share of all their letter pairs is common to both."""
 JOINT = " · "
 """The separator between the statements of one line."""
 END = " .。!…"
@@ -85,31 +85,7 @@ def parts(text: str) -> list[str]:
     return [part for line in lines(text) for part in bare(line).split(JOINT)]
 
 
-def thinned(text: str, goes: Callable[[str], bool]) -> str:
-    """Returns a memory without the statements for which ``goes`` is true; the same text when there are none."""
-    shortened = [_thinned(line, goes) for line in lines(text)]
-    return text if shortened == lines(text) else "\n".join(line for line in shortened if line)
-
-
-def _thinned(line: str, goes: Callable[[str], bool]) -> str:
-    words = bare(line)
-    remaining = [part for part in words.split(JOINT) if not goes(part)]
-    if JOINT.join(remaining) == words:
-        return line
-    return f"{line.removesuffix(words)}{JOINT.join(remaining)}" if remaining else ""
-
-
-def from_before(text: str) -> str:
-    """Returns a memory without the turns of its lines, as the user's memory stores it."""
-    return "\n".join(bare(line) for line in lines(text))
-
-
-def taken_over(text: str) -> str:
-    """Returns the user's memory as a new session takes it over: every line is marked as told in an earlier session."""
-    return "\n".join(dated(Told(BEFORE, BEFORE, bare(line)), detect(line)) for line in lines(text))
-
-
-@lru_cache(maxsize=4096)
+@cache_texts(4096)
 def pairs(text: str) -> frozenset[str]:
     """Returns the letter pairs of a text, for comparing two spellings of a statement, in English and Korean."""
     letters = letters_of(text)
@@ -118,7 +94,7 @@ def pairs(text: str) -> frozenset[str]:
 
 def letters_of(text: str) -> str:
     """Returns only the letters and digits of a text, in lower case, for comparing."""
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
+    return "".join(letter for letter in fold_text(text) if letter.isalnum())
 
 
 def same(one: str, other: str) -> bool:
@@ -131,6 +107,8 @@ def says_again(before: str, line: str) -> bool:
     if same(before, line):
         return True
     one, other = bare(before), bare(line)
+    if not pairs(one) or not pairs(other):  # too short to be said in other words
+        return False
     return alike(one, other) and holds_all(one, fact.facts(other)) and holds_all(other, fact.facts(one))
 
 
@@ -144,13 +122,6 @@ def says(text: str, line: str) -> bool:
     """Tells whether a text says what a line says: most of its words and all its facts."""
     text, line = bare(text), bare(line)
     return alike(line, text) and holds_all(text, fact.facts(line))
-
-
-def equal(one: str, other: str) -> bool:
-    """Tells whether two lines make the same statement in nearly the same words."""
-    one, other = bare(one), bare(other)
-    near = same(one, other) or likeness(one, other) > EQUAL
-    return near and holds_all(one, fact.facts(other)) and holds_all(other, fact.facts(one))
 
 
 def likeness(one: str, other: str) -> float:

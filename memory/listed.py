@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.change.drop import is_gone
 from memory.fold.fold_input import is_question, statements
-from memory.line import letters_of, lines, statements_of
-from memory.state import MemoryTurn, State
+from memory.line import letters_of, says_again
+from memory.profile import ProfileLine
+from memory.state import MemoryLine, MemoryTurn, State
 from text import fact, sentence
 from text.clean import clean
 
-Kind = Literal["pin", "memory", "entity", "turn"]
+Listing = Literal["profile", "memory", "entity", "turn"]
 MOST_OF_TURN = 20
 """Most statements listed from one turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a memory. ``number``: from 1; ``text``: without its turn, an entity as «key: value».
+    """One line of a memory. ``number``: from 1; ``text``: without its turn, with its key where it has one.
 
     ``turn``: the turn that the line comes from, 0 where the turn is unknown or belongs to another session. ``kind``
     «turn»: a statement of a turn that is kept word for word.
@@ -28,40 +28,44 @@ class Line:
 
     number: int
     text: str
-    kind: Kind
+    kind: Listing
     turn: int
 
 
-def listed(state: State, users: State) -> list[Line]:
-    """Returns the lines of a session's memory, then further ones of its user's, then statements of the kept turns."""
+def list_lines(
+    state: State, profile: Sequence[ProfileLine], forgotten: Sequence[MemoryLine], session: str
+) -> list[Line]:
+    """Returns the lines of the profile, then those of a session's memory, then statements of the last turns."""
     seen: dict[str, Line] = {}
-    for text, kind, turn in (*_held(state, own=True), *_held(users, own=False), *_told(state)):
+    for text, kind, turn in (*_iter_memory(state, profile, session), *_iter_turns(state, forgotten)):
         if (letters := letters_of(text)) and letters not in seen:
             seen[letters] = Line(len(seen) + 1, text, kind, turn)
     return list(seen.values())
 
 
-def _held(state: State, *, own: bool) -> Iterator[tuple[str, Kind, int]]:
-    """Yields the lines of a memory with kind and turn; turn 0 for another session's memory (``own`` False), whose turn
-    numbers have no meaning here."""
-    for pin in state.pins:
-        yield pin, "pin", 0
-    for line in lines(state.text):
-        for statement in statements_of(line):
-            yield statement.text, "memory", max(0, statement.last) if own else 0
-    for entity in state.entities:
-        yield entity.line, "entity", entity.turn if own else 0
+def is_forgotten(line: str, at: float, forgotten: Sequence[MemoryLine]) -> bool:
+    """Tells whether the user had this line forgotten after it was said. ``at``: Unix seconds."""
+    return any(each.at >= at and says_again(each.text, line) for each in forgotten)
 
 
-def _told(state: State) -> Iterator[tuple[str, Kind, int]]:
+def _iter_memory(state: State, profile: Sequence[ProfileLine], session: str) -> Iterator[tuple[str, Listing, int]]:
+    for line in profile:
+        yield line.row.label, "profile", line.row.turn if line.row.session == session else 0
+    for row in state.lines:
+        yield row.text, "memory", row.turn
+    for row in state.entities:
+        yield row.label, "entity", row.turn
+
+
+def _iter_turns(state: State, forgotten: Sequence[MemoryLine]) -> Iterator[tuple[str, Listing, int]]:
     """Yields the statements of the kept turns, without forgotten ones."""
     for turn in state.short:
-        unforgotten = (line for line in _statements(turn) if not is_gone(line, turn.number, state))
+        unforgotten = (line for line in _split_turn(turn) if not is_forgotten(line, turn.at, forgotten))
         for line in [*unforgotten][:MOST_OF_TURN]:
             yield line, "turn", turn.number
 
 
-def _statements(turn: MemoryTurn) -> list[str]:
+def _split_turn(turn: MemoryTurn) -> list[str]:
     """Returns the user's statements, and the answer's sentences that contain a fact, such as a number or a date."""
     answer_lines = (line for line in sentence.split(clean(turn.answer)) if not is_question(line))
     return [*statements(turn.question), *(line for line in answer_lines if fact.facts(line))]

@@ -1,198 +1,243 @@
-"""All memories of a user: export, import, erasure, and cleanup.
-
-An erasure first writes a digest to the database, so that data that was out of reach or half erased cannot come back.
-"""
+"""Export and import of all memories of a user, as plain JSON data. Reads the form of earlier releases, too."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, get_args
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import Connection, func, insert, select, update
 
-from errors import BadImport, MemoryAway
-from memory.archive import OF_OTHERS, Archive, plain, read
-from memory.change import write
-from memory.change.telling import Kept
-from memory.change.withdraw import Withdrawal
+from errors import BadImport
+from memory.conversion import convert_memory
 from memory.key import Scope
-from memory.redis.link import Link
-from memory.redis.redis_store import RedisStore, plain_version
-from memory.state import Entity, State, Version
+from memory.old_origin import mark_lines_of_others
+from memory.profile import MOST_READ
+from memory.rows import (
+    Head,
+    MemoryRows,
+    add_line,
+    as_line,
+    change_lines,
+    change_source,
+    insert_into,
+    match_session,
+    read_head,
+    read_sessions,
+)
+from memory.state import Kind, LineOrigin, MemoryLine, Origin
+from store.database import memory_table as table
+from store.database import schema
 from text.clean import clean
 
 FORMAT = "gieok-memory"
-FORMAT_VERSION = 1
-ORPHAN_SECONDS = 86_400.0
-"""Age in seconds from which a memory without a session is erased: the session of a younger one may not be stored
-yet."""
-DIGEST_SECONDS = 90 * 86_400.0
-"""Seconds that the digest of an erasure is kept."""
-MOST_TURNS = 1_000_000
-"""Highest turn number that an export may hold."""
-MOST_WAITING = 100_000
-"""Most queued writes that are read for one memory."""
+FORMAT_VERSION = 2
+MOST_TURNS = 10_000_000
+"""Highest turn number that an export may hold: a line by hand may name any of seven digits."""
+MOST_SECONDS = 4e9
+"""Latest moment that an export may hold (Unix seconds)."""
+_TEXTS = ("number", "turn", "first", "folded", "branch", "origin", "language", "created", "lines", "entities", "record")
 
 
-_STATE, _VERSIONS = TypeAdapter(State), TypeAdapter(tuple[Version, ...])
+@dataclass(frozen=True, slots=True)
+class ImportedLine:
+    """A line of an export, checked: ``id`` names it within its memory."""
+
+    id: int
+    kind: str
+    turn: int
+    at: float
+    origin: str
+    text: str
+    key: str = ""
+    pinned: bool = False
+    branch: int = 0
+    replaced_by: int | None = None
+    forgotten_at: float | None = None
+    session: str = ""
 
 
-def erase(link: Link, redis: RedisStore, archive: Archive, scope: Scope, forget: bool = True) -> None:
-    """Erases one memory everywhere and, with ``forget``, what only its session told from the other memories of its
-    user.
+@dataclass(frozen=True, slots=True)
+class ImportedText:
+    """A version of an export. ``lines``, ``entities``: ids of lines."""
 
-    While Redis is away, the keys of the memory are removed as soon as Redis is back, before any other call reads them.
-    """
-    archived = archive.load(scope)
-    state = archived[0] if archived else State()
-    versions = {(version.number, version.created): version for version in archive.versions(scope, undone=True)}
-    # A session kept apart from its beginning gave nothing to others.
-    apart = state.apart and not archive.taken(scope, scope)
-    archive.erase(scope)
-    try:
-        current, newest = link.quick(lambda client: redis.look(client, scope))
-        state = current if current.revision else state
-        versions |= {(version.number, version.created): version for version in newest}
-        link.quick(lambda client: redis.erase(client, scope))
-    except MemoryAway:
-        link.catch_up()
-    user, memory = state.user, (state, [versions[name] for name in sorted(versions)])
-    if not (user and scope.session and forget) or apart:
-        return
-    archive.erase_given(scope.tenant, user)  # new sessions were given its waiting turns, too
-    try:
-        link.run(lambda client: Withdrawal(client, redis, archive, scope, user).erase(memory))
-    except MemoryAway:
-        data = {"state": plain(state), "versions": [asdict(version) for version in memory[1]]}
-        archive.queue(scope, user, "withdraw", data)
-        link.catch_up()
+    number: int
+    turn: int
+    first: int
+    folded: int
+    branch: int
+    origin: str
+    language: str
+    created: float
+    lines: list[int]
+    entities: list[int]
+    record: dict[str, Any]
 
 
-def erased(data: Mapping[str, Any]) -> Kept:
-    """Returns the memory of an erased session from a queued write; its content must still leave other memories."""
-    if "state" in data:
-        return read(data["state"]), [plain_version(version) for version in data["versions"]]
-    values = tuple(Entity(key, value, 1) for key, value in data["values"])  # written by an earlier release
-    return State(text="\n".join(data["lines"]), entities=values, pinned=tuple(data["pins"])), []
+@dataclass(frozen=True, slots=True)
+class ImportedMemory:
+    """The memory of one session in an export."""
+
+    session: str
+    lines: list[ImportedLine]
+    versions: list[ImportedText]
+    apart: bool = False
+    skipped: int = 0
 
 
-def erase_user(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str) -> int:
-    """Erases all memories of a user, also those that only wait for Redis; returns how many."""
-    scopes, owner = [scope for scope, *_ in archive.scopes(tenant, user)], Scope(tenant, "", user)
-    # The user's own memory comes last: a fold may be writing a session's content to it now.
-    for scope in [*(other for other in scopes if other != owner), owner]:
-        archive.erase(scope)
-        try:
-            link.run(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]
-        except MemoryAway:
-            link.catch_up()
-    archive.drop_queued(tenant, user)
-    return len(scopes)
+_MEMORIES = TypeAdapter(list[ImportedMemory])
 
 
-def told(archive: Archive, scope: Scope) -> tuple[State, tuple[Version, ...]] | None:
-    """Returns a memory from the archive, with its queued writes applied; None when there is neither."""
-    archived = archive.load(scope)
-    if archived is None and all(queued.kind in OF_OTHERS for queued in archive.queued(scope, limit=MOST_WAITING)):
-        return None
-    state, versions = archived or (State(tenant=scope.tenant, session=scope.session), ())
-    return caught_up(archive, scope, state), versions
-
-
-def caught_up(archive: Archive, scope: Scope, state: State) -> State:
-    """Returns the state with the queued writes of its memory applied."""
-    for queued in archive.queued(scope, limit=MOST_WAITING):
-        state = state if queued.kind in OF_OTHERS else write.written(state, queued.kind, queued.user, queued.data)
-    return state
-
-
-def export(archive: Archive, tenant: str, user: str) -> dict[str, Any]:
-    """Returns all memories of a user, with their versions and their queued writes, as plain JSON data."""
-    memories = []
-    for scope, *_ in archive.scopes(tenant, user):
-        memory = told(archive, scope)
-        if memory is not None and not _is_empty(memory):
-            state, versions = memory
-            memories.append(
-                {"session": scope.session, "state": plain(state), "versions": [asdict(version) for version in versions]}
-            )
+def export_user(rows: MemoryRows, tenant: str, user: str) -> dict[str, Any]:
+    """Returns all memories of a user, with their versions, as plain JSON data."""
+    with rows.transaction() as connection:
+        sessions = read_sessions(connection, tenant, user)
+        found = [_export_session(connection, Scope(tenant, row.session), row) for row in reversed(sessions)]
+    memories = [each for each in found if each["lines"] or each["versions"]]
     return {"format": FORMAT, "version": FORMAT_VERSION, "user": user, "memories": memories}
 
 
-def import_(link: Link, redis: RedisStore, archive: Archive, tenant: str, user: str, data: Mapping[str, Any]) -> int:
+def import_user(rows: MemoryRows, tenant: str, user: str, data: Mapping[str, Any]) -> int:
     """Imports an export under this tenant and user; returns how many memories it wrote.
 
-    Keeps memories that exist already, unless they are empty. Raises ``BadImport``.
+    Keeps memories that exist already, unless they are empty. What a session that does not exist here told stays in the
+    profile. Raises ``BadImport`` and changes nothing then.
     """
-    if data.get("format") != FORMAT or data.get("version") != FORMAT_VERSION:
+    if data.get("format") != FORMAT or data.get("version") not in (1, FORMAT_VERSION):
         form = f"{FORMAT} {FORMAT_VERSION}"
         raise BadImport(reason=f"it is not in the form {form}", reason_code="form", form=form)
     try:
-        parsed = [_memory(tenant, user, memory) for memory in data["memories"]]
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        memories = data["memories"]
+        if data["version"] == 1:
+            memories = [convert_memory(memory["state"], memory["versions"]) for memory in memories]
+        parsed = parse_memories(memories)
+        for memory in parsed:
+            _check(memory)
+    except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
         detail = " ".join(clean(f"{type(error).__name__} {error}").split())[:200]
         raise BadImport(reason=detail, reason_code="content", detail=detail) from error
-    fresh = [memory for memory in parsed if _is_empty(archive.load(memory[0]))]
-    for scope, state, versions in fresh:
-        if archive.load(scope) is not None:  # empty, such as the rest of an erased memory
-            archive.erase(scope)
-            with contextlib.suppress(MemoryAway):
-                link.quick(lambda client, scope=scope: redis.erase(client, scope))  # type: ignore[misc]
-        archive.save(scope, replace(state, created=time.time()), versions, user)
-    return len(fresh)
+    with rows.alone() as connection:
+        is_old = data["version"] != FORMAT_VERSION
+        ordered = sorted(parsed, key=lambda memory: not memory.session)  # the user's own memory last
+        written = [(memory, write_memory(connection, tenant, user, memory, is_old, True)) for memory in ordered]
+        if not is_old:
+            _link_replaced_lines(connection, written)
+    return sum(ids is not None for _, ids in written)
 
 
-def cleanup(
-    link: Link, redis: RedisStore, archive: Archive, tenant: str, known: Callable[[str], bool]
-) -> dict[str, int]:
-    """Erases memories whose session no longer exists, sets missing times to live, drops old digests and leftovers.
-
-    ``known`` tells whether a session exists. Returns how many of each were found.
-    """
-    orphans = [
-        scope
-        for scope, _, _, _, updated in archive.scopes(tenant)
-        if scope.session and updated < time.time() - ORPHAN_SECONDS and not known(scope.session)
-    ]
-    for scope in orphans:
-        erase(link, redis, archive, scope)
-    digests = archive.forget_erased(time.time() - DIGEST_SECONDS)
-    try:
-        leftovers = link.run(lambda client: redis.sweep(client, tenant))
-    except MemoryAway:
-        leftovers = 0
-    return {"orphans": len(orphans), "leftovers": leftovers, "digests": digests}
+def parse_memories(memories: list[Any]) -> list[ImportedMemory]:
+    """Returns the memories of an export as data. Raises ``ValueError`` where one has not the form of an export."""
+    return _MEMORIES.validate_json(json.dumps(memories, allow_nan=False), strict=True)
 
 
-def _is_empty(kept: tuple[State, Sequence[Version]] | None) -> bool:
-    return kept is None or (kept[0].empty and not kept[1])
+def write_memory(
+    connection: Connection, tenant: str, user: str, memory: ImportedMemory, is_old: bool, imported: bool = False
+) -> dict[int, int] | None:
+    """Writes the memory of a session that has none; returns the ids of its lines by those of the export, None where
+    one is. ``is_old``: it comes from an earlier release, which knew no branches and had pins of all sessions twice;
+    ``imported``: out of a file that anybody may have written."""
+    scope = Scope(tenant, memory.session)
+    held = select(func.count()).select_from(table.line)
+    held = held.where(*match_session(table.line, scope), table.line.c.kind != "forgotten")
+    owner = connection.execute(
+        select(schema.session.c.owner).where(schema.session.c.id == memory.session)
+    ).scalar_one_or_none()
+    if connection.execute(held).scalar() or owner not in (None, user):
+        return None
+    row = {"tenant": tenant, "session": memory.session, "user": user, "updated": time.time()}
+    connection.execute(insert_into(connection, table.source).values(**row).on_conflict_do_nothing())
+    head = read_head(connection, scope)
+    values = {"apart": memory.apart, "skipped": max(head.skipped, memory.skipped), "revision": head.revision + 1}
+    change_source(connection, scope, **values, **({"stays": True} if owner is None else {}))
+    lines, versions = memory.lines, memory.versions
+    if is_old:
+        lines = [replace(line, branch=head.branch_of(line.turn)) for line in lines]
+        versions = [replace(version, branch=head.branch_of(version.turn)) for version in versions]
+        known = _profile_labels(connection, tenant, user) if not memory.session else set()
+        lines = mark_lines_of_others(connection, replace(head, user=user), lines, versions)
+        lines = [line for line in lines if line.text not in known]
+    ids = _write_lines(connection, Head(scope, user), lines, imported)
+    if imported:  # the conversation's later prompts may hold these lines, also those that its memory holds no more
+        connection.execute(
+            update(schema.turn).where(schema.turn.c.session_id == scope.session).values(has_foreign=True)
+        )
+    for version in versions:
+        made = asdict(version)
+        made |= {name: [ids[each] for each in made[name]] for name in ("lines", "entities")}
+        connection.execute(
+            insert(table.version), {**made, "tenant": tenant, "session": memory.session, "undone": False}
+        )
+    return ids
 
 
-def _memory(tenant: str, user: str, data: Mapping[str, Any]) -> tuple[Scope, State, list[Any]]:
-    session = data["session"]
-    if not isinstance(session, str):
-        raise TypeError("session")
-    scope = Scope(tenant, session, "" if session else user)
-    state = replace(read(data["state"]), tenant=tenant, session=session, user=user)
-    versions = [plain_version(item) for item in data["versions"]]
-    _check(state, versions)
-    prefix = Scope(tenant, "").tag
-    carried = tuple((prefix + tag.partition(":")[2], version) for tag, version in state.carried)
-    return scope, replace(state, carried=carried), versions
+def _profile_labels(connection: Connection, tenant: str, user: str) -> set[str]:
+    query = select(table.line.c.text).where(
+        table.line.c.tenant == tenant, table.line.c.user == user, table.line.c.kind == "profile"
+    )
+    return set(connection.execute(query).scalars())
 
 
-def _check(state: State, versions: Sequence[Version]) -> None:
-    """Raises ``ValueError`` where a value has a type that memory never writes, or a number is out of range."""
-    _STATE.validate_json(json.dumps(asdict(state), allow_nan=False), strict=True)
-    _VERSIONS.validate_json(json.dumps([asdict(item) for item in versions], allow_nan=False), strict=True)
-    turns = [turn.number for turn in (*state.short, *(turn for item in versions for turn in item.turns))]
-    turns += [number for span in state.folded for number in span] + [number for _, number in state.forgotten]
-    turns += [item.turn for item in state.entities]
-    turns += [state.version, state.taken, *(item.number for item in versions)]
-    clocks = (state.revision, state.token)  # microseconds; the server's numbers are exact below 2**53
-    if not all(0 <= number <= MOST_TURNS for number in turns) or not all(0 <= item < 2**53 for item in clocks):
+def _write_lines(connection: Connection, head: Head, lines: list[ImportedLine], imported: bool) -> dict[int, int]:
+    ids = dict[int, int]()
+    for line in lines:
+        values = asdict(line)
+        for name in ("id", "session", "replaced_by"):
+            del values[name]
+        ids[line.id] = add_line(connection, head, **values, imported=imported)
+    return ids
+
+
+def _link_replaced_lines(connection: Connection, written: list[tuple[ImportedMemory, dict[int, int] | None]]) -> None:
+    """Notes which lines replace which: also a line of another session."""
+    ids = {old: new for _, known in written for old, new in (known or {}).items()}
+    for memory, known in written:
+        for line in memory.lines if known is not None else ():
+            if line.replaced_by in ids:
+                change_lines(connection, [ids[line.id]], replaced_by=ids[line.replaced_by])
+
+
+def _export_session(connection: Connection, scope: Scope, source: Any) -> dict[str, Any]:
+    line, version = table.line.c, table.version.c
+    lines = select(table.line).where(*match_session(table.line, scope))
+    versions = select(table.version).where(*match_session(table.version, scope), version.undone.is_(False))
+    rows: list[MemoryLine] = [as_line(row) for row in connection.execute(lines.order_by(line.id))]
+    return {
+        "session": scope.session,
+        "apart": bool(source.apart),
+        "skipped": source.skipped,
+        "lines": [{name: value for name, value in asdict(row).items() if name != "imported"} for row in rows],
+        "versions": [
+            {name: row._mapping[name] for name in _TEXTS} for row in connection.execute(versions.order_by(version.id))
+        ],
+    }
+
+
+def _check(memory: ImportedMemory) -> None:
+    """Raises ``ValueError`` where a value is one that memory never writes."""
+    ids = {line.id for line in memory.lines}
+    if len(ids) < len(memory.lines):
+        raise ValueError("two lines of one id")
+    numbers = [line.turn for line in memory.lines] + [memory.skipped]
+    for version in memory.versions:
+        numbers += [version.number, version.turn, version.first, version.folded]
+        if not ids.issuperset([*version.lines, *version.entities]):
+            raise ValueError("a version with a line that is not there")
+    branches = [line.branch for line in memory.lines] + [version.branch for version in memory.versions]
+    if not all(0 <= number <= MOST_TURNS for number in (*numbers, *branches)):
         raise ValueError("a number out of range")
+    if not all(line.kind in get_args(Kind) and line.origin in get_args(LineOrigin) for line in memory.lines):
+        raise ValueError("a line of an unknown kind")
+    times = [line.at for line in memory.lines] + [version.created for version in memory.versions]
+    if not all(0 <= at < MOST_SECONDS for at in times):
+        raise ValueError("a time out of range")
+    for version in memory.versions:
+        if version.language not in ("ko", "en") or version.origin not in get_args(Origin):
+            raise ValueError("a version of an unknown language or origin")
+        facts = [version.record.get(name, []) for name in ("kept", "lost")]
+        if not all(isinstance(fact, list) for fact in facts) or not isinstance(version.record.get("cost", {}), dict):
+            raise ValueError("a record that memory never writes")
+    if sum(line.kind == "profile" for line in memory.lines) > 10 * MOST_READ:
+        raise ValueError("more lines of a profile than a user can have")

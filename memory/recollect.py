@@ -1,7 +1,6 @@
-"""Searches a memory for the tool ``recall_memory``, and compares its versions.
+"""Searches the lines of a memory for the tool ``recall``, and compares its versions.
 
-Searches by words and letter pairs, without a model. The prompt contains the current memory anyway (specification 6.1);
-the search finds statements that have left it.
+Searches by words and letter pairs, without a model; ``near`` compares meanings as well.
 """
 
 from __future__ import annotations
@@ -9,51 +8,35 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from memory.change.drop import is_gone
-from memory.line import lines, pairs, parts
-from memory.state import MemoryTurn, State, Version
-from text import sentence
+from memory.line import lines, pairs
+from text.clean import clean
+from text.fold import fold_text
 
 NEAR = 0.3
 """Share of a query's letter pairs below which a line may have them by chance."""
 _WORD = re.compile(r"[^\W_]{2,}")
 COMPARED = 60
-"""The most statements that are compared by meaning."""
+"""The most lines that are compared by meaning."""
 Near = Callable[[str, Sequence[str]], Sequence[float]]
 """Returns how near each text is to the first one (cosine)."""
 Difference = tuple[Literal["same", "gone", "new"], str]
 
 
-def search(
-    query: str,
-    state: State,
-    base: State | None,
-    versions: Sequence[Version],
-    limit: int,
-    answers: bool = True,
-    near: Near | None = None,
-) -> list[str]:
-    """Returns statements about the query, best first: the current memory before earlier versions and turns.
+class Candidate(NamedTuple):
+    """A line that a search may find; ``label``: what is said behind it of where it comes from; ``weight``: how much
+    its likeness counts."""
 
-    ``answers``: also searches what the assistant and its tools said. Each statement names its origin. An empty query
-    returns the current memory. Forgotten statements are left out. ``near``: compares meanings, so that a statement in
-    other words is found, too.
-    """
-    now = _now(base, state) if base else _now(state)
+    text: str
+    label: str = ""
+    weight: float = 1.0
+
+
+def search_lines(query: str, candidates: Sequence[Candidate], limit: int, near: Near | None = None) -> list[str]:
+    """Returns the lines about the query, best first; for an empty query the first ones."""
     if not query.strip():
-        return list(dict.fromkeys(now))[:limit]
-    candidates = [(line, 2.0, "") for line in now]
-    candidates += [
-        (line, 1.5, f" (turn {turn.number})") for turn in state.short for line in _spoken(turn, state, answers)
-    ]
-    for version in reversed(versions):
-        remembered = [line for line in parts(version.text) if not is_gone(line, 0, state)]
-        candidates += [(line, 1.2, f" (M{version.number})") for line in remembered]
-        candidates += [
-            (line, 1.0, f" (turn {turn.number})") for turn in version.turns for line in _spoken(turn, state, answers)
-        ]
+        return list(dict.fromkeys(each.text + each.label for each in candidates))[:limit]
     return _nearest(query, candidates, limit, near) if near else _best(query, candidates, limit)
 
 
@@ -64,37 +47,26 @@ def difference(old: str, new: str) -> list[Difference]:
     return [(marks[line[:2]], line[2:]) for line in marked if line[:2] in marks]
 
 
-def _now(*states: State) -> list[str]:
-    """Returns the current statements of one or two memories; their text is that of the first."""
-    statements = [*(pin for state in states for pin in state.pins), *parts(states[0].text)]
-    return [*statements, *(entity.line for state in states for entity in state.entities)]
-
-
-def _best(query: str, found: Sequence[tuple[str, float, str]], limit: int) -> list[str]:
+def _best(query: str, candidates: Sequence[Candidate], limit: int) -> list[str]:
     words, letters = _words(query), pairs(query)
     scored: dict[str, tuple[float, str]] = {}
-    for line, weight, origin in found:
-        score = weight * _score(line, words, letters)
-        if score > 0 and score > scored.get(line, (0.0, ""))[0]:
-            scored[line] = (score, line + origin)
+    for each in candidates:
+        score = each.weight * _score(each.text, words, letters)
+        if score > 0 and score > scored.get(each.text, (0.0, ""))[0]:
+            scored[each.text] = (score, each.text + each.label)
     ranked = sorted(scored.values(), key=lambda pair: -pair[0])
     return [line for _, line in ranked[:limit]]
 
 
-def _nearest(query: str, found: Sequence[tuple[str, float, str]], limit: int, near: Near) -> list[str]:
-    """Returns the statements nearest in meaning, in the order in which they were written.
-
-    Compares the statements of the current memory and of the last turns, and of the earlier ones those that share words
-    or letters with the query: the cost stays flat."""
-    words, letters = _words(query), pairs(query)
+def _nearest(query: str, candidates: Sequence[Candidate], limit: int, near: Near) -> list[str]:
+    """Returns the lines nearest in meaning, in the order of the candidates."""
     known: dict[str, str] = {}
-    for line, weight, origin in found:
-        if weight >= 1.5 or _score(line, words, letters) > 0:
-            known.setdefault(line.rstrip(".!?"), origin)
-    lines = list(known)[:COMPARED]
-    nearness = near(query, lines) if lines else []
-    best = sorted(range(len(lines)), key=lambda at: -nearness[at])[:limit]
-    return [lines[at] + known[lines[at]] for at in sorted(best)]
+    for each in candidates:
+        known.setdefault(clean(each.text).rstrip(".!?"), each.label)
+    texts = list(known)[:COMPARED]
+    nearness = near(query, texts) if texts else []
+    best = sorted(range(len(texts)), key=lambda at: -nearness[at])[:limit]
+    return [texts[at] + known[texts[at]] for at in sorted(best)]
 
 
 def _score(line: str, wanted: frozenset[str], letters: frozenset[str]) -> float:
@@ -105,10 +77,4 @@ def _score(line: str, wanted: frozenset[str], letters: frozenset[str]) -> float:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
-
-
-def _spoken(turn: MemoryTurn, state: State, answers: bool) -> list[str]:
-    texts = (turn.question, turn.answer, turn.tools) if answers else (turn.question,)
-    spoken = [line for text in texts for line in sentence.split(text)]
-    return [line for line in spoken if not is_gone(line, turn.number, state)]
+    return frozenset(_WORD.findall(fold_text(text)))

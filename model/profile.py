@@ -67,7 +67,8 @@ class Profile:
     section. ``prompt``: full, with instructions, tools and the time; or bare, with a few lines, summaries, memory and
     the conversation, and the user's message alone at its end. ``sampling``: None leaves it to the server. ``images``:
     the model reads images that come with a message. ``story``: at the end of a turn of a story the model tells what
-    has changed in a state block, or a light call reads that from the turn afterwards (decision 51).
+    has changed in a state block, or a light call reads that from the turn afterwards (decision 51). ``past_tokens``:
+    the most tokens of past turns that a prompt shows.
     """
 
     name: Literal["small", "strong", "toolless"]
@@ -80,9 +81,10 @@ class Profile:
     sampling: Sampling | None = None
     images: bool = False
     story: Literal["block", "light"] = "block"
+    past_tokens: int = 20_000
 
 
-SMALL = Profile("small", "routed", "extracted", "extracted", "words", "quoted", "bare", story="light")
+SMALL = Profile("small", "routed", "extracted", "extracted", "words", "quoted", "bare", story="light", past_tokens=250)
 STRONG = Profile("strong", "native", "model", "model", "model", "cited", "full", images=True)
 TOOLLESS = replace(STRONG, name="toolless", tools="routed")
 """A strong model behind a server that takes no tools."""

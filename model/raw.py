@@ -1,4 +1,5 @@
-"""A call upstream with a client's own JSON, for a door that passes requests on: nothing is added or dropped.
+"""A call upstream with a client's own JSON, for a door that passes requests on: nothing is added or dropped; only the
+messages get the form that the server takes (``model.call.message_form``).
 
 LangChain's client drops the fields that it does not know, and repeats refused calls by itself; here the caller decides
 what a client sees. One call is one request: an error is an answer like any other.
@@ -19,6 +20,7 @@ import httpx2
 from model.call.abort import Call, current, watch
 from model.call.client import CONNECT_SECONDS
 from model.call.fault import translated
+from model.call.message_form import FORMS, is_worth_strict_form
 from model.call.transport import Transport
 
 
@@ -82,18 +84,42 @@ class RawClient:
 
     @contextmanager
     def ask(self, body: Mapping[str, Any], stop: threading.Event) -> Iterator[RawAnswer]:
-        """Sends the request once and gives its answer, whatever its status is."""
+        """Sends the request once and gives its answer, whatever its status is; a second time where the server may have
+        refused the form of the messages."""
         call, context = Call(), copy_context()
         context.run(current.set, call)  # not in the caller's own context: meanwhile the caller does other things
-        response: httpx2.Response | None = None
+        responses = list[httpx2.Response]()
+
+        def send(request: Mapping[str, Any]) -> _Answer:
+            responses.append(self._sent(context, call, {**request, **self._upstream.fields}, stop))
+            return _Answer(responses[-1], context, call, self._upstream)
+
         try:
             with watch.over(call, stop):
-                response = self._sent(context, call, {**body, **self._upstream.fields}, stop)
-                yield _Answer(response, context, call, self._upstream)
+                yield self._send_arranged(body, send)
         finally:
             call.cut()
-            if response is not None:
+            for response in responses:
                 context.run(response.close)
+
+    def _send_arranged(self, body: Mapping[str, Any], send: Callable[[Mapping[str, Any]], _Answer]) -> RawAnswer:
+        """Sends a request in the form that the server takes, and in the strict one where it refuses the other."""
+        messages = body.get("messages")
+        if not isinstance(messages, list):
+            return send(body)
+        place = self.url, str(body.get("model") or self.model)
+        was_strict = FORMS.is_strict(*place)
+        answer = send({**body, "messages": FORMS.arrange(messages, *place)})
+        if answer.status < 400:
+            return answer
+        content = answer.whole()
+        complaint = content.decode("utf-8", "replace")
+        if not was_strict and is_worth_strict_form(messages, answer.status, complaint):
+            again = send({**body, "messages": FORMS.arrange(messages, *place, strict=True)})
+            if again.status < 400:
+                FORMS.note_strict(*place)
+                return again
+        return _Refused(answer.status, answer.headers, content)
 
     def _sent(self, context: Context, call: Call, body: Mapping[str, Any], stop: threading.Event) -> httpx2.Response:
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
@@ -148,6 +174,23 @@ class _Answer:
             if part is None:
                 return
             yield part
+
+
+@dataclass
+class _Refused:
+    """An answer that was read: the server's refusal."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    def events(self) -> Iterator[str]:
+        """Yields nothing: a refusal is no stream."""
+        yield from ()
+
+    def whole(self) -> bytes:
+        """Returns the body."""
+        return self.content
 
 
 __all__ = ["Raw", "RawAnswer", "RawClient", "RawStopped", "Upstream"]

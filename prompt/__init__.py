@@ -33,6 +33,12 @@ def render(name: str, language: str, **variables: object) -> str:
     return template.substitute(variables)
 
 
+@cache
+def sentences_of_ours() -> frozenset[str]:
+    """Returns what the product says in the user's role where a client only asks for more. It is never the user's."""
+    return frozenset(render("go_on", language) for language in LANGUAGES)
+
+
 def names(language: str) -> list[str]:
     """Returns the names of one language's prompts, sorted."""
     return sorted(path.stem for path in (_FOLDER / language).glob("*.md"))

@@ -32,10 +32,13 @@ from retrieval.answer.heading import headings
 from retrieval.document import Collection, DocType
 from retrieval.index.row import KnownFile, Rows, digest, embedded_text
 from retrieval.read.content import Content, content
-from retrieval.read.load import SUFFIXES, label
+from retrieval.read.format.loaded import Sheet
+from retrieval.read.load import SUFFIXES, label, may_have_tables
 from retrieval.read.reader import Reader
 from retrieval.read.split import Piece
 
+WORDS_FIRST = 64
+"""A new document with more passages than this is found by its words before it is embedded."""
 PASSAGES, SECONDS = 2000, 60.0
 """After this many passages, or this many seconds since the last publication, an intake publishes what is ready."""
 _FAQ = ("faq", "faqs", "자주묻는질문")
@@ -118,6 +121,7 @@ class Staged:
     size: int
     pieces: tuple[Piece, ...] = ()
     error: dict[str, Any] | None = None
+    sheets: tuple[Sheet, ...] = ()
 
     def texts(self) -> list[str]:
         return [embedded_text(self.title, piece.path, piece.text) for piece in self.pieces]
@@ -132,12 +136,13 @@ class Cancelled(Exception):
 
 @dataclass
 class Addition:
-    """One addition to the library. ``publish(staged)`` makes the documents that are ready searchable."""
+    """One addition to the library. ``publish``: ``retrieval.index.published.Shelf.publish``, which makes documents
+    searchable."""
 
     rows: Rows
     embedder: Embedder
     reader: Reader
-    publish: Callable[[Sequence[Staged]], None]
+    publish: Callable[..., None]
     progress: Callable[[AddingProgress], None]
     stop: threading.Event
     pause: Pause
@@ -196,10 +201,16 @@ class Addition:
         try:
             data = source.read()
             unchanged = stored and (stored.hash, stored.asked_type, stored.state) == (_hash(data), asked, "ready")
-            if source.same or unchanged:
+            if source.same or (unchanged and not _lacks_sheets(source, stored)):
                 self._names["unchanged"].append(source.name)
                 return
             staged = self._read(source, data, asked)
+            if unchanged and not staged.sheets:
+                self._names["unchanged"].append(source.name)
+                return
+            if stored is None and len(staged.pieces) > WORDS_FIRST:
+                self._embed_published(staged, at)
+                return
             self._embed(staged, at)
         except DocumentError as error:
             self._failed.append((source.name, error))
@@ -212,6 +223,19 @@ class Addition:
         if sum(len(document.pieces) for document in self._ready) >= PASSAGES or time.monotonic() - self._last > SECONDS:
             self._flush()
 
+    def _embed_published(self, staged: Staged, at: AddingProgress) -> None:
+        """Publishes a long document by its words, embeds it, and publishes its vectors as they come. A document that is
+        not embedded to its end is removed again."""
+        self._flush()
+        self.publish([staged], by_words=True)
+        try:
+            self._embed(staged, at, publish=True)
+        except (Cancelled, Stopped, DocumentError, EmbeddingFailed):
+            self.publish(removed=[known.id for known in self.rows.known([staged.source.key]).values()])
+            raise
+        self._names["added"].append(staged.source.name)
+        self._passages += len(staged.pieces)
+
     def _read(self, source: SourceFile, data: bytes, asked: DocType | None) -> Staged:
         """Reads and splits the file; errors name the source. Raises ``Cancelled`` when the addition is stopped."""
         try:
@@ -221,8 +245,10 @@ class Addition:
         except DocumentError as error:
             raise type(error)(**{**error.values, "name": source.name}) if source.file else error from error
 
-    def _embed(self, staged: Staged, at: AddingProgress) -> None:
-        """Computes and stores the missing vectors of a document; a stop keeps those already stored."""
+    def _embed(self, staged: Staged, at: AddingProgress, *, publish: bool = False) -> None:
+        """Computes and stores the missing vectors of a document; a stop keeps those already stored. ``publish``: the
+        document is in the library, and its vectors are published every ``SECONDS``."""
+        waiting = set[str]()
         texts = {digest(text): text for text in staged.texts()}
         missing = self.rows.missing(list(texts), self.embedder.name)
         total, todo = len(texts), [hash_ for hash_ in texts if hash_ in missing]
@@ -237,6 +263,12 @@ class Addition:
                 raise Cancelled from None
             self.rows.keep_vectors(batch, vectors, self.embedder.name)
             self._embedded += len(batch)
+            waiting |= set(batch)
+            if publish and time.monotonic() - self._last > SECONDS:
+                self.publish(filled=waiting)
+                waiting, self._last = set(), time.monotonic()
+        if publish and waiting:
+            self.publish(filled=waiting)
         self.progress(replace(at, passage=total, passages=total))
 
     def _vectors(self, name: str, texts: Sequence[str]) -> Vectors:
@@ -268,7 +300,13 @@ def _staged(source: SourceFile, data: bytes, asked: DocType | None, read: Conten
     """Returns the document that was read. Its type is the requested one, else the one of its front matter, else the one
     of its path."""
     doc_type = asked or read.said or by_path(source.source)
-    return Staged(source, asked, doc_type, read.title, read.language, _hash(data), len(data), read.pieces)
+    hash_, size = _hash(data), len(data)
+    return Staged(source, asked, doc_type, read.title, read.language, hash_, size, read.pieces, sheets=read.sheets)
+
+
+def _lacks_sheets(source: SourceFile, stored: KnownFile | None) -> bool:
+    """Returns whether a known document may have tables and has none: a version that kept no tables has read it."""
+    return stored is not None and not stored.has_sheets and may_have_tables(source.file or source.name)
 
 
 def _hash(data: bytes) -> str:

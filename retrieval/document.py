@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,15 @@ State = Literal["ready", "failed"]
 Collection = Literal["session", "mine", "product"]
 """The owner of a document: one conversation («session»), the user («mine»), or the product («product»)."""
 COLLECTIONS: tuple[Collection, ...] = get_args(Collection)
+
+
+PAGE = re.compile(r"p\. (\d+)")
+"""The lowest heading of each section of a PDF: the page on which it stands (``retrieval.read.format.pdf``)."""
+
+
+def name_place(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the heading that names a section in a citation; of a PDF, heading and page."""
+    return path[-2:] if path and PAGE.fullmatch(path[-1]) else path[-1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +75,8 @@ class Passage:
 
     @property
     def label(self) -> str:
-        """Returns the place of the passage for citations: «file › section»."""
-        return " › ".join((self.name, *self.path[-1:]))
+        """Returns the place of the passage for citations: «file › section», or «file › section › p. 3»."""
+        return " › ".join((self.name, *name_place(self.path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ class Section:
 
     @property
     def label(self) -> str:
-        return " › ".join((self.name, *self.path[-1:]))
+        return " › ".join((self.name, *name_place(self.path)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from model.modelset import ModelSet
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS, look_up
 from retrieval.answer.quote import quote
+from retrieval.calculation.answer import answer_by_table
+from retrieval.calculation.query import TableResult, is_named
 from retrieval.change import UPLOAD, Added, AddingProgress, Addition, SourceFile, Upload, sources
 from retrieval.document import (
     EVERYBODYS,
@@ -38,6 +40,7 @@ from retrieval.index.pgvector import index
 from retrieval.index.published import Shelf
 from retrieval.index.row import digest
 from retrieval.index.search import RevisionView
+from retrieval.index.sheet import KnownSheet, list_sheets, read_sheets
 from retrieval.index.word import installed
 from retrieval.read.address import Guard, is_web, near, public
 from retrieval.read.reader import Reader, ReadLimits
@@ -51,6 +54,10 @@ from text.language import detect
 CLOSE_SECONDS = 10.0
 """How long closing waits for a running addition, which ends after its current passage or after writing the index."""
 WAIT_SECONDS = 0.2
+SHEETS = 6
+"""The most tables that a question is answered from at once."""
+QUERY_SECONDS = 5.0
+"""The most processor time of a query over tables."""
 TRIES = 10
 """How often a search starts again because a writer published a new revision meanwhile."""
 
@@ -67,6 +74,7 @@ class Library:
         self._embedder = embed or embedder(settings)
         self._shelf = Shelf(settings, store, self._embedder, index(settings, store))
         self._rows = self._shelf.rows
+        self._store = store
         self._marks = Marks(store)
         self._mutex = threading.Lock()
         self._idle = threading.Condition(self._mutex)
@@ -105,10 +113,10 @@ class Library:
         stop: threading.Event | None = None,
     ) -> Added:
         """Adds files: paths, folders, or uploads as (name, bytes); an upload replaces one of the same name. Also adds
-        web pages; when a site is read again, documents of pages that are gone are removed. ``collection``: of new
-        documents; a conversation's file is found only where ``store.attachment`` names it. ``without``: paths inside
-        the folders to leave out. ``follow_links``: also reads links that lead out of a folder; otherwise they are
-        listed as failed.
+        web pages; when a site is read again, documents of pages that are gone are removed. A file that is given twice
+        is added once, as it came last. ``collection``: of new documents; a conversation's file is found only where
+        ``store.attachment`` names it. ``without``: paths inside the folders to leave out. ``follow_links``: also reads
+        links that lead out of a folder; otherwise they are listed as failed.
 
         Skips unchanged files by their hash. Removes documents whose file is gone from a given folder. A file with an
         error is listed with its error and the others go on; the library keeps the former content of that file. ``stop``
@@ -122,7 +130,7 @@ class Library:
             self._shelf.check_model()
             limit = self._settings.document_limit
             candidates = sources(local_files, limit, follow_links=follow_links, collection=collection)
-            chosen = [item for item in candidates if item.source not in without]
+            chosen = [*{item.key: item for item in candidates if item.source not in without}.values()]
             visit = self._visit([item for item in targets if isinstance(item, Page)], again=doc_type is not None)
             outcome = self._taken_in(chosen, visit, doc_type, progress, halt)
             keys = {source.key for source in chosen if not source.outside}
@@ -252,6 +260,25 @@ class Library:
         progress(AddingProgress("", 1, 1, len(texts), len(texts)))
         return True
 
+    def complete(self, *, stop: threading.Event | None = None) -> int:
+        """Embeds the passages of documents whose addition was cut off when this program ended, and which are found by
+        their words alone. Returns how many; waits while an answer is being generated."""
+        halt = _Either(stop, self._closed)
+        with self._working(), stopped_by(halt):
+            self._shelf.check_model()
+            texts = self._rows.texts()
+            missing = sorted(self._rows.missing(list(texts), self._embedder.name))
+            for start in range(0, len(missing), self._embedder.batch):
+                self._wait(halt)
+                if halt.is_set():
+                    return start
+                batch = missing[start : start + self._embedder.batch]
+                vectors = self._embedder.passages([texts[hash_] for hash_ in batch])
+                self._rows.keep_vectors(batch, vectors, self._embedder.name)
+            if self._shelf.open().lacks_vectors:
+                self._shelf.publish(whole=True)
+            return len(missing)
+
     @contextmanager
     def quiet(self) -> Iterator[None]:
         """Makes embedding wait while an answer is being generated (design 5.4)."""
@@ -340,7 +367,11 @@ class Library:
         answer_language, scoped = language or detect(question), _Within(self, scope)
         if models.profile.documents == "quoted":
             with stopped_by(stop):
-                return quote(scoped, question, answer_language, filters=filters, kind=kind, menu=self._settings.menu)
+                sheets = self.sheets(scope)
+                calculated = answer_by_table(self, question, answer_language, sheets) if sheets else None
+                return calculated or quote(
+                    scoped, question, answer_language, filters=filters, kind=kind, menu=self._settings.menu
+                )
         return look_up(
             scoped,
             question,
@@ -353,6 +384,24 @@ class Library:
             menu=self._settings.menu,
             calls=calls,
         )
+
+    def sheets(self, scope: SearchScope = EVERYBODYS, most: int = SHEETS) -> list[KnownSheet]:
+        """Returns the tables of a scope's documents that can be calculated with, the newest first."""
+        return list_sheets(self._store, scope, most)
+
+    def query_sheets(self, sheets: Sequence[KnownSheet], sql: str) -> TableResult:
+        """Runs one SELECT over tables, which it knows as ``t1``, ``t2`` …, within ``QUERY_SECONDS``. Raises
+        ``TableQueryFailed`` and ``DocumentError``."""
+        limits = replace(ReadLimits.of(self._settings), seconds=QUERY_SECONDS)
+        labels = [sheet.label for at, sheet in enumerate(sheets, 1) if is_named(sql, at)]
+        with Reader(limits) as reader:
+            return reader.query(labels[0] if labels else "", read_sheets(self._store, sheets, sql), sql)
+
+    def passage_of(self, sheet: KnownSheet) -> Passage:
+        """Returns the first passage of a table's document, to cite the table by. Raises ``PassageUnknown``."""
+        section = next((id_ for id_ in self.sections_of(sheet.document_id)), "")
+        passage = self.passage(self.section(section).passages[0])
+        return replace(passage, path=(sheet.name,) if sheet.name else ())
 
     @property
     def folder(self) -> Path:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from retrieval.change import Staged
 from retrieval.document import Collection, DocType
 from retrieval.index.row import Rows, Slot, embedded_text, passage_row
+from retrieval.index.sheet import build_sheet_rows, drop_sheets, put_sheets
 from store import Store
 
 
@@ -37,6 +38,7 @@ class Plan:
         self._documents: list[dict[str, Any]] = []
         self._rows: list[dict[str, Any]] = []
         self._collections: dict[int, str] = {}
+        self._sheets: list[dict[str, Any]] = []
         self._retyped, self._moved = dict(retyped or {}), dict(moved or {})
         newest = {file.source.key: file for file in staged}  # a file given twice counts once: the later one
         known = rows.known(list(newest))
@@ -64,6 +66,7 @@ class Plan:
             free_ids.setdefault(hash_, []).append(id_)
         document = self._take() if document is None else document
         self._collections[document] = staged.source.collection
+        self._sheets += build_sheet_rows(document, staged.sheets)
         for piece in staged.pieces:
             row = passage_row(0, document, staged.title, staged.doc_type, piece)
             same_ids = free_ids.get(row["hash"])
@@ -90,6 +93,7 @@ class Plan:
     def commit(self, connection: Connection) -> None:
         Rows.drop_passages(connection, self._replaced)
         Rows.drop_documents(connection, self._replaced)
+        drop_sheets(connection, self._replaced)
         for document in self._documents:
             Rows.put_document(connection, document)
         for id_, doc_type in self._retyped.items():
@@ -97,6 +101,7 @@ class Plan:
         for id_, collection in self._moved.items():
             Rows.set_collection(connection, id_, collection)
         Rows.put_passages(connection, self._rows)
+        put_sheets(connection, self._sheets)
 
 
 def _document_row(id_: int, staged: Staged) -> dict[str, Any]:

@@ -27,13 +27,15 @@ _TABLE = schema.api_key
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A key without its secret. ``id``: the public part of the key. ``user``: whose conversations it opens.
-    ``documents``: whether answers may come from documents. ``created``, ``revoked``: Unix seconds; None: not revoked.
+    ``documents``: whether answers may come from documents. ``memory``: whether its conversations share the user's
+    memory (else each is kept apart). ``created``, ``revoked``: Unix seconds; None: not revoked.
     """
 
     id: str
     name: str
     user: str
     documents: bool
+    memory: bool
     created: float
     revoked: float | None
 
@@ -44,7 +46,7 @@ class ApiKeys:
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
 
-    def add(self, name: str, user: str, documents: bool = True) -> str:
+    def add(self, name: str, user: str, documents: bool = True, memory: bool = True) -> str:
         """Creates a key for a user and returns it: ``gk-ID-SECRET``. Nothing can show it again.
 
         Raises ``BadUserName``.
@@ -54,7 +56,7 @@ class ApiKeys:
             if not usable:
                 raise BadUserName(name=written)
         key_id, secret = secrets.token_hex(5), secrets.token_urlsafe(32)
-        row = {"id": key_id, **names, "documents": documents, "digest": _digest(secret)}
+        row = {"id": key_id, **names, "documents": documents, "memory": memory, "digest": _digest(secret)}
         with self._transaction() as connection:
             connection.execute(insert(_TABLE), {**row, "created": time.time(), "revoked": None})
         return f"{PREFIX}{key_id}-{secret}"

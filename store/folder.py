@@ -14,6 +14,7 @@ from store.database import schema
 from store.owner import mine, owner_of_new
 from store.record import Folder
 from text.clean import clean
+from text.cut import cut_graphemes
 
 NAME_CHARS = 60
 
@@ -90,7 +91,7 @@ class Folders:
 
 
 def _name(name: str) -> str:
-    return " ".join(clean(name).split())[:NAME_CHARS]
+    return cut_graphemes(" ".join(clean(name).split()), NAME_CHARS)
 
 
 def _write(connection: Connection, folder_id: str, **values: str) -> None:

@@ -1,60 +1,73 @@
-"""Which conversations hold what a client says was said: runs of turns that say the same as a history, by their marks.
+"""Where the turns lie that a client's history speaks of: an index of short marks of single messages.
 
-A client of a stateless protocol sends its whole history with every request. A mark stands for one question and its
-answer, so that turns are compared by an index and not by their texts.
+A client of a stateless protocol sends its whole history with every request, in a shape of its own. What the history is
+to the turns that are found here, ``history.align`` says; nothing here compares texts. All look-ups are bounded: their
+cost does not grow with the number of conversations.
 """
 
 from __future__ import annotations
 
-import hashlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, select, union_all
+from sqlalchemy.dialects.postgresql import insert as insert_into_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_into_sqlite
 
+from history.align import Evidence, Exchange, Weights, choose_pairs, weigh
+from history.form import Marks, mark_message
 from store.database import schema
 from store.owner import EVERYONE, check_session, mine, user_of
 from store.path import Path, branch_at, plain
 from store.record import TurnStatus
+from text.fence import find_words
 
 ENDED = ("done", "stopped")
-"""The statuses of turns that have a mark: those with an answer that the model gets again."""
-LAST = 16
-"""The last marks of a history that lead to a conversation."""
-EACH = 50
-"""The most turns that one mark leads to: what many conversations say alike decides nothing."""
-MOST_SESSIONS = 30
-MOST_MARKS = 1000
-"""The last marks of a history that are compared; an older beginning counts as unknown."""
-MOST_TURNS = 5000
-MOST_BRANCHES = 500
-MOST_PAIRS = 20_000
-MOST_RUNS = 50
-
-_TURN, _SESSION, _BRANCH = schema.turn.c, schema.session.c, schema.branch.c
-_LEADS = select(_TURN.session_id).where(_TURN.mark == bindparam("wanted")).limit(EACH)
-_ASKED = select(_TURN.question, _TURN.answer, _TURN.status, _TURN.given)
-
-
-Places = dict[str, list[tuple[int, int]]]
-"""Where a conversation holds a mark: branches and numbers of turns."""
+"""The statuses of turns that have marks: those with an answer that the model gets again."""
+LEADING = 8
+"""The last turns of a history whose marks lead to a conversation."""
+EACH = 500
+"""The most turns that one mark leads to: of what more conversations say alike, the one that is meant may be missing
+(``Lead.is_cut``)."""
+MOST_HOMES = 12
+"""The most conversations that a history is held against: of those that say as much, the last used ones."""
+MOST_TURNS = 1000
+"""The last turns of a history that are compared; an older beginning counts as unknown."""
+MOST_ROWS = 20_000
+MOST_REPEATED = 4000
+"""Told times stored turns with one message, above which only likely ones are held against each other."""
+LIKELY = 4
+"""Stored turns on each side of the place where a told one is looked for."""
+MOST_PATHS = 24
+"""The most paths of one conversation that a history is laid over."""
+_MARK, _TURN, _SESSION, _BRANCH = schema.history_mark.c, schema.turn.c, schema.session.c, schema.branch.c
+_ASKED = select(_TURN.question, _TURN.answer, _TURN.status, _TURN.given, _TURN.branch, _TURN.number)
+_PIECE = 16
+"""Marks of one look-up for conversations."""
+_LEADS = union_all(
+    *(
+        select(select(_MARK.mark, _MARK.home).where(_MARK.mark == bindparam(f"mark_{at}")).limit(EACH).subquery())
+        for at in range(_PIECE)
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Turns ``first`` to ``last`` of a path of a session, which say what the history says from mark ``start`` on."""
+class Lead:
+    """A path of a conversation that says something of a history. ``weights``: what speaks for each pair of a told turn
+    and one of the path; ``weight``: of the heaviest chain of them. ``in_use``: whether the conversation uses the
+    path. ``is_cut``: nothing but what more turns say than were looked at led to the conversation, so that another
+    one may say as much."""
 
-    session_id: str
+    home: str
     path: Path
-    first: int
-    last: int
-    start: int
-
-    @property
-    def length(self) -> int:
-        return self.last - self.first + 1
+    weights: Weights
+    weight: float
+    in_use: bool = True
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,163 +79,301 @@ class Asked:
     status: TurnStatus
     given: bool
 
-
-def mark_of(question: str, answer: str) -> str:
-    """Returns the mark of a finished turn: 32 hexadecimal digits that stand for its question and answer. Texts that
-    differ only in white space have the same mark, because clients trim and wrap texts.
-    """
-    texts = (" ".join(text.split()) for text in (question, answer))
-    return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    @property
+    def exchange(self) -> Exchange:
+        """Returns the turn as histories are compared: of a question the user's words."""
+        return Exchange(find_words(self.question), self.answer, self.status == "stopped")
 
 
-def owned(mark: str, owner: str) -> str:
-    """Returns a mark as the column ``turn.mark`` holds it: of one owner, so that a look-up meets no turn of another
-    user, however many users say the same.
-    """
-    return hashlib.sha256(f"{mark}\n{owner}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+# --- the index --------------------------------------------------------------------------------------
+
+
+def put_marks(
+    connection: Connection, owner: str, home: str, branch: int, turns: Iterable[tuple[int, str, Sequence[str]]]
+) -> None:
+    """Makes turns known. ``turns``: their numbers, questions, and every form in which a client may send the answer.
+    Marks that are there already stay."""
+    rows = [
+        {"mark": mark, "home": home, "branch": branch, "number": number}
+        for number, question, answers in turns
+        for mark in _marks_of_turn(question, answers, owner)
+    ]
+    _put_rows(connection, rows)
+
+
+def _put_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        into: Any = insert_into_sqlite if connection.dialect.name == "sqlite" else insert_into_postgresql
+        connection.execute(into(schema.history_mark).on_conflict_do_nothing(), rows)
+
+
+def _marks_of_turn(question: str, answers: Sequence[str], owner: str) -> list[int]:
+    asked = mark_message(words, "question", owner).all if (words := find_words(question)).strip() else ()
+    said = (mark for answer in answers if answer.strip() for mark in mark_message(answer, "answer", owner).all)
+    return list(dict.fromkeys((*asked, *said)))
+
+
+def drop_marks(connection: Connection, home: str, branch: int | None = None, number: int | None = None) -> None:
+    """Makes turns unknown: all of a conversation or a world, or one turn."""
+    conditions = [_MARK.home == home]
+    conditions += [_MARK.branch == branch] if branch is not None else []
+    conditions += [_MARK.number == number] if number is not None else []
+    connection.execute(delete(schema.history_mark).where(*conditions))
+
+
+def copy_marks(connection: Connection, home: str, path: Path, last: int, to: str) -> None:
+    """Makes the turns of a path known as the trunk of another conversation. ``last``: the last of them."""
+    query = select(schema.history_mark).where(_MARK.home == home, _MARK.number <= last)
+    rows = [
+        {"mark": row.mark, "home": to, "branch": 0, "number": row.number}
+        for row in connection.execute(query)
+        if branch_at(path, row.number) == row.branch
+    ]
+    _put_rows(connection, rows)
+
+
+def copy_turn_marks(connection: Connection, home: str, source: tuple[int, int], target: tuple[int, int]) -> None:
+    """Lets a turn be found by the marks of another one, too. ``source``, ``target``: their branches and numbers."""
+    query = select(_MARK.mark).where(_MARK.home == home, _MARK.branch == source[0], _MARK.number == source[1])
+    rows = [
+        {"mark": mark, "home": home, "branch": target[0], "number": target[1]}
+        for mark in connection.execute(query).scalars()
+    ]
+    _put_rows(connection, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldMarks:
+    """The marks of told turns: of each, its question's and its answer's; None for an empty one. ``older``: how many
+    turns of the history stand before these."""
+
+    turns: tuple[tuple[Marks | None, Marks | None], ...]
+    older: int
+
+    @classmethod
+    def of(cls, told: Sequence[tuple[str, str]], owner: str) -> ToldMarks:
+        older = max(0, len(told) - MOST_TURNS)
+        turns = tuple(
+            (
+                mark_message(words, "question", owner) if (words := find_words(question)).strip() else None,
+                mark_message(answer, "answer", owner) if answer.strip() else None,
+            )
+            for question, answer in told[older:]
+        )
+        return cls(turns, older)
+
+    def leading(self) -> tuple[list[int], list[int]]:
+        """Returns the marks that lead to conversations, the latest first: of whole messages, and of edges."""
+        last = [marks for turn in reversed(self.turns[-LEADING:]) for marks in reversed(turn) if marks is not None]
+        wholes = (mark for marks in last for mark in marks.whole)
+        return list(dict.fromkeys(wholes)), list(dict.fromkeys(mark for marks in last for mark in marks.edges))
+
+    def places(self) -> dict[int, list[tuple[int, str, bool]]]:
+        """Returns for each mark which told turns have it, in which side, and whether it is of the whole."""
+        places: dict[int, list[tuple[int, str, bool]]] = {}
+        near = len(self.turns) - 2 * LEADING
+        for at, turn in enumerate(self.turns):
+            for side, marks in zip(("question", "answer"), turn, strict=True):
+                if marks is not None:
+                    for mark in marks.whole:
+                        places.setdefault(mark, []).append((self.older + at, side, True))
+                    for mark in marks.edges if at >= near else ():
+                        places.setdefault(mark, []).append((self.older + at, side, False))
+        return places
+
+
+def find_homes(connection: Connection, marks: ToldMarks, known: Select[str, float]) -> dict[str, bool]:
+    """Returns the conversations or worlds that the last marks lead to, at most ``MOST_HOMES``, and of each whether it
+    was found among too many (``Lead.is_cut``): those of rare marks first, because what many say alike tells little; of
+    equal ones those that were used last. ``known``: the query for the ids of all that may be found, with the moments
+    when they were used."""
+    whole, edges = marks.leading()
+    found = _look_up(connection, whole) or _look_up(connection, edges)
+    weights: dict[str, float] = {}
+    for homes, _ in found:
+        for home in homes:
+            weights[home] = weights.get(home, 0.0) + 1 / len(homes)
+    identity = known.selected_columns[0]
+    used = {row[0]: row[1] for row in connection.execute(known.where(identity.in_(list(weights))))}
+    best = sorted(used, key=lambda home: (-round(weights[home], 6), -used[home], home))[:MOST_HOMES]
+    return {home: all(is_cut for homes, is_cut in found if home in homes) for home in best}
+
+
+def _look_up(connection: Connection, marks: Sequence[int]) -> list[tuple[set[str], bool]]:
+    """Returns for each known mark where it leads to, and whether to more than was looked at."""
+    rows: dict[int, list[str]] = {}
+    for start in range(0, len(marks), _PIECE):
+        some = marks[start : start + _PIECE]
+        values = {f"mark_{at}": some[at] if at < len(some) else None for at in range(_PIECE)}
+        for mark, home in connection.execute(_LEADS, values):
+            rows.setdefault(mark, []).append(home)
+    return [(set(homes), len(homes) >= EACH) for homes in rows.values()]
+
+
+Rows = Mapping[str, Sequence[tuple[int, int, int]]]
+"""Of conversations and worlds the branches, numbers and marks of turns that a history speaks of."""
+
+
+def find_rows(connection: Connection, homes: Sequence[str], wanted: Iterable[int]) -> Rows:
+    """Returns which turns of these conversations have one of the marks."""
+    query = select(_MARK.home, _MARK.branch, _MARK.number, _MARK.mark).where(_MARK.home.in_(homes))
+    query = query.where(_MARK.mark.in_(list(wanted))).limit(MOST_ROWS)
+    rows: dict[str, list[tuple[int, int, int]]] = {}
+    for home, branch, number, mark in connection.execute(query):
+        rows.setdefault(home, []).append((branch, number, mark))
+    return rows
+
+
+def lay_over(
+    home: str,
+    path: Path,
+    rows: Sequence[tuple[int, int, int]],
+    places: Mapping[int, Sequence[tuple[int, str, bool]]],
+    *,
+    in_use: bool = True,
+) -> Lead:
+    """Returns what speaks for a history along one path."""
+    lasts = [first - 1 for _, first in path[1:]] + [2**31]
+    range_of = {branch: (first, last) for (branch, first), last in zip(path, lasts, strict=True)}
+    found: dict[int, list[int]] = {}
+    for branch, number, mark in rows:
+        if branch in range_of and range_of[branch][0] <= number <= range_of[branch][1]:
+            found.setdefault(mark, []).append(number)
+    evidence, anchors, around = list[Evidence](), dict[int, int](), dict[int, int]()
+    for mark, numbers in found.items():  # what both sides say once, first
+        if len(numbers) == len(places[mark]) == 1:
+            ((sent, side, whole),) = places[mark]
+            evidence.append(Evidence(sent, numbers[0], side, whole))
+            around.setdefault(sent, numbers[0])
+            if whole:
+                anchors[sent] = around[sent] = numbers[0]
+    for mark, numbers in found.items():
+        if len(numbers) == len(places[mark]) == 1:
+            continue
+        here, is_repeated = set(numbers), len(numbers) * len(places[mark]) > MOST_REPEATED
+        likely = _choose_likely(sorted(here), places[mark], around) if is_repeated else {}
+        for sent, side, whole in places[mark]:
+            own = [anchors[sent]] if anchors.get(sent) in here else likely[sent] if is_repeated else numbers
+            evidence += [Evidence(sent, number, side, whole) for number in own]
+    weights = weigh(evidence)
+    _, weight = choose_pairs(weights, path[0][1] if path else 1)
+    return Lead(home, path, weights, weight, in_use)
+
+
+def _choose_likely(
+    numbers: Sequence[int], places: Sequence[tuple[int, str, bool]], around: Mapping[int, int]
+) -> dict[int, Sequence[int]]:
+    """Returns for each told turn of a message that both sides say again and again the few stored turns that it may be:
+    those where it lies by the nearest told turn whose place is known (``around``). Where none is known, an answer may
+    lie as far from the first or from the last turn that has it; a question, such as «Continue.», says nothing."""
+    sents = sorted(around)
+    likely: dict[int, Sequence[int]] = {}
+    for sent, side, _ in places:
+        if sents:
+            at = bisect_left(sents, sent)
+            near = min(sents[max(0, at - 1) : at + 1], key=lambda one: abs(one - sent))
+            wanted = [sent + around[near] - near]
+        else:
+            ends = ((numbers[0], places[0][0]), (numbers[-1], places[-1][0])) if side == "answer" else ()
+            wanted = [sent + number - end for number, end in ends]
+        spots = (bisect_left(numbers, number) for number in wanted)
+        likely[sent] = sorted({number for at in spots for number in numbers[max(0, at - LIKELY) : at + LIKELY]})
+    return likely
+
+
+# --- conversations ----------------------------------------------------------------------------------
 
 
 class Histories:
     """What the conversations of a user have in common with a client's history; ``transaction`` opens a database
-    transaction.
-    """
+    transaction."""
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
 
-    def runs(self, marks: Sequence[str], within: str | None = None) -> list[Run]:
-        """Returns the runs of turns that say the same as a part of a history, the longest first, at most ``MOST_RUNS``.
+    def find(self, told: Sequence[tuple[str, str]], within: str | None = None) -> list[Lead]:
+        """Returns the best path of each conversation that says something of a history, the best one first.
 
-        ``marks``: the marks of the history's turns, oldest first. Looks at conversations that hold one of the last
-        ``LAST`` different marks and are not put away, or only at the conversation ``within``. Of each path of such a
-        conversation it returns the longest run, and the run that ends with the history when that is another one. Of
-        equally long runs, those come first that each conversation uses now. The cost does not grow with the number of
-        conversations. Everyone's store has no runs, because a history is one user's.
+        ``told``: questions and answers, oldest first. Looks at conversations that one of the last ``LEADING`` turns
+        leads to and that are not put away, or only at the conversation ``within``. Everyone's store has none, because
+        a history is one user's.
         """
         with self._transaction() as connection:
             user = user_of(connection)
-            if user is EVERYONE or not marks:
+            if user is EVERYONE or not told:
                 return []
-            older = max(0, len(marks) - MOST_MARKS)
-            wanted = [owned(mark, user) for mark in marks[older:]]
-            sessions = _sessions(connection, wanted) if within is None else [within]
-            if not sessions:
+            marks = ToldMarks.of(told, user)
+            known = select(_SESSION.id, _SESSION.updated)
+            known = known.where(_SESSION.deleted.is_(None), mine(connection, _SESSION.owner))
+            homes = find_homes(connection, marks, known) if within is None else {within: False}
+            if not homes:
                 return []
-            paths = _paths(connection, sessions)
-            places = _places(connection, paths, wanted)
-        return _best(paths, places, wanted, older)
+            places = marks.places()
+            rows = find_rows(connection, list(homes), places)
+            paths = _paths(connection, rows)
+        leads = [
+            max(
+                (lay_over(home, path, rows[home], places, in_use=not at) for at, path in enumerate(of_home)),
+                key=lambda lead: (lead.weight, lead.in_use),
+            )
+            for home, of_home in paths.items()
+        ]
+        rank = {home: at for at, home in enumerate(homes)}
+        leads = [replace(lead, is_cut=homes[lead.home]) for lead in leads if lead.weights]
+        return sorted(leads, key=lambda lead: (-round(lead.weight, 3), rank[lead.home]))
 
-    def agreeing(self, session_id: str, path: Path, marks: Sequence[str], first: int) -> list[bool]:
-        """Returns for each mark of a history whether the turn of the path in its place says the same; the first mark's
-        place is turn ``first``. Everyone's store returns nothing. Raises ``SessionUnknown``.
-        """
+    def read(self, session_id: str, path: Path, numbers: Sequence[int]) -> dict[int, Asked]:
+        """Returns turns of a path, which need not be the one in use, by their numbers. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
             check_session(connection, session_id)
-            user = user_of(connection)
-            wanted = [] if user is EVERYONE else [owned(mark, user) for mark in marks]
-            query = select(_TURN.branch, _TURN.number, _TURN.mark)
-            query = query.where(_TURN.mark.in_(set(wanted)), _TURN.session_id == session_id)
-            held = {(row.branch, row.number, row.mark) for row in connection.execute(query)}
-        return [(branch_at(path, number), number, mark) in held for number, mark in enumerate(wanted, first)]
+            query = _ASKED.where(_TURN.session_id == session_id, _TURN.number.in_(list(numbers)))
+            rows = list(connection.execute(query))
+        return {row.number: _make_asked(row) for row in rows if branch_at(path, row.number) == row.branch}
 
     def asked(self, session_id: str, path: Path, number: int) -> Asked | None:
-        """Returns turn ``number`` of a path, which need not be the one in use; None when the path has no such turn.
-        Raises ``SessionUnknown``.
-        """
-        with self._transaction() as connection:
-            check_session(connection, session_id)
-            key = (_TURN.session_id == session_id, _TURN.branch == branch_at(path, number), _TURN.number == number)
-            row = connection.execute(_ASKED.where(*key)).one_or_none()
-        return None if row is None else Asked(row.question, row.answer or "", row.status, row.given)
+        """Returns turn ``number`` of a path; None when the path has no such turn. Raises ``SessionUnknown``."""
+        return self.read(session_id, path, [number]).get(number)
 
-    def shown(self, session_id: str, number: int, text: str) -> None:
-        """Lets turn ``number`` of the session's path be found by what its client was shown as the answer, which may be
-        more than the answer: also what the model said before a tool call. Raises ``SessionUnknown``.
-        """
+    def is_answered(self, session_id: str, path: Path, numbers: Sequence[int]) -> bool:
+        """Returns whether a model of ours answered one of these turns: a client told the others. Raises
+        ``SessionUnknown``."""
+        query = select(_TURN.branch, _TURN.number).where(
+            _TURN.session_id == session_id, _TURN.number.in_(list(numbers)), _TURN.given.is_(False)
+        )
         with self._transaction() as connection:
             check_session(connection, session_id)
-            session = connection.execute(select(_SESSION.path, _SESSION.owner).where(_SESSION.id == session_id)).one()
-            branch = branch_at(plain(session.path), number)
+            return any(branch_at(path, number) == branch for branch, number in connection.execute(query))
+
+    def learn(self, session_id: str, path: Path, number: int, question: str, answer: str) -> None:
+        """Lets turn ``number`` of a path be found by other words, too: those in which its client tells it, or all that
+        its client was shown. Raises ``SessionUnknown``."""
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            owner = connection.execute(select(_SESSION.owner).where(_SESSION.id == session_id)).scalar_one()
+            branch = branch_at(path, number)
             key = (_TURN.session_id == session_id, _TURN.branch == branch, _TURN.number == number)
             row = connection.execute(_ASKED.where(*key)).one_or_none()
             if row is not None and row.status in ENDED:
-                mark = owned(mark_of(row.question, text), session.owner)
-                connection.execute(update(schema.turn).where(*key).values(mark=mark))
+                put_marks(connection, owner, session_id, branch, [(number, question, [answer])])
 
 
-def _sessions(connection: Connection, wanted: Sequence[str]) -> list[str]:
-    """Returns the conversations that the last marks lead to, at most ``MOST_SESSIONS``: those of rare marks first,
-    because what many conversations say alike tells little.
-    """
-    weights = dict[str, float]()
-    for mark in islice(dict.fromkeys(reversed(wanted)), LAST):
-        found = set(connection.execute(_LEADS, {"wanted": mark}).scalars())
-        for session_id in found:
-            weights[session_id] = weights.get(session_id, 0.0) + 1 / len(found)
-    return sorted(weights, key=lambda session_id: (-weights[session_id], session_id))[:MOST_SESSIONS]
+def _make_asked(row: Any) -> Asked:
+    return Asked(row.question, row.answer or "", row.status, row.given)
 
 
-def _paths(connection: Connection, sessions: Sequence[str]) -> dict[str, list[Path]]:
-    """Returns the paths of each conversation that is not put away: the path in use first, then the last used."""
+def _paths(connection: Connection, rows: Rows) -> dict[str, list[Path]]:
+    """Returns of each conversation that is not put away the paths that its rows may lie on: the one in use first, then
+    the last used ones."""
     current = select(_SESSION.id, _SESSION.path).where(
-        _SESSION.id.in_(sessions), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)
+        _SESSION.id.in_(list(rows)), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)
     )
     paths = {row.id: [plain(row.path)] for row in connection.execute(current)}
+    branches = {branch for home in paths for branch, _, _ in rows[home]}
+    if not branches:
+        return paths
     others = select(_BRANCH.session_id, _BRANCH.path).where(_BRANCH.session_id.in_(list(paths)))
-    for row in connection.execute(others.order_by(_BRANCH.used.desc()).limit(MOST_BRANCHES)):
-        if (path := plain(row.path)) not in paths[row.session_id]:
-            paths[row.session_id].append(path)
+    for row in connection.execute(others.where(_BRANCH.id.in_(branches)).order_by(_BRANCH.used.desc())):
+        of_home = paths[row.session_id]
+        if len(of_home) < MOST_PATHS and (path := plain(row.path)) not in of_home:
+            of_home.append(path)
     return paths
-
-
-def _places(connection: Connection, sessions: Iterable[str], wanted: Sequence[str]) -> dict[str, Places]:
-    """Returns where each conversation holds the wanted marks."""
-    query = select(_TURN.session_id, _TURN.branch, _TURN.number, _TURN.mark)
-    query = query.where(_TURN.mark.in_(set(wanted)), _TURN.session_id.in_(list(sessions))).limit(MOST_TURNS)
-    places = dict[str, Places]()
-    for row in connection.execute(query):
-        places.setdefault(row.session_id, {}).setdefault(row.mark, []).append((row.branch, row.number))
-    return places
-
-
-def _best(
-    paths: Mapping[str, Sequence[Path]], places: Mapping[str, Places], wanted: Sequence[str], older: int
-) -> list[Run]:
-    """Returns the runs in order. ``older``: the number of the history's marks before the wanted ones."""
-    ranked = [
-        (rank, run)
-        for session_id, of_session in paths.items()
-        for rank, path in enumerate(of_session)
-        for run in _of_path(session_id, path, places.get(session_id, {}), wanted, older)
-    ]
-    ranked.sort(key=lambda entry: (-entry[1].length, entry[0], -entry[1].start))
-    return [run for _, run in ranked[:MOST_RUNS]]
-
-
-def _of_path(session_id: str, path: Path, places: Places, wanted: Sequence[str], older: int) -> list[Run]:
-    """Returns the longest run of one path, and the run that ends with the history when that is another one."""
-    lengths = _lengths(path, places, wanted)
-    starts = [(at, number) for at, number in lengths if (at - 1, number - 1) not in lengths]
-    if not starts:
-        return []
-    longest = max(starts, key=lambda start: (lengths[start], start))
-    ending = [start for start in starts if start[0] + lengths[start] == len(wanted)]
-    chosen = {longest, max(ending, key=lambda start: (lengths[start], start), default=longest)}
-    return [
-        Run(session_id, path, number, number + lengths[at, number] - 1, older + at) for at, number in sorted(chosen)
-    ]
-
-
-def _lengths(path: Path, places: Places, wanted: Sequence[str]) -> dict[tuple[int, int], int]:
-    """Returns how many marks and turns agree from each pair of a wanted mark and a turn of the path on; looks at the
-    last ``MOST_PAIRS`` pairs.
-    """
-    numbers = {
-        mark: [number for branch, number in of_mark if branch_at(path, number) == branch]
-        for mark, of_mark in places.items()
-    }
-    pairs = ((at, number) for at in reversed(range(len(wanted))) for number in numbers.get(wanted[at], ()))
-    lengths = dict[tuple[int, int], int]()
-    for at, number in islice(pairs, MOST_PAIRS):
-        lengths[at, number] = lengths.get((at + 1, number + 1), 0) + 1
-    return lengths

@@ -6,7 +6,7 @@ Rows are never removed; their ``status`` says whether a summary is in the contex
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -46,6 +46,10 @@ _TAKEN = (
 )
 
 
+VALID: tuple[SummaryStatus, ...] = ("ready", "active", "retired")
+"""A chunk has at most one summary of these."""
+
+
 class Ledger:
     """Summaries of all sessions; ``transaction`` opens a database transaction.
 
@@ -76,17 +80,82 @@ class Ledger:
             last_branch = branch_at(path, turns[-1]) if branch is None else branch
             return _added(connection, session_id, last_branch, turns, rate, status, fields)
 
-    def replace(self, session_id: str, turns: list[int], rate: float, status: SummaryStatus, **fields: Any) -> int:
+    def add_missing(self, session_id: str, rate: float, made: Sequence[tuple[list[int], dict[str, Any]]]) -> int:
+        """Adds summaries of chunks on the session's path to the context, except of chunks that have one by now; returns
+        how many. ``made``: the turns of each chunk, and its fields as in ``add``.
+
+        One transaction with a fixed number of statements, however many summaries there are. Raises ``SessionUnknown``.
+        """
+        if not made:
+            return 0
+        with self._transaction() as connection:
+            path = _claimed(connection, session_id)
+            chunks = {(branch_at(path, turns[-1]), turns[0]): (turns, fields) for turns, fields in made}
+            known = [row for row in _between(connection, session_id, made) if (row.branch, row.first_turn) in chunks]
+            versions = {(row.branch, row.first_turn): row.version for row in known}
+            for row in known:
+                if row.status in VALID:
+                    chunks.pop((row.branch, row.first_turn), None)
+            failed = [row.id for row in known if row.status == "failed" and (row.branch, row.first_turn) in chunks]
+            if failed:
+                connection.execute(update(_TABLE).where(_TABLE.c.id.in_(failed)).values(status="superseded"))
+            base = {"session_id": session_id, "rate": rate, "status": "active", "ahead": False, "created": time.time()}
+            rows = [
+                {**base, "branch": branch, "first_turn": first, "last_turn": turns[-1], "turns": turns}
+                | {"version": versions.get((branch, first), 0) + 1, **fields}
+                for (branch, first), (turns, fields) in chunks.items()
+            ]
+            if rows:
+                connection.execute(insert(_TABLE), rows)
+        return len(rows)
+
+    def find_chunks(self, session_id: str) -> dict[int, int]:
+        """Returns the chunks on the session's path that have a valid summary: the last turn of each by its first."""
+        columns = (_TABLE.c.first_turn, _TABLE.c.last_turn)
+        with self._transaction() as connection:
+            query = select(*columns).where(*_here(connection, session_id), _TABLE.c.status.in_(VALID))
+            return {row.first_turn: row.last_turn for row in connection.execute(query)}
+
+    def find_extracted(self, session_id: str) -> list[Summary]:
+        """Returns the valid summaries on the session's path that code extracted, oldest first."""
+        wanted = (_TABLE.c.status.in_(VALID), _TABLE.c.origin == "extracted")
+        with self._transaction() as connection:
+            query = select(_TABLE).where(*_here(connection, session_id), *wanted).order_by(_TABLE.c.first_turn)
+            return [_summary(row) for row in connection.execute(query)]
+
+    def count_extracted(self, session_id: str) -> int:
+        """Returns how many summaries ``find_extracted`` returns."""
+        wanted = (_TABLE.c.status.in_(VALID), _TABLE.c.origin == "extracted")
+        with self._transaction() as connection:
+            query = select(func.count()).where(*_here(connection, session_id), *wanted)
+            return int(connection.execute(query).scalar_one())
+
+    def replace(
+        self,
+        session_id: str,
+        turns: list[int],
+        rate: float,
+        status: SummaryStatus,
+        replaced: int | None = None,
+        **fields: Any,
+    ) -> int | None:
         """Adds a version in place of the valid one; returns the new version's id. ``status``: the status of the
         replaced version, which the new version takes over.
 
+        ``replaced``: the id of the version that must be the valid one still, else nothing changes and None is returned.
         Raises ``SessionUnknown``.
         """
         with self._transaction() as connection:
             path = _claimed(connection, session_id)
             branch = branch_at(path, turns[-1])
-            counts = _TABLE.c.status.in_(("ready", "active", "retired"))
-            stale = update(_TABLE).where(*_chunk(session_id, branch, turns[0]), counts)
+            counts = _TABLE.c.status.in_(VALID)
+            chunk = _chunk(session_id, branch, turns[0])
+            if replaced is not None:
+                now = connection.execute(select(_TABLE.c.id, _TABLE.c.status).where(*chunk, counts)).one_or_none()
+                if now is None or now.id != replaced:
+                    return None
+                status = now.status
+            stale = update(_TABLE).where(*chunk, counts)
             connection.execute(stale.values(status="superseded"))
             return _added(connection, session_id, branch, turns, rate, status, fields)
 
@@ -115,17 +184,17 @@ class Ledger:
                 fields = {"error": error, "ahead": ahead}
                 _added(connection, session_id, last_branch, turns, rate, "failed", fields)
 
-    def hopeless(self, session_id: str, turns: list[int], branch: int | None = None) -> bool:
-        """Returns whether another attempt at a summary of these turns will most likely fail too: an attempt has failed
-        with an error marked ``hopeless``, and no attempt has succeeded since.
+    def find_failure(self, session_id: str, turns: list[int], branch: int | None = None) -> dict[str, Any] | None:
+        """Returns the error of the latest attempt at a summary of these turns; None when none has failed since one
+        succeeded. ``branch``: as in ``add``. Raises ``SessionUnknown``.
         """
         with self._transaction() as connection:
             path = path_of(connection, session_id)
             last_branch = branch_at(path, turns[-1]) if branch is None else branch
             chunk = _chunk(session_id, last_branch, turns[0])
             query = select(_TABLE.c.error).where(*chunk, _TABLE.c.status == "failed")
-            error = connection.execute(query.limit(1)).scalar()
-        return bool(error and error.get("hopeless"))
+            error: dict[str, Any] | None = connection.execute(query.limit(1)).scalar()
+        return error
 
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
         """Returns the summary made ahead for exactly these turns at this rate, or None."""
@@ -175,7 +244,7 @@ class Ledger:
         with self._transaction() as connection:
             _claimed(connection, session_id)
             chunk = (*_here(connection, session_id), _TABLE.c.first_turn == first_turn)
-            counts = _TABLE.c.status.in_(("ready", "active", "retired"))
+            counts = _TABLE.c.status.in_(VALID)
             status = connection.execute(select(_TABLE.c.status).where(*chunk, counts)).scalars().first() or "active"
             connection.execute(update(_TABLE).where(*chunk, counts).values(status="superseded"))
             connection.execute(update(_TABLE).where(*chunk, _TABLE.c.version == version).values(status=status))
@@ -255,6 +324,18 @@ def _here(connection: Connection, session_id: str) -> tuple[Any, ...]:
     """Returns the condition for summaries whose turns lie on the session's path."""
     path = path_of(connection, session_id)
     return _TABLE.c.session_id == session_id, on_path(_TABLE.c.branch, _TABLE.c.last_turn, path)
+
+
+def _between(
+    connection: Connection, session_id: str, made: Sequence[tuple[list[int], dict[str, Any]]]
+) -> Sequence[Any]:
+    """Returns place, version and status of all rows from the first of these chunks to the last, newest versions
+    last."""
+    firsts = [turns[0] for turns, _ in made]
+    columns = (_TABLE.c.id, _TABLE.c.branch, _TABLE.c.first_turn, _TABLE.c.version, _TABLE.c.status)
+    query = select(*columns).where(_TABLE.c.session_id == session_id)
+    query = query.where(_TABLE.c.first_turn.between(min(firsts), max(firsts))).order_by(_TABLE.c.version)
+    return connection.execute(query).all()
 
 
 def _chunk(session_id: str, branch: int, first_turn: int) -> tuple[Any, ...]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from errors import Empty, OutOfRange, PresetTaken, PresetUnknown, TooLong
@@ -20,6 +20,7 @@ from store.database import schema
 from store.owner import check, check_session, mine, owner_of_new
 from store.wording import mark
 from text.clean import clean
+from text.cut import cut_graphemes
 
 PROMPT_CHARS = 20_000
 SYSTEM_CHARS = 10 * PROMPT_CHARS
@@ -30,6 +31,10 @@ NAME_CHARS = 60
 
 Transaction = Callable[[], AbstractContextManager[Connection]]
 _OWN, _SENT, _PRESET = schema.session_options, schema.session_prompt, schema.preset
+_TOUCHED = (
+    update(schema.session).where(schema.session.c.id == bindparam("session")).values(revision=schema.session.c.revision)
+)
+"""Changes nothing, and makes SQLite begin a transaction that writes before the options are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,19 @@ class SessionOptions:
         """
         options = options.checked()
         with self._transaction() as connection:
-            locked = select(schema.session.c.owner).where(schema.session.c.id == session_id).with_for_update()
-            check(connection, session_id, connection.execute(locked).scalar_one_or_none())
+            _lock_session(connection, session_id)
+            put(connection, session_id, options)
+        return options
+
+    def change(self, session_id: str, seen: Options, wanted: Options) -> Options:
+        """Stores what ``wanted`` changes against ``seen``, which may be older than what is stored: what was not changed
+        stays as it is. Returns the options as stored. Raises as ``set`` does."""
+        wanted = wanted.checked()
+        changes = {name: value for name, value in asdict(wanted).items() if value != getattr(seen, name)}
+        with self._transaction() as connection:
+            _lock_session(connection, session_id)
+            connection.execute(_TOUCHED, {"session": session_id})
+            options = replace(read(connection, session_id), **changes)
             put(connection, session_id, options)
         return options
 
@@ -93,6 +109,12 @@ class SessionOptions:
         with self._transaction() as connection:
             check_session(connection, session_id)
             return connection.execute(query).scalar_one_or_none()
+
+
+def _lock_session(connection: Connection, session_id: str) -> None:
+    """Lets nobody else write the session until the transaction ends. Raises ``SessionUnknown``."""
+    locked = select(schema.session.c.owner).where(schema.session.c.id == session_id).with_for_update()
+    check(connection, session_id, connection.execute(locked).scalar_one_or_none())
 
 
 def read(connection: Connection, session_id: str) -> Options:
@@ -186,7 +208,7 @@ def _add(connection: Connection, name: str, options: Options) -> None:
 
 
 def _name(name: str) -> str:
-    name = " ".join(clean(name).split())[:NAME_CHARS]
+    name = cut_graphemes(" ".join(clean(name).split()), NAME_CHARS)
     if not name:
         raise Empty(what="preset's name")
     return name

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-QuestionKind = Literal["approve", "choose", "form", "login"]
+QuestionKind = Literal["approve", "choose", "form", "login", "client"]
 Action = Literal["once", "always", "no", "answer"]
 
 
@@ -22,7 +22,8 @@ class Question:
     ``id``: unique within the turn. ``call``: the id of the tool call; ``tool``: the name the model knows; ``server``:
     whose tool it is, empty for ours. ``kind``: ``approve`` (may this tool run with ``arguments``?), ``choose``
     (``text`` with ``choices``; an answer in free words is allowed), ``form`` (a server wants values by the JSON schema
-    ``schema``), ``login`` (a server wants the user to visit ``url`` and come back). ``text``: the question in the
+    ``schema``), ``login`` (a server wants the user to visit ``url`` and come back), ``client`` (the client's program is
+    to run its own tool with ``arguments``; no person answers that). ``text``: the question in the
     asker's words, which are data. ``state``: what the asker needs to go on, opaque to everybody else, never shown.
     """
 

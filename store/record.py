@@ -11,6 +11,8 @@ from text.language import Language
 
 TurnStatus = Literal["running", "waiting", "done", "stopped", "failed"]
 Titled = Literal["auto", "model", "user"]
+Rewriting = Literal["", "now", "never"]
+"""Whether the model is to write the summaries that code extracted: nobody has decided, it is under way, or never."""
 SummaryStatus = Literal["ready", "active", "retired", "superseded", "failed"]
 
 
@@ -25,6 +27,7 @@ class Session:
     documents that its questions are looked up in (``retrieval.document.Collection``); None for all. ``folder``: the id
     of the folder that the session lies in, empty for none. ``owner``: the user whose session it is. ``alias``: the name
     that a client gave it, empty for none. ``client_system``: the client's own system text, empty for none.
+    ``rewriting``: whether the model is to write extracted summaries (``Rewriting``).
     """
 
     id: str
@@ -45,6 +48,7 @@ class Session:
     owner: str = ME
     alias: str = ""
     client_system: str = ""
+    rewriting: Rewriting = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Turn:
     messages; ``files``: the files that came with the question, by ``name`` and, unless the turn was imported, ``key``
     (``store.attachment``). ``given``: a client told this turn; no model of ours answered it.
     ``questions``: what the user must answer before a waiting turn goes on (``store.question``).
+    ``has_foreign``: the prompt held text of others; ``is_imported``: the turn comes out of a file. ``reasoning``: what
+    the model thought before its answer (``text``, ``seconds``); no prompt, summary or search ever holds it.
     """
 
     session_id: str
@@ -87,6 +93,9 @@ class Turn:
     files: list[dict[str, str]] = field(default_factory=list)
     given: bool = False
     questions: list[dict[str, Any]] = field(default_factory=list)
+    has_foreign: bool = False
+    is_imported: bool = False
+    reasoning: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,8 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end of a turn, written to the database in one statement."""
+    """The end of a turn, written to the database in one statement. ``has_foreign``: its prompt held text of others;
+    False leaves what is known of that."""
 
     status: TurnStatus
     answer: str | None = None
@@ -141,3 +151,5 @@ class Finished:
     first_token_seconds: float | None = None
     tokens: int = 0
     questions: list[dict[str, Any]] | None = None
+    reasoning: dict[str, Any] | None = None
+    has_foreign: bool = False

@@ -7,7 +7,6 @@ query.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,9 +16,11 @@ from typing import Any
 from sqlalchemy import Connection, CursorResult, bindparam, text
 
 from store.database.schema import LISTED, ExactName, ExactText, PlainData
-from store.database.substring_index import PADDING, folded
-from store.owner import EVERYONE, user_of
+from store.database.substring_index import PADDING, fold_in_postgres
+from store.owner import EVERYONE, key_of, user_of
 from store.path import branch_at, plain
+from text.cut import cut_graphemes, cut_graphemes_before
+from text.fold import fold_text, fold_with_places
 
 CANDIDATES = 3000
 """Maximum number of texts that one search checks. For a word that nearly every text holds, the search finds the newest
@@ -93,9 +94,8 @@ def search(connection: Connection, query: str, limit: int, within: str | None, i
 
 def _words(query: str) -> list[str]:
     """Returns the words of the query, and its phrases in quotation marks."""
-    plain_query = unicodedata.normalize("NFC", query[:QUERY_CHARS])
-    parts = [phrase or word for phrase, word in _WORDS.findall(plain_query)]
-    return list(dict.fromkeys(folded(part) or "" for part in parts if part.strip()))[:MOST_WORDS]
+    parts = [phrase or word for phrase, word in _WORDS.findall(query[:QUERY_CHARS])]
+    return list(dict.fromkeys(fold_text(part) for part in parts if part.strip()))[:MOST_WORDS]
 
 
 def _titles(connection: Connection, words: Sequence[str], limit: int) -> Iterator[TextHit]:
@@ -110,8 +110,8 @@ def _turns(connection: Connection, words: Sequence[str], within: str, indexed: b
     with closing(_rows(connection, words, within, indexed)) as rows:
         for row in rows:
             for content in (row.said, row.also):
-                lowered = folded(content)
-                if lowered is not None and all(word in lowered for word in words):
+                lowered = fold_text(content or "")
+                if content and all(word in lowered for word in words):
                     yield _hit(row, content, words)
                     break
 
@@ -142,7 +142,10 @@ def _own(connection: Connection) -> tuple[str, dict[str, Any]]:
     user = user_of(connection)
     if user is EVERYONE:
         return "true", {}
-    return "session.owner = :owner", {"owner": ExactName().process_bind_param(user, connection.dialect)}
+    value = {"owner": ExactName().process_bind_param(user, connection.dialect)}
+    if key := key_of(connection):
+        return "session.owner = :owner AND session.api_key = :key", {**value, "key": key}
+    return "session.owner = :owner", value
 
 
 def _match(connection: Connection, words: Sequence[str]) -> str | None:
@@ -167,10 +170,9 @@ def _holding(connection: Connection, words: Sequence[str], columns: Sequence[str
     """Returns the condition that one of the columns holds all words, and the condition's values."""
     values = {f"word{number}": _stored(word) for number, word in enumerate(words)}
     if connection.dialect.name == "sqlite":
-        lower = "lower" if all(char.isascii() or char.upper() == char for word in words for char in word) else "folded"
-        pattern = f"instr({lower}({{column}}), :{{name}}) > 0"
+        pattern = "instr(folded({column}), :{name}) > 0"
     else:
-        pattern = "{column} ILIKE :{name}"
+        pattern = f"{fold_in_postgres('{column}')} LIKE :{{name}}"
         values = {name: f"%{_PATTERN.sub(_escaped, word)}%" for name, word in values.items()}
     conditions = (" AND ".join(pattern.format(column=column, name=name) for name in values) for column in columns)
     return f"({' OR '.join(f'({condition})' for condition in conditions)})", values
@@ -189,18 +191,23 @@ def _chosen(hits: Iterable[TextHit], most: int | None) -> Iterator[TextHit]:
 def _snippet(said: str, words: Sequence[str]) -> tuple[str, str, str]:
     """Returns the text before the first match of the longest word, the match as written, and the text after it."""
     word = max(words, key=len)
-    start = (folded(said) or "").find(word)
-    end, (left, right) = start + len(word), AROUND
-    before, after = tail(said[max(0, start - left - 1) : start], left), head(said[end : end + right + 1], right)
+    folded, (left, right) = fold_with_places(said), AROUND
+    at = folded.text.find(word)
+    start, end = folded.span(at, at + len(word)) if at >= 0 else (0, 0)
+    before, after = tail(said[:start], left), head(said[end:], right)
     before = ("… " if start > left else "") + _SPACES.sub(" ", before).lstrip()
     return before, said[start:end], _SPACES.sub(" ", after).rstrip() + (" …" if end + right < len(said) else "")
 
 
 def head(text: str, most: int) -> str:
     """Returns the beginning of a text, at most ``most`` characters: whole words, or a piece of a longer word that does
-    not cut a number.
+    not cut a number or a character.
     """
-    ends = range(min(most, len(text)), 0, -1)
+    return _whole_words(text, len(cut_graphemes(text, most)))
+
+
+def _whole_words(text: str, most: int) -> str:
+    ends = range(most, 0, -1)
     words = (end for end in ends if text[:end].strip() and not text[end : end + 1].strip())
     pieces = (end for end in ends if not _CUT_NUMBER.fullmatch(text[end - 1 : end + 1]))
     return text[: next(words, 0) or next(pieces, 0)]
@@ -208,7 +215,9 @@ def head(text: str, most: int) -> str:
 
 def tail(text: str, most: int) -> str:
     """Returns the end of a text by the rules of ``head``."""
-    return head(text[::-1], most)[::-1]
+    end = cut_graphemes_before(text, most)
+    before = text[len(text) - len(end) - 1 : len(text) - len(end)]  # shows whether a word is cut
+    return _whole_words((before + end)[::-1], len(end))[::-1]
 
 
 def _stored(word: str) -> str:

@@ -20,18 +20,20 @@ from errors import OutOfRange, SessionUnknown, StoreUnavailable, TooLong, TurnUn
 from store.api_key import ApiKeys
 from store.approval import Approvals
 from store.attachment import Attachments, taken
+from store.begun_call import BegunCalls
 from store.database import schema
 from store.database.engine import connect, translated, where_is
 from store.folder import Folders
-from store.history import ENDED, Histories, mark_of, owned
+from store.foreign import HAS_FOREIGN, insert_turn
+from store.history import ENDED, Histories, drop_marks, put_marks
 from store.ledger import Ledger, path_of
 from store.options import DEFAULT, Options, Presets, SessionOptions, keep, put
 from store.outbox import Outbox, sent
-from store.owner import EVERYONE, ME, bound, check, check_session, mine, owner_of_new
+from store.owner import ANY_KEY, EVERYONE, ME, bound, check, check_session, key_of, mine, owner_of_new
 from store.partial import Partials, dropped
 from store.path import TRUNK, branch_at, on_path, plain
 from store.push import Pushes
-from store.record import Finished, Session, Turn, TurnStatus
+from store.record import Finished, Rewriting, Session, Turn, TurnStatus
 from store.search import TextHit, search
 from store.secret import Secrets
 from store.stop import Stops
@@ -39,9 +41,12 @@ from store.task import Tasks, removed_of_session
 from store.title import TITLE_CHARS, first_line
 from store.tree import Tree
 from store.turn_index import TurnIndex, outdated
+from store.turn_index_change import record_change, record_changes, record_removal
+from store.undelivered import Undelivered
 from store.wording import Wordings
 from store.world.worlds import Worlds
 from text.clean import clean
+from text.cut import cut_graphemes
 from text.language import Language
 
 LOWEST_RATE, HIGHEST_RATE = 0.1, 0.5
@@ -67,7 +72,6 @@ _COUNTED = (
     .values(turn_count=schema.session.c.turn_count + 1, updated=bindparam("now"))
     .returning(schema.session.c.turn_count, schema.session.c.path, schema.session.c.title, schema.session.c.owner)
 )
-_ASKED = insert(schema.turn)
 _GROWN = (
     update(schema.session)
     .where(_HERE)
@@ -88,7 +92,8 @@ class Store:
     running answers; ``stops``: requests to stop one; ``attachments``: files of conversations; ``options``: options of a
     conversation's answers; ``presets``: named options; ``approvals``: foreign tools that the user has allowed;
     ``turn_index``: what a search in past turns reads; ``histories``: conversations that hold what a client tells;
-    ``worlds``: story worlds; ``tasks``, ``pushes``: tasks of other agents, and whom to tell of them.
+    ``undelivered``: those whose first answer has not reached its client; ``worlds``: story worlds; ``tasks``,
+    ``pushes``: tasks of other agents, and whom to tell of them.
 
     A store is a user's: it knows no session, folder or preset of another user (``store.owner``). The methods mean the
     turns of the session's path. Thread-safe; several processes may share one database.
@@ -104,6 +109,10 @@ class Store:
             raise TooLong(what="user", size=len(user), limit=schema.OWNER_CHARS)
         return self._of(user)
 
+    def narrow(self, key: str) -> Store:
+        """Returns the store of the same user that knows no session, task or world but those made with this key."""
+        return self._of(self._user, key)
+
     @property
     def everyone(self) -> Store:
         """Returns the store of all users, for maintenance only: sweeps, and work on a session that is already known."""
@@ -114,14 +123,19 @@ class Store:
         """Returns whose store this is; ``EVERYONE`` for the store of all users."""
         return self._user
 
-    def _of(self, user: str | None) -> Store:
+    @property
+    def key(self) -> str:
+        """Returns the id of the key that the store is narrowed to; ``ANY_KEY`` for none."""
+        return self._key
+
+    def _of(self, user: str | None, key: str = ANY_KEY) -> Store:
         other = Store.__new__(type(self))
         other._whole, other._indexed = self._whole, self._indexed
-        other._bind(user)
+        other._bind(user, key)
         return other
 
-    def _bind(self, user: str | None) -> None:
-        self._user, self._engine = user, bound(self._whole, user)
+    def _bind(self, user: str | None, key: str = ANY_KEY) -> None:
+        self._user, self._key, self._engine = user, key, bound(self._whole, user, key)
         self._where = where_is(self._whole.url)
         self.ledger = Ledger(self.transaction)
         self.tree = Tree(self.transaction)
@@ -130,15 +144,17 @@ class Store:
         self.outbox = Outbox(self.transaction)
         self.partials = Partials(self.transaction)
         self.stops = Stops(self.transaction)
+        self.begun_calls = BegunCalls(self.transaction)
         self.attachments = Attachments(self.transaction)
         self.options = SessionOptions(self.transaction)
         self.presets = Presets(self.transaction)
         self.approvals = Approvals(self.transaction)
-        self.turn_index = TurnIndex(self.transaction)
+        self.turn_index = TurnIndex(self.transaction, self._whole, self._user)
         self.histories = Histories(self.transaction)
         self.api_keys = ApiKeys(self.transaction)
         self.secrets = Secrets(self.transaction)
         self.worlds = Worlds(self.transaction)
+        self.undelivered = Undelivered(self.transaction)
         self.tasks = Tasks(self.transaction)
         self.pushes = Pushes(self.transaction)
 
@@ -197,7 +213,7 @@ class Store:
         try:
             with self.transaction() as connection:
                 row["owner"] = owner_of_new(connection)
-                connection.execute(insert(schema.session), row)
+                connection.execute(insert(schema.session), row | {"api_key": key_of(connection)})
                 branch = {"session_id": row["id"], "id": 0, "path": TRUNK, "used": now}
                 connection.execute(insert(schema.branch), branch)
                 if options != DEFAULT:
@@ -217,11 +233,13 @@ class Store:
         return _session(row)
 
     def named(self, name: str) -> Session | None:
-        """Returns the user's session with this id or, if there is none, with this alias; None without either."""
+        """Returns the user's session with this id or, if there is none, with this alias; None without either. The
+        aliases that a narrowed key gave are known to that key alone."""
         table = schema.session
         with self.transaction() as connection:
             owner = mine(connection, table.c.owner)
-            for named in (table.c.id == name, and_(schema.NAMED, table.c.alias == name)):
+            alias = and_(schema.NAMED, table.c.alias == name, table.c.api_key == key_of(connection))
+            for named in (table.c.id == name, alias):
                 row = connection.execute(select(table).where(named, owner)).first() if name else None
                 if row is not None:
                     return _session(row)
@@ -251,6 +269,10 @@ class Store:
         """Sets the language of the session's prompts."""
         self._change(session_id, language=language)
 
+    def set_rewriting(self, session_id: str, choice: Rewriting) -> None:
+        """Sets whether the model is to write the summaries that code extracted."""
+        self._change(session_id, rewriting=choice)
+
     def set_client_system(self, session_id: str, text: str) -> None:
         """Sets the client's own system text of the session; empty for none. Every text that the session has had is
         kept, so that an earlier answer can show its prompt.
@@ -272,7 +294,7 @@ class Store:
         """Sets the user's own title, which nothing else replaces. An empty title restores the automatic title: the
         first question, until the model makes another title.
         """
-        user_title = clean(title).strip()[:TITLE_CHARS]
+        user_title = cut_graphemes(clean(title).strip(), TITLE_CHARS)
         first = None if user_title else self.turn(session_id, 1)
         automatic = first_line(first.question) if first else ""
         self._change(session_id, title=user_title or automatic, titled="user" if user_title else "auto")
@@ -283,7 +305,7 @@ class Store:
         untitled = (table.c.id == session_id, table.c.titled != "user")
         with self.transaction() as connection:
             check_session(connection, session_id)
-            change = update(table).where(*untitled).values(title=title[:TITLE_CHARS], titled="model")
+            change = update(table).where(*untitled).values(title=cut_graphemes(title, TITLE_CHARS), titled="model")
             changed = connection.execute(change)
         return changed.rowcount > 0
 
@@ -299,6 +321,7 @@ class Store:
         with self.transaction() as connection:
             _changed(connection, session_id, deleted=time.time() if away else None)
             beside(connection)
+            record_change(connection, session_id, rebuilt=False)
 
     def put_away_all(self, session_ids: Iterable[str], away: bool = True) -> None:
         """Puts several sessions away, or brings them back, in one transaction; skips sessions that are not there or
@@ -310,6 +333,7 @@ class Store:
             own = (table.c.id == bindparam("own"), mine(connection, table.c.owner))
             if rows:
                 connection.execute(update(table).where(*own).values(deleted=moment), rows)
+                record_changes(connection, [row["own"] for row in rows], rebuilt=False)
 
     def put_away_sessions(self, limit: int = 100) -> list[Session]:
         """Returns sessions that were put away and can be brought back, the last one first."""
@@ -350,10 +374,13 @@ class Store:
                 schema.outbox,
                 schema.partial,
                 schema.stop_request,
+                schema.begun_call,
                 schema.attachment,
             )
             for table in (schema.turn, schema.turn_index, schema.summary, schema.branch, *others):
                 connection.execute(delete(table).where(table.c.session_id == session_id))
+            drop_marks(connection, session_id)
+            record_removal(connection, session_id, gone.owner)
 
     def revise(self, session_id: str) -> None:
         """Notes that the record has changed but the state has not: the next turn first makes the state anew."""
@@ -377,7 +404,7 @@ class Store:
             row = {"session_id": session_id, "branch": branch_at(plain(path), number), "number": number}
             files = taken(connection, session_id, sent(connection, session_id, question))
             row |= {"question": question, "status": "running", "started": now, "files": files or None}
-            connection.execute(_ASKED, row)
+            insert_turn(connection, plain(path), row)
             if not title:
                 self._title(connection, session_id, question)
         return int(number)
@@ -385,7 +412,7 @@ class Store:
     def restart_turn(self, session_id: str, number: int, at: float | None = None) -> None:
         """Marks a failed or cut-off turn as running again. ``at``: since when (Unix seconds); None: now."""
         now = time.time() if at is None else at
-        cleared = dict.fromkeys(("error", "answer", "mark", "finished", "questions"))
+        cleared = dict.fromkeys(("error", "answer", "finished", "questions", "reasoning"))
         values = {"status": "running", "started": now, **cleared}
         with self.transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
@@ -393,18 +420,32 @@ class Store:
             outdated(connection, session_id, branch, number)
             key = {"session": session_id, "in_branch": branch, "turn": number}
             connection.execute(update(schema.turn).where(_TURN).values(**values), key)
+            drop_marks(connection, session_id, branch, number)
 
     def finish_turn(self, session_id: str, number: int, end: Finished, at: float | None = None) -> None:
         """Writes how the turn ended, and ``at`` which moment (Unix seconds; None: now). Repeating the call changes
         nothing."""
-        values = {name: getattr(end, name) for name in end.__slots__}
+        values = {name: getattr(end, name) for name in end.__slots__ if name != "has_foreign" or end.has_foreign}
         now = time.time() if at is None else at
         with self.transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
             key = {"session": session_id, "in_branch": branch, "turn": number}
             connection.execute(_GROWN, {**key, "now": now, "added": end.tokens})
-            connection.execute(_ENDED, {**key, "finished": now, "mark": _mark(connection, key, end), **values})
+            connection.execute(_ENDED, {**key, "finished": now, **values})
+            _mark(connection, key, end)
             dropped(connection, session_id)
+
+    def mark_foreign(self, session_id: str, number: int) -> None:
+        """Notes that the prompt of a turn held text of others."""
+        with self.transaction() as connection:
+            key = _key(connection, session_id, number)
+            connection.execute(update(schema.turn).where(*key).values(has_foreign=True))
+
+    def has_foreign(self, session_id: str, number: int) -> bool:
+        """Returns whether the prompt of a turn holds text of others, by its own sources or by the turns before it."""
+        with self.transaction() as connection:
+            query = select(HAS_FOREIGN).where(*_key(connection, session_id, number))
+            return bool(connection.execute(query).scalar_one_or_none())
 
     def status(self, session: Session) -> TurnStatus | None:
         """Returns the status of the session's last turn; None before the first turn. Cheaper than reading the turn."""
@@ -507,12 +548,14 @@ def _key(connection: Connection, session_id: str, number: int) -> tuple[Any, ...
     return schema.turn.c.session_id == session_id, schema.turn.c.branch == branch, schema.turn.c.number == number
 
 
-def _mark(connection: Connection, key: dict[str, Any], end: Finished) -> str | None:
-    """Returns the mark of a turn that ends so; None for a turn without an answer that the model gets again."""
-    if end.status not in ENDED:
-        return None
+def _mark(connection: Connection, key: dict[str, Any], end: Finished) -> None:
+    """Makes a turn known that ends so; one without an answer that the model gets again is none."""
+    session_id, branch, number = key["session"], key["in_branch"], key["turn"]
     row = connection.execute(_QUESTION, key).one_or_none()
-    return None if row is None else owned(mark_of(row.question, end.answer or ""), row.owner)
+    if end.status not in ENDED or row is None:
+        drop_marks(connection, session_id, branch, number)
+        return
+    put_marks(connection, row.owner, session_id, branch, [(number, row.question, [end.answer or ""])])
 
 
 def _listed(connection: Connection, limit: int, offset: int, folder: str | None) -> list[Session]:
@@ -537,7 +580,7 @@ def _not_begun(connection: Connection) -> list[Session]:
 
 def as_turn(row: Any) -> Turn:
     """Returns a row of the turn table as a ``Turn``."""
-    values = {name: value for name, value in row._mapping.items() if name not in ("id", "mark")}
+    values = {name: value for name, value in row._mapping.items() if name not in ("id", "mark", "unused")}
     return Turn(
         **{
             **values,

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 from sqlalchemy.exc import IntegrityError
 
 from store.database import task_table
-from store.owner import mine, owner_of_new
+from store.owner import key_of, mine, owner_of_new
 
 _TABLE = task_table.task
 CANCELED = "canceled"
@@ -24,7 +24,7 @@ CANCELED = "canceled"
 class TaskRow:
     """A task. ``context``: the session's name at the client; ``ended``: whether the task is in a final state;
     ``version``: rises with every change; ``worker``, ``beat``: see ``store.worker``; ``updated``: Unix seconds;
-    ``world_id``: of the world whose story it goes on with, else empty."""
+    ``world_id``: of the world whose story it goes on with, else empty; ``api_key``: as of a session."""
 
     id: str
     owner: str
@@ -37,6 +37,7 @@ class TaskRow:
     updated: float
     world_id: str
     body: bytes
+    api_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Tasks:
         try:
             with self._transaction() as connection:
                 row = {**_values(change), **values, "id": change.id, "owner": owner_of_new(connection)}
-                connection.execute(insert(_TABLE), row)
+                connection.execute(insert(_TABLE), row | {"api_key": key_of(connection)})
         except Exception as error:
             if isinstance(error.__cause__, IntegrityError) or isinstance(error, IntegrityError):
                 return None

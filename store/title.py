@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from text.clean import clean
+from text.cut import cut_graphemes
+from text.fence import unframed
 
 TITLE_CHARS = 60
 
 
 def first_line(question: str) -> str:
-    """Returns a question as a title, in one line of at most ``TITLE_CHARS`` characters."""
-    return " ".join(clean(question).split())[:TITLE_CHARS]
+    """Returns the user's words of a question as a title, in one line of at most ``TITLE_CHARS`` characters."""
+    return cut_graphemes(" ".join(clean(unframed(question)).split()), TITLE_CHARS)

@@ -18,13 +18,15 @@ from errors import TurnUnknown
 from store import options
 from store.attachment import copied
 from store.database import schema
-from store.history import mark_of, owned
+from store.foreign import insert_turn
+from store.history import copy_marks, put_marks
 from store.outbox import sent
-from store.owner import check, mine
+from store.owner import check, key_of, mine
 from store.partial import dropped
 from store.path import TRUNK, Path, before, branch_at, fork, on_path, plain
 from store.record import GivenTurn
 from store.title import first_line
+from store.turn_index_change import record_change
 from text.clean import clean
 
 _NUMBER = re.compile(r" \(\d+\)$")
@@ -68,7 +70,8 @@ class Tree:
             branch_path = _forked(connection, session_id, path, number, now)
             turn = {"session_id": session_id, "branch": branch_path[-1][0], "number": number, "question": question}
             turn["files"] = _files(connection, session_id, branch_at(path, number), number)
-            connection.execute(insert(schema.turn), {**turn, "status": "running", "started": now})
+            turn |= {"status": "running", "started": now}
+            insert_turn(connection, path, turn)
             sent(connection, session_id, question, number)
             dropped(connection, session_id)
             _walk(connection, session_id, branch_path)
@@ -88,10 +91,10 @@ class Tree:
             if number <= count:
                 path = _forked(connection, session_id, path, number, at)
             branch = branch_at(path, number)
-            rows = [
-                _given(session_id, branch, at_number, turn, owner, at) for at_number, turn in enumerate(turns, number)
-            ]
+            rows = [_given(session_id, branch, at_number, turn, at) for at_number, turn in enumerate(turns, number)]
             connection.execute(insert(schema.turn), rows)
+            known = [(at_number, turn.question, [turn.answer]) for at_number, turn in enumerate(turns, number)]
+            put_marks(connection, owner, session_id, branch, known)
             dropped(connection, session_id)
             _walk(connection, session_id, path, at)
             untitled = (schema.session.c.id == session_id, schema.session.c.title == "")
@@ -121,6 +124,8 @@ class Tree:
             table = schema.session
             row = dict(connection.execute(select(table).where(table.c.id == session_id)).one()._mapping)
             row |= {"id": copy_id, "path": TRUNK, "created": now, "pinned": False, "deleted": None, "alias": ""}
+            row |= {"api_key": key_of(connection), "undelivered": ""}
+            row["rewriting"] = ""  # nobody has been asked about the copy
             row["title"] = _numbered(connection, row["title"])
             connection.execute(insert(table), row)
             connection.execute(insert(schema.branch), {"session_id": copy_id, "id": 0, "path": TRUNK, "used": now})
@@ -132,6 +137,7 @@ class Tree:
             ):
                 _copy_rows(connection, rows, number, last_turn, path, (session_id, copy_id))
             query = select(schema.turn.c.files).where(schema.turn.c.session_id == copy_id)
+            copy_marks(connection, session_id, path, last_turn, copy_id)
             files = [file for turn_files in connection.execute(query).scalars() for file in turn_files or ()]
             copied(connection, session_id, copy_id, files)
             _walk(connection, copy_id, TRUNK)
@@ -204,7 +210,7 @@ def _forked(connection: Connection, session_id: str, path: Path, number: int, no
     return forked
 
 
-def _given(session_id: str, branch: int, number: int, turn: GivenTurn, owner: str, at: float) -> dict[str, Any]:
+def _given(session_id: str, branch: int, number: int, turn: GivenTurn, at: float) -> dict[str, Any]:
     """Returns the row of a turn that a client tells."""
     question = HumanMessage(clean(turn.question), id=f"{session_id}-{number}", additional_kwargs={"turn": number})
     answer = AIMessage(clean(turn.answer), id=f"{session_id}-{branch}-{number}-answer")
@@ -221,7 +227,7 @@ def _given(session_id: str, branch: int, number: int, turn: GivenTurn, owner: st
         "started": at,
         "finished": at,
         "given": True,
-        "mark": owned(mark_of(turn.question, turn.answer), owner),
+        "has_foreign": True,  # nobody knows what the client's answer was made from
     }
 
 
@@ -267,3 +273,4 @@ def _walk(connection: Connection, session_id: str, path: Path, at: float | None 
     connection.execute(changed.values(revision=session.c.revision + 1, **values))
     used = update(schema.branch).where(_of(session_id), schema.branch.c.id == path[-1][0])
     connection.execute(used.values(used=now))
+    record_change(connection, session_id, rebuilt=False)

@@ -1,4 +1,4 @@
-"""What a search in past turns reads of every turn: a vector and its words (``retrieval.turns`` packs both).
+"""What a search in past turns reads of every turn: a vector and its words (``retrieval.past`` packs both).
 
 A row belongs to a finished turn, on whatever branch. It is made after the answer, made again when other rules are in
 use, and goes with its turn. An erased turn keeps an empty row, so that it is not taken in again.
@@ -7,39 +7,50 @@ use, and goes with its turn. An erased turn keeps an empty row, so that it is no
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Engine,
     String,
     Table,
-    Text,
     and_,
     bindparam,
     delete,
+    func,
     insert,
     literal,
+    or_,
     select,
+    tuple_,
     type_coerce,
+    update,
 )
 
 from store.database import schema
-from store.owner import check_session, in_mine, may, mine
+from store.database.schema import ExactName
+from store.foreign import HAS_FOREIGN
+from store.owner import EVERYONE, check_session, in_mine, may, mine
 from store.path import Path, plain
-from text.fence import has_frame
+from store.turn_index_change import record_change
+from text.fence import has_frame, unframed
 
 ERASED = ""
 """Stands in place of the rules' name in the empty row of an erased turn."""
+SESSIONS_AT_ONCE = 500
+"""Sessions in one statement; SQLite takes 32,766 parameters."""
+AT_ONCE = 100
+"""Rows that one transaction writes."""
 MOST = 10_000
 """The most turns without a row that are looked at, whether they are finished or failed."""
-_FINISHED = ("done", "stopped")
+FINISHED = ("done", "stopped")
+"""The states of a turn that has an answer."""
 _TURN, _ROW, _SESSION = schema.turn, schema.turn_index, schema.session
-_FOREIGN = type_coerce(_TURN.c.steps, Text).like('%"foreign":true%').label("foreign")
-"""Whether a foreign tool ran in the turn; a text of a step that looks like the mark counts, too, which is safe."""
+_REVISION, _CHANGE = schema.turn_index_revision, schema.turn_index_change
 _TEXTS = select(
     _TURN.c.session_id,
     _TURN.c.branch,
@@ -47,18 +58,12 @@ _TEXTS = select(
     _TURN.c.started,
     _TURN.c.question,
     _TURN.c.answer,
-    _FOREIGN,
+    _TURN.c.unused,
+    HAS_FOREIGN,
 )
-_TEXT = (
-    _TEXTS.add_columns(_SESSION.c.owner)
-    .join(_SESSION, _SESSION.c.id == _TURN.c.session_id)
-    .where(
-        _TURN.c.session_id == bindparam("in_session"),
-        _TURN.c.branch == bindparam("in_branch"),
-        _TURN.c.number == bindparam("turn"),
-    )
+_BRANCH = select(schema.branch.c.id).where(
+    schema.branch.c.session_id == bindparam("in_session"), schema.branch.c.id == bindparam("in_branch")
 )
-_STORED = type_coerce(_SESSION.c.id, String).label("stored")
 _ROWS = select(
     # as it is stored, because reading the exact text takes longer than all the rest of a row
     type_coerce(_ROW.c.session_id, String),
@@ -66,6 +71,10 @@ _ROWS = select(
     _ROW.c.number,
     _ROW.c.vector,
     _ROW.c.words,
+)
+_REVISIONS = select(_REVISION.c.revision, _REVISION.c.removed)
+_CHANGES = select(_CHANGE.c.session_id, _CHANGE.c.rebuilt, _SESSION.c.path, _SESSION.c.deleted).join(
+    _SESSION, _SESSION.c.id == _CHANGE.c.session_id
 )
 
 
@@ -80,14 +89,24 @@ class TurnKey:
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """What was said in a finished turn. ``at``: when the user sent the question (Unix seconds). ``foreign``: a foreign
-    tool ran in it, or a client sent foreign text along, so its answer may hold foreign text."""
+    """What was said in a finished turn. ``at``: when the user sent the question (Unix seconds). ``foreign``: its
+    prompt held text of others (``store.foreign``), so its answer may, too. ``unused``: the user wants no prompt to show
+    it."""
 
     key: TurnKey
     at: float
     question: str
     answer: str
     foreign: bool = False
+    unused: bool = False
+
+
+class NewRow(NamedTuple):
+    """What is written of a turn: its ``vector``, empty where it is made later, and its ``words``."""
+
+    turn: PastTurn
+    vector: bytes
+    words: bytes
 
 
 class IndexedTurn(NamedTuple):
@@ -104,21 +123,60 @@ class IndexedTurn(NamedTuple):
         return TurnKey(self.session_id, self.branch, self.number)
 
 
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """How far somebody has read a user's rows. ``removed``: the revision that last removed a session."""
+
+    number: int = -1
+    removed: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSession:
+    """A session whose rows or path changed. ``pieces``: the numbers of the turns that its path takes from each branch;
+    none where it is put away. ``is_rebuilt``: ``rows`` are all of its rows, not only the new ones."""
+
+    session_id: str
+    pieces: dict[int, range]
+    is_rebuilt: bool
+    rows: list[IndexedTurn]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChanges:
+    """What changed since a revision. ``remaining``: all sessions that still have rows, None where none was removed."""
+
+    revision: Revision
+    sessions: list[ChangedSession]
+    remaining: frozenset[str] | None
+
+
 class TurnIndex:
     """The rows of a user's turns; ``transaction`` opens a database transaction. Sessions that are not the user's have
     no turns here.
+
+    ``database``, ``user``: whose rows these are, for those who hold a copy of them.
     """
 
-    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+    def __init__(
+        self, transaction: Callable[[], AbstractContextManager[Connection]], database: Engine, user: str | None
+    ) -> None:
         self._transaction = transaction
+        self.database = database
+        self.user = user
 
-    def missing(self, sessions: Collection[str], made_by: str, limit: int, last: int | None = None) -> list[PastTurn]:
+    def missing(
+        self, sessions: Collection[str], made_by: str, limit: int, last: int | None = None, *, vectors: bool = True
+    ) -> list[PastTurn]:
         """Returns finished turns of these sessions that have no row by these rules, the newest first.
 
-        ``last``: only turns up to this number.
+        ``last``: only turns up to this number. ``vectors``: also turns whose row has no vector yet.
         """
         same = [_ROW.c[name] == _TURN.c[name] for name in ("session_id", "branch", "number")]
-        known = select(literal(1)).where(*same, _ROW.c.made_by.in_((made_by, ERASED)))
+        enough = _ROW.c.made_by == made_by
+        if vectors:
+            enough = and_(enough, func.length(_ROW.c.vector) > 0)
+        known = select(literal(1)).where(*same, or_(enough, _ROW.c.made_by == ERASED))
         # indexes alone answer this query: rows of turns are large
         without = select(_TURN.c.id).where(_TURN.c.session_id.in_(sessions), ~known.exists())
         if last is not None:
@@ -126,55 +184,91 @@ class TurnIndex:
         with self._transaction() as connection:
             without = without.where(in_mine(connection, _TURN.c.session_id))
             ids = list(connection.execute(without.order_by(_TURN.c.id.desc()).limit(MOST)).scalars())
-            query = _TEXTS.where(_TURN.c.id.in_(ids), _TURN.c.status.in_(_FINISHED))
+            query = _TEXTS.where(_TURN.c.id.in_(ids), _TURN.c.status.in_(FINISHED))
             return [_past(row) for row in connection.execute(query.order_by(_TURN.c.id.desc()).limit(limit))]
 
-    def put(self, turn: PastTurn, made_by: str, vector: bytes, words: bytes) -> bool:
-        """Writes the row of a turn. Returns False and writes nothing when the turn is gone, was erased, or says
-        something else by now."""
+    def put(self, rows: Sequence[NewRow], made_by: str) -> int:
+        """Writes the rows of turns, and returns how many: none for a turn that is gone, was erased, or says something
+        else by now. At most ``AT_ONCE``, in one transaction."""
+        by_session: dict[str, dict[TurnKey, NewRow]] = {}
+        for row in rows:
+            by_session.setdefault(row.turn.key.session_id, {})[row.turn.key] = row
         with self._transaction() as connection:
-            # whoever deletes a conversation locks this row first
-            locked = select(_SESSION.c.owner).where(_SESSION.c.id == turn.key.session_id).with_for_update()
-            if not may(connection, connection.execute(locked).scalar_one_or_none()):
-                return False
-            current = connection.execute(_TEXTS.where(_is(_TURN, turn.key), _TURN.c.status.in_(_FINISHED))).first()
-            if current is None or _past(current) != turn:
-                return False
-            connection.execute(delete(_ROW).where(_is(_ROW, turn.key), _ROW.c.made_by != ERASED))
-            if connection.execute(select(_ROW.c.number).where(_is(_ROW, turn.key))).first():
-                return False
-            content = {"made_by": made_by, "vector": vector, "words": words}
-            connection.execute(insert(_ROW), {**_names(turn.key), **content})
-        return True
+            return sum(_put_session(connection, name, by_session[name], made_by) for name in sorted(by_session))
 
-    def rows(self, sessions: Collection[str], made_by: str, session_id: str, before: int) -> list[IndexedTurn]:
-        """Returns the rows by these rules of the turns that lie on the paths of these sessions, in order. Skips
-        conversations that were put away.
+    def read_changes(self, made_by: str, known: Revision) -> IndexChanges:
+        """Returns what changed of the user's rows by these rules since ``known``; everything for ``Revision()``.
 
-        ``before``: of session ``session_id`` only turns before this one.
+        Nothing new costs one statement, which reads one row.
         """
-        kept = select(_SESSION.c.id, _STORED, _SESSION.c.path).where(
-            _SESSION.c.id.in_(sessions), _SESSION.c.deleted.is_(None)
-        )
-        query = _ROWS.where(_ROW.c.session_id.in_(sessions), _ROW.c.made_by == made_by)
         with self._transaction() as connection:
-            own = kept.where(mine(connection, _SESSION.c.owner))
-            paths = {stored: (id_, _pieces(plain(path))) for id_, stored, path in connection.execute(own)}
-            query = query.where(in_mine(connection, _ROW.c.session_id))
-            found = connection.execute(query.order_by(_ROW.c.session_id, _ROW.c.branch, _ROW.c.number)).all()
-        turns = list[IndexedTurn]()
-        for stored, branch, number, vector, words in found:
-            id_, pieces = paths.get(stored, ("", {}))
-            if number in pieces.get(branch, ()) and (id_ != session_id or number < before):
-                turns.append(IndexedTurn(id_, branch, number, vector, words))
-        return turns
+            own = mine(connection, _REVISION.c.owner)
+            revisions = connection.execute(_REVISIONS.where(own)).all()
+            # of everyone's store the sum: it rises whenever one of them rises
+            now = Revision(sum(row.revision for row in revisions), sum(row.removed for row in revisions))
+            if now == known:
+                return IndexChanges(known, [], None)
+            since = known.number if self.user is not EVERYONE else -1
+            changed = connection.execute(
+                _CHANGES.where(mine(connection, _CHANGE.c.owner), _CHANGE.c.revision > since)
+            ).all()
+            rebuilt = [row.session_id for row in changed if row.rebuilt > since]
+            grown = [row.session_id for row in changed if row.rebuilt <= since]
+            rows = [*self._rows(connection, made_by, rebuilt, -1), *self._rows(connection, made_by, grown, since)]
+            remaining = None
+            if now.removed != known.removed:
+                every = select(_CHANGE.c.session_id).where(mine(connection, _CHANGE.c.owner))
+                remaining = frozenset(connection.execute(every).scalars())
+        by_session: dict[str, list[IndexedTurn]] = {}
+        for row in rows:
+            by_session.setdefault(row.session_id, []).append(row)
+        sessions = [
+            ChangedSession(
+                row.session_id,
+                {} if row.deleted is not None else _pieces(plain(row.path)),
+                row.rebuilt > since,
+                by_session.get(row.session_id, []),
+            )
+            for row in changed
+        ]
+        return IndexChanges(now, sessions, remaining)
+
+    def _rows(self, connection: Connection, made_by: str, sessions: list[str], since: int) -> Iterator[IndexedTurn]:
+        """Yields the rows of these sessions after a revision, some hundred sessions to a statement."""
+        for first in range(0, len(sessions), SESSIONS_AT_ONCE):
+            some = sessions[first : first + SESSIONS_AT_ONCE]
+            # the ids as they are stored; a query of all rows is ordered by its key
+            names = {str(ExactName().process_bind_param(id_, connection.dialect)): id_ for id_ in some}
+            query = _ROWS.where(_ROW.c.session_id.in_(some), _ROW.c.made_by == made_by)
+            if since >= 0:
+                query = query.where(_ROW.c.revision > since)
+            for stored, branch, number, vector, words in connection.execute(query):
+                yield IndexedTurn(names[stored], branch, number, vector, words)
 
     def text(self, key: TurnKey) -> PastTurn | None:
-        """Returns what was said in a turn; None when it is gone."""
+        """Returns what was said in a turn; None when it is gone. Of a branch that the conversation does not have, the
+        turn of branch 0: a copy of a conversation has all its turns there."""
+        trunk = replace(key, branch=0)
+        found = self.texts({key, trunk})
+        if key in found or trunk not in found:
+            return found.get(key)
         with self._transaction() as connection:
-            values = {"in_session": key.session_id, "in_branch": key.branch, "turn": key.number}
-            row = connection.execute(_TEXT, values).first()
-            return _past(row) if row is not None and may(connection, row.owner) else None
+            has_branch = connection.execute(_BRANCH, {"in_session": key.session_id, "in_branch": key.branch}).first()
+        return None if has_branch else found[trunk]
+
+    def texts(self, keys: Collection[TurnKey]) -> dict[TurnKey, PastTurn]:
+        """Returns what was said in these turns, those that are still there."""
+        place = tuple_(_TURN.c.session_id, _TURN.c.branch, _TURN.c.number)
+        with self._transaction() as connection:
+            places = [(key.session_id, key.branch, key.number) for key in keys]
+            found = _TEXTS.where(place.in_(places), in_mine(connection, _TURN.c.session_id))
+            return {turn.key: turn for turn in map(_past, connection.execute(found))}
+
+    def set_unused(self, key: TurnKey, unused: bool) -> None:
+        """Notes whether prompts may show a turn; nothing for a turn that is not the user's."""
+        with self._transaction() as connection:
+            own = in_mine(connection, _TURN.c.session_id)
+            connection.execute(update(_TURN).where(_is(_TURN, key), own).values(unused=unused))
 
     def erase(self, session_id: str, last: int) -> None:
         """Empties the rows of the turns up to ``last`` for good, because their memory was erased. Raises
@@ -187,11 +281,42 @@ class TurnIndex:
             connection.execute(delete(_ROW).where(_ROW.c.session_id == session_id, _ROW.c.number <= last))
             turns = empty.where(_TURN.c.session_id == session_id, _TURN.c.number <= last)
             connection.execute(insert(_ROW).from_select(names, turns))
+            record_change(connection, session_id, rebuilt=True)
+
+
+def _put_session(connection: Connection, session_id: str, rows: dict[TurnKey, NewRow], made_by: str) -> int:
+    """Writes rows of one session."""
+    # whoever deletes a conversation locks this row first
+    locked = select(_SESSION.c.owner, _SESSION.c.api_key).where(_SESSION.c.id == session_id).with_for_update()
+    session = connection.execute(locked).one_or_none()
+    if session is None or not may(connection, session):
+        return 0
+    places = [(key.branch, key.number) for key in rows]
+    at_turn, at_row = tuple_(_TURN.c.branch, _TURN.c.number), tuple_(_ROW.c.branch, _ROW.c.number)
+    found = _TEXTS.where(_TURN.c.session_id == session_id, at_turn.in_(places), _TURN.c.status.in_(FINISHED))
+    current = {turn.key: turn for turn in map(_past, connection.execute(found))}
+    is_erased = and_(_ROW.c.session_id == session_id, at_row.in_(places), _ROW.c.made_by == ERASED)
+    erased = {tuple(row) for row in connection.execute(select(_ROW.c.branch, _ROW.c.number).where(is_erased))}
+    unchanged = [
+        row for key, row in rows.items() if current.get(key) == row.turn and (key.branch, key.number) not in erased
+    ]
+    if not unchanged:
+        return 0
+    replaced = [(row.turn.key.branch, row.turn.key.number) for row in unchanged]
+    connection.execute(delete(_ROW).where(_ROW.c.session_id == session_id, at_row.in_(replaced)))
+    revision = record_change(connection, session_id, rebuilt=False)
+    made = {"made_by": made_by, "revision": revision}
+    connection.execute(
+        insert(_ROW), [{**_names(row.turn.key), "vector": row.vector, "words": row.words, **made} for row in unchanged]
+    )
+    return len(unchanged)
 
 
 def outdated(connection: Connection, session_id: str, branch: int, number: int) -> None:
     """Deletes the row of a turn that is answered once more."""
-    connection.execute(delete(_ROW).where(_is(_ROW, TurnKey(session_id, branch, number)), _ROW.c.made_by != ERASED))
+    row = and_(_is(_ROW, TurnKey(session_id, branch, number)), _ROW.c.made_by != ERASED)
+    if connection.execute(delete(_ROW).where(row)).rowcount:
+        record_change(connection, session_id, rebuilt=True)
 
 
 def _pieces(path: Path) -> dict[int, range]:
@@ -210,5 +335,5 @@ def _names(key: TurnKey) -> dict[str, Any]:
 
 def _past(row: Any) -> PastTurn:
     key = TurnKey(row.session_id, row.branch, row.number)
-    foreign = bool(row.foreign) or has_frame(row.question)
-    return PastTurn(key, row.started, row.question, row.answer or "", foreign)
+    foreign = row.has_foreign or has_frame(row.question)
+    return PastTurn(key, row.started, unframed(row.question), row.answer or "", foreign, row.unused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from tests.guard import no_network
 from tests.schedule import Files, place
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 __all__ = ["no_network"]  # holds for every test
 
@@ -28,6 +29,8 @@ once.use()
 SMALL_MODEL = "smollm2-135m-instruct-q4_1"
 CLOSED = "http://127.0.0.1:9"
 Serve = Callable[..., None]
+PATIENCE = 60_000
+"""Milliseconds that a browser waits for what comes late on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -107,11 +110,26 @@ def browser() -> Iterator[Browser]:
         refuse("no Chromium: run make chromium, or set GIEOK_CHROMIUM to its path")
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=60_000)  # what is expected comes late on a busy machine
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=chromium.flags())
+        make = running.new_context
+
+        def new_context(**kind: Any) -> BrowserContext:
+            made = make(**kind)
+            made.set_default_timeout(PATIENCE)  # else a click and a key wait half as long as what is expected of them
+            return made
+
+        running.new_context = new_context  # type: ignore[method-assign]
         yield running
         running.close()
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded by now lives to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,6 +22,9 @@ PRELOADED = (
 )
 assert all(find_spec(name) for name in PRELOADED), "the server skips a module that is not there, and all are slow then"
 
+SECONDS = 120.0
+"""How long one process waits for another at most; the first waits until the server has loaded the product."""
+
 CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(list(PRELOADED))
 
@@ -33,7 +36,7 @@ def start(work: Callable[..., object], *arguments: object) -> BaseProcess:
     return process
 
 
-def end(process: BaseProcess, seconds: float = 120) -> int | None:
+def end(process: BaseProcess, seconds: float = SECONDS) -> int | None:
     """Waits for its exit code; negative: the signal that ended it."""
     process.join(seconds)
     if process.exitcode is None:
@@ -44,6 +47,11 @@ def end(process: BaseProcess, seconds: float = 120) -> int | None:
 def channel() -> Any:
     """A queue that processes share."""
     return CONTEXT.Queue()
+
+
+def barrier(parties: int) -> Any:
+    """A barrier that processes share: each waits there until all have come."""
+    return CONTEXT.Barrier(parties)
 
 
 def event() -> Any:

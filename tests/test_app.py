@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -574,7 +576,7 @@ def test_the_panel_draws_the_specifications_example(serve: Serve) -> None:
     for line in (
         "## 📝 대화 요약 히스토리",
         "현재 압축률: 0.3 (원문의 30% 길이)",
-        r"**\[1\-3턴 요약\]** :gray[목표 길이 30%]",
+        r"**\[1\-3턴 요약\]** :gray[원문의 30% \(목표 30%\)]",
         "1500자 → 450자",
         "사용자가 인사하고 파이썬 3.13…",
         "100자 → 30자",
@@ -747,3 +749,24 @@ def test_a_question_of_the_chat_is_compared_where_it_was_asked_and_a_new_one_at_
     assert "마지막 턴 뒤에" in texts(at)
     assert [(text, turn) for _, _, text, turn, _ in at.session_state[comparison.RUNNING]] == [("새 질문", None)] * 2
     assert not at.exception
+
+
+@pytest.mark.parametrize(("language", "label"), [("en-US", "Begin anew"), ("ko-KR", "새로 시작")])
+def test_an_empty_database_beside_data_begins_anew_only_where_the_user_says_so(
+    serve: Serve, language: str, label: str
+) -> None:
+    serve()
+    folder = settings.current().data_dir
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gieok.db").touch()
+    with closing(sqlite3.connect(folder / "checkpoint.db")) as beside:
+        beside.execute("CREATE TABLE earlier (data)")
+    at = page(language)
+    assert r"checkpoint\.db" in texts(at)
+    at.button(key="open-again").click().run()
+    assert (folder / "gieok.db").stat().st_size == 0
+    button = at.button(key="begin-anew")
+    assert label in button.label
+    button.click().run()
+    assert not at.error
+    assert at.chat_input(key="ask").placeholder

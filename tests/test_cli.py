@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,33 @@ def test_run_names_an_address_that_this_machine_does_not_have(monkeypatch: pytes
     assert "203.0.113.7" in result.output
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(("lang", "sentence"), [("en", "Another program listens"), ("ko", "다른 프로그램이 쓰고")])
+def test_serve_says_its_address_only_when_it_has_it(workers: str, lang: str, sentence: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = called("serve", "--port", port, "--workers", workers, "--lang", lang)
+    assert result.exit_code == 1
+    assert sentence in result.output
+    assert "/v1" not in result.output
+
+
+def test_serve_names_an_address_that_is_none() -> None:
+    assert called("key", "add", "k").exit_code == 0
+    result = called("serve", "--host", "no-such-name.invalid", "--lang", "en")
+    assert result.exit_code == 1
+    assert "no-such-name.invalid" in result.output
+    assert "/v1" not in result.output
+
+
+@pytest.mark.parametrize("command", ["run", "serve"])
+@pytest.mark.parametrize("port", ["0", "-1", "70000"])
+def test_a_port_that_is_none_is_refused(command: str, port: str) -> None:
+    result = called(command, "--port", port)
+    assert result.exit_code == 2
+    assert "--port" in result.output
+
+
 def test_a_pipe_without_a_message_ends_with_1() -> None:
     assert CliRunner().invoke(cli.application, ["chat", "--lang", "en"], input="").exit_code == 1
 
@@ -139,8 +167,7 @@ def remembering(folder: Path) -> str:
     """A conversation with a value in memory, in the data folder of the settings; its id."""
     with memory.opened(settings.load(data_dir=folder)) as (kept, store):
         session = store.create_session("en", 0.3).id
-        kept.remember("local", session, "budget", "$900", turn=1)
-        kept.settle(10)
+        kept.writer.remember("local", session, "budget", "$900", turn=1)
     return session
 
 
@@ -151,15 +178,15 @@ def test_memory_is_exported_erased_and_imported(tmp_path: Path) -> None:
     assert called("memory", "erase", "--lang", "en").exit_code == 1  # nobody said yes
     assert "1개를 모두 지웠습니다" in called("memory", "erase", "--yes", "--lang", "ko").output
     with memory.opened(settings.current()) as (kept, _):
-        assert kept.context("local", session).entities == ()
+        assert kept.reader.read_view("local", session).profile == ()
     assert "1 memories taken in" in called("memory", "import", str(file), "--lang", "en").output
     with memory.opened(settings.current()) as (kept, _):
-        assert kept.context("local", session).entity_text == "budget: $900"
+        assert kept.reader.read_view("local", session).profile[0].row.label == "budget: $900"
 
 
 def test_memory_cleanup_says_what_it_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = remembering(tmp_path / "data")
-    monkeypatch.setattr("memory.portable.ORPHAN_SECONDS", -1.0)
+    monkeypatch.setattr("memory.eraser.ORPHAN_SECONDS", -1.0)
     assert "memories of 0 conversations" in called("memory", "cleanup", "--lang", "en").output
     store = Store(settings.current().database)
     store.delete_session(session)

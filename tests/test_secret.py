@@ -22,12 +22,13 @@ from model.call.stream import complete
 from model.choice import probe, resolve
 from settings import load
 from store.database.schema import turn
-from tests.component.test_offer import run, until
+from tests.component.test_offer import run
 from tests.conftest import Serve
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
 from tests.table import table
 from tests.test_app import page, texts
+from tests.wait import until
 
 ADDRESS = "http://me:sk-secret@127.0.0.1:9/v1?api_key=sk-secret"
 OLD = {

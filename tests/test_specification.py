@@ -21,6 +21,7 @@ from retrieval.answer.judge import MISSING, Judgement
 from retrieval.answer.loop import CALLS
 from retrieval.answer.loop import TOOLS as LOOP_TOOLS
 from retrieval.answer.tool import NAME as SEARCH
+from retrieval.calculation.tool import NAME as QUERY
 from retrieval.index.search import FAQ, GUIDE
 
 TEXT = (Path(__file__).parent.parent / "docs/specification.md").read_text("utf-8")
@@ -106,7 +107,7 @@ def test_the_loop_over_documents() -> None:
 
 
 def test_tools_rates_and_sizes() -> None:
-    names = [tool.name for tool in TOOLS] + [make.__name__ for make in MEMORY_TOOLS] + [SEARCH]
+    names = [tool.name for tool in TOOLS] + [make.__name__ for make in MEMORY_TOOLS] + [SEARCH, QUERY]
     assert re.findall(r"`([a-z_]+)`", section("2.5").split(".\n")[0]) == names
     assert number(section("2.5").split("at most ")[1]) == FIELDS["tool_limit"].default
     assert f"Its default is {FIELDS['compression_rate'].default}" in section("3.3")

@@ -20,11 +20,13 @@ ROOT = Path(__file__).parent.parent
 # Top to bottom. A module imports from its own folder and from the rows below it.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"app", "cli"}),
-    frozenset({"component", "door", "bench"}),
+    frozenset({"bench"}),
+    frozenset({"component", "door"}),
     frozenset({"evaluation"}),
     frozenset({"graph"}),
     frozenset({"memory", "retrieval", "world", "host"}),
     frozenset({"store", "model"}),
+    frozenset({"history"}),
     frozenset({"text", "prompt", "settings", "private"}),
     frozenset({"errors"}),
 )

@@ -12,10 +12,11 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 from typing import Literal
 
 from text import name, number, when
+from text.fold import fold_text
+from text.text_cache import cache_texts
 
 Kind = Literal["url", "email", "identifier", "date", "time", "number", "name"]
 _Value = when.Day | when.Clock | number.Number | str
@@ -58,7 +59,7 @@ class Fact:
     value: _Value
 
 
-@lru_cache(maxsize=512)
+@cache_texts(512)
 def facts(text: str) -> tuple[Fact, ...]:
     """Returns the facts of a text in reading order, each value once, at its first place."""
     finds = sorted(_find(text, loose=False), key=lambda item: item.start)
@@ -155,12 +156,12 @@ def _word_in(value: str, folded: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=1024)
+@cache_texts(1024)
 def _fold(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    return fold_text(text)
 
 
-@lru_cache(maxsize=2048)
+@cache_texts(2048)
 def _loose(text: str) -> dict[object, list[_Value]]:
     """Returns all values of a summary that may stand for a fact, generously, by bucket."""
     finds = [*_find(text, loose=True)]

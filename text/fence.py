@@ -14,7 +14,7 @@ def fenced(text: str, *tags: str) -> str:
 
 OUTSIDE = "outside"
 """The tag of what a client sends along with a message: a file's text, or data. The user did not write it."""
-_FRAME = re.compile(rf'<{OUTSIDE} name="[^"<>\n]*">\n.*?\n</{OUTSIDE}>', re.DOTALL)
+_FRAME = re.compile(rf'<{OUTSIDE} name="(?P<name>[^"<>\n]*)">\n(?P<text>.*?)\n</{OUTSIDE}>', re.DOTALL)
 
 
 def framed(name: str, text: str, note: str) -> str:
@@ -31,3 +31,18 @@ def has_frame(text: str) -> bool:
 def unframed(text: str) -> str:
     """Returns what the user said, without what was sent along."""
     return _FRAME.sub("", text).strip() if has_frame(text) else text
+
+
+def find_words(text: str) -> str:
+    """Returns what a message is known and compared by: what the user said, or all of it where the user said nothing."""
+    return unframed(text) or text
+
+
+def reword(text: str, words: str) -> str:
+    """Returns a message with other words of the user; what was sent along stays, in front of them."""
+    return "\n\n".join([*(frame[0] for frame in _FRAME.finditer(text)), words])
+
+
+def list_frames(text: str) -> list[tuple[str, str]]:
+    """Returns the names and the texts of what was sent along with a message, in order."""
+    return [(frame["name"], frame["text"]) for frame in _FRAME.finditer(text)]

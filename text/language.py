@@ -12,6 +12,11 @@ _LATIN = re.compile(r"[A-Za-z]{2,}")
 _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
 
 
+def has_korean(text: str) -> bool:
+    """Returns whether a text has a Korean letter."""
+    return _KOREAN.search(text) is not None
+
+
 def detect(text: str, default: Language = "en") -> Language:
     """Returns ``ko`` or ``en``; ``default`` when the text has no words.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from text import sentence
+from text.text_cache import cache_texts
 
 _CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|(?<!\s)\s++[—–]\s+")
 _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
@@ -81,7 +81,7 @@ def shared(text: str, other: str) -> float:
     return len(pairs & _pairs(other)) / len(pairs) if pairs else 1.0
 
 
-@lru_cache(maxsize=8192)
+@cache_texts(8192)
 def _pairs(text: str) -> frozenset[str]:
     letters = re.sub(r"\W+", "", text.casefold())
     return frozenset(letters[at : at + 2] for at in range(len(letters) - 1))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_MONTHS = [
+MONTHS = [
     "january",
     "february",
     "march",
@@ -20,11 +20,11 @@ _MONTHS = [
     "november",
     "december",
 ]
-_MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS).replace(
+MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS).replace(
     "sep(?:", "sept?(?:"
 )
-_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_KOREAN_DAYS = "월화수목금토일"
+WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+KOREAN_WEEKDAYS = "월화수목금토일"
 _AFTERNOON = frozenset(["오후", "저녁", "밤", "낮", "pm", "p.m", "p.m."])
 _MORNING = frozenset(["오전", "아침", "새벽", "am", "a.m", "a.m."])
 
@@ -35,16 +35,16 @@ _DATE = re.compile(
     r"|(?P<y3>(?:19|20)\d\d)년\s?(?P<m3>\d{1,2})월"
     r"|(?<![\d.])(?P<m4>\d{1,2})월(?!\s?\d)"
     r"|(?<![\d.])(?P<y5>(?:19|20)\d\d)년(?!간)"
-    rf"|\b(?P<n6>(?i:{_MONTH}))\.?\s(?P<d6>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s(?P<y6>(?:19|20)\d\d))?"
-    rf"|\b(?P<d7>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<n7>(?i:{_MONTH}))\b(?:,?\s(?P<y7>(?:19|20)\d\d))?"
-    rf"|\b(?P<n8>(?i:{_MONTH}))\s(?P<y8>(?:19|20)\d\d)\b"
+    rf"|\b(?P<n6>(?i:{MONTH}))\.?\s(?P<d6>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s(?P<y6>(?:19|20)\d\d))?"
+    rf"|\b(?P<d7>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<n7>(?i:{MONTH}))\b(?:,?\s(?P<y7>(?:19|20)\d\d))?"
+    rf"|\b(?P<n8>(?i:{MONTH}))\s(?P<y8>(?:19|20)\d\d)\b"
     r"|(?<![\d/.])(?P<m9>1[0-2]|0?[1-9])/(?P<d9>3[01]|[12]\d|0?[1-9])(?:/(?P<y9>(?:19|20)\d\d))?(?![\d/])"
     r")"
 )
 _SHORT = re.compile(r"(?<![\d.-])(?P<m>1[0-2]|0?[1-9])[-.](?P<d>3[01]|[12]\d|0?[1-9])(?![\d-])")
 _WEEKDAY = re.compile(
-    rf"(?=[{_KOREAN_DAYS}(]|\b[MTWFSmtwfs])(?:"
-    rf"(?P<ko>[{_KOREAN_DAYS}])요일|\((?P<short>[{_KOREAN_DAYS}])\)|\b(?P<en>(?i:{'|'.join(_DAYS)}))s?\b)"
+    rf"(?=[{KOREAN_WEEKDAYS}(]|\b[MTWFSmtwfs])(?:"
+    rf"(?P<ko>[{KOREAN_WEEKDAYS}])요일|\((?P<short>[{KOREAN_WEEKDAYS}])\)|\b(?P<en>(?i:{'|'.join(WEEKDAYS)}))s?\b)"
 )
 _HALF = r"(?P<half{0}>오전|오후|아침|저녁|밤|낮|새벽)\s?"
 _MERIDIEM = r"\s?(?P<pm{0}>(?i:[ap]\.m\.?|[ap]m))(?![A-Za-z])"
@@ -148,10 +148,10 @@ def _day(match: re.Match[str]) -> Day | None:
 
 
 def _month(name: str) -> int:
-    return next(index for index, full in enumerate(_MONTHS, 1) if full.startswith(name.lower()[:3]))
+    return next(index for index, full in enumerate(MONTHS, 1) if full.startswith(name.lower()[:3]))
 
 
 def _weekday(match: re.Match[str]) -> int:
     if match["en"]:
-        return _DAYS.index(match["en"].lower())
-    return _KOREAN_DAYS.index(match["ko"] or match["short"])
+        return WEEKDAYS.index(match["en"].lower())
+    return KOREAN_WEEKDAYS.index(match["ko"] or match["short"])

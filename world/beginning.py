@@ -6,19 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from model.call.token import estimate
 from model.file_lock import written
 from store.world.record import Changes, Character, LoreEntry, NewNode, Node, World
 from text.language import Language
+from world.book.container import is_png
 from world.book.model import Book, Card
+from world.budget import Budgets
 from world.engine import Engine
 from world.file import PREFIX
+from world.front import parsed, with_budget
+from world.macro import Names, expand
 from world.state import FULL_HP
+
+SHARE = 3
+"""A card's text may take a third of what the model reads at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """A world that does not exist yet. ``greetings``: the messages with which its story may begin, the usual one first;
-    ``prefix``: the text of stable_prefix.md."""
+    ``prefix``: the text of stable_prefix.md. ``book``: the file that it came from. ``whole``: the text is kept whole
+    whatever it takes; None: where the model's window allows."""
 
     name: str
     language: Language
@@ -27,6 +36,35 @@ class Beginning:
     prefix: str = ""
     changes: Changes = field(default_factory=Changes)
     lore: tuple[LoreEntry, ...] = ()
+    book: Book | None = None
+    whole: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a card's text takes. ``budget``: of stable_prefix.md as it is set; ``most``: the largest that the model's
+    window allows."""
+
+    tokens: int
+    budget: int
+    most: int
+
+    @property
+    def is_raised(self) -> bool:
+        """Whether the budget is raised so that nothing of the text is cut."""
+        return self.budget < self.tokens <= self.most
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the user has to choose: whole, or cut."""
+        return self.tokens > max(self.most, self.budget)
+
+
+def room_for(engine: Engine, card: Card, language: Language, player: str, before: str = "") -> Room:
+    """Returns what the text of a card takes, behind what stands in stable_prefix.md already."""
+    text = "\n\n".join(filter(None, (before, card.prefix(language))))
+    tokens = estimate(expand(text, Names(player, card.short_name), ""))
+    return Room(tokens, Budgets.of(engine.settings).prefix, engine.models().context_size // SHARE)
 
 
 def found(engine: Engine, beginning: Beginning) -> tuple[World, Node | None]:
@@ -38,48 +76,76 @@ def found(engine: Engine, beginning: Beginning) -> tuple[World, Node | None]:
     world = worlds.create(beginning.name, beginning.language, beginning.player)
     try:
         worlds.set_begin_state(world.id, beginning.changes)
-        return world, _told(engine, world, beginning.prefix, beginning.lore, beginning.greetings)
+        return world, _told(engine, world, beginning, beginning.prefix)
     except Exception:
         remove(engine, world)
         raise
 
 
-def from_book(book: Book, language: Language, player: str) -> Beginning:
-    """Returns the world that a file of another program makes. ``player``: the name of the user's character."""
+def from_book(book: Book, language: Language, player: str, whole: bool | None = None) -> Beginning:
+    """Returns the world that a file of another program makes. ``player``: the name of the user's character; ``whole``:
+    as of ``Beginning``."""
     if book.card is None:
-        return Beginning(book.name, language, player, lore=book.entries)
-    people = (Character(player, hp=FULL_HP), Character(book.card.name))
+        return Beginning(book.name, language, player, lore=book.entries, book=book)
+    people = (Character(player, hp=FULL_HP), Character(book.card.short_name))
     greetings = tuple(book.card.greetings(player))
-    prefix = book.card.prefix(player, language)
-    return Beginning(book.card.name, language, player, greetings, prefix, Changes(people), book.entries)
+    prefix, changes = book.card.prefix(language), Changes(people)
+    return Beginning(book.card.name, language, player, greetings, prefix, changes, book.entries, book, whole)
 
 
-def take_in(engine: Engine, world: World, book: Book) -> Node | None:
+def take_in(engine: Engine, world: World, book: Book, whole: bool | None = None) -> Node | None:
     """Adds what a file of another program holds to a world: its entries, and of a card its text behind the prefix, its
     character, and its greetings as further beginnings. Returns the turn of the first greeting, or None.
 
     Raises ``WorldUnknown``, ``BadWorldFile``, ``DiskFull``, ``StoreUnavailable``.
     """
-    beginning = from_book(book, world.language, world.player)
+    beginning = from_book(book, world.language, world.player, whole)
     before = engine.store.worlds.begin_state(world.id)
     known = {one.name for one in before.characters}
     newcomers = tuple(one for one in beginning.changes.characters if one.name not in known)
     if newcomers:
         engine.store.worlds.set_begin_state(world.id, replace(before, characters=(*before.characters, *newcomers)))
-    prefix = "\n\n".join(filter(None, (_prefix(engine, world).strip(), beginning.prefix))) if beginning.prefix else ""
-    return _told(engine, world, prefix, beginning.lore, beginning.greetings)
+    own = beginning.prefix
+    if own and book.card is not None:  # in a world of its own texts {{char}} is nobody
+        own = Names("", book.card.short_name).fill(own)
+    prefix = "\n\n".join(filter(None, (_prefix(engine, world).strip(), own))) if own else ""
+    return _told(engine, world, beginning, prefix)
 
 
 def book_of(engine: Engine, world: World) -> Book:
-    """Returns a world as a file for other programs: its lorebook, and a card with its prefix and its greetings. Raises
-    ``WorldUnknown``, ``BadWorldFile``."""
-    prefix = engine.files.read(world.id, PREFIX).body if PREFIX in engine.files.names(world.id) else ""
+    """Returns a world as a file for other programs: its lorebook, and its card. What came from a file comes out as it
+    was there; a text or greeting that was changed since comes out as it is now. Raises ``WorldUnknown``,
+    ``BadWorldFile``."""
+    files = engine.files
+    prefix = files.read(world.id, PREFIX).body if PREFIX in files.names(world.id) else ""
     begun = engine.store.worlds.children(world.id, 0)
     greetings = [node.answer for node in begun if not node.question.strip()]
+    lore, stored = tuple(engine.store.worlds.lore(world.id)), files.cards.read(world.id)
+    if stored is None:
+        return Book(world.name, lore, _own_card(world, prefix, greetings))
+    container = files.cards.container(world.id)
+    origin = replace(stored.origin, container=container)
+    if stored.card is None:
+        return Book(stored.name, lore, _own_card(world, prefix, greetings), origin=origin)
+    fields = dict(stored.card.fields)
+    if prefix.split() != stored.prefix.split():
+        fields |= {**dict.fromkeys(_IN_PREFIX, ""), "description": prefix}
+    if [one.strip() for one in greetings] != [one.strip() for one in stored.card.greetings(world.player)]:
+        fields |= {"first_mes": greetings[0] if greetings else "", "alternate_greetings": greetings[1:]}
+    card = replace(stored.card, fields=fields, picture=container if is_png(container) else b"")
+    return Book(stored.name, lore, card, origin=origin)
+
+
+_IN_PREFIX = ("personality", "scenario", "mes_example", "system_prompt", "post_history_instructions")
+"""Texts of a card that stand in stable_prefix.md with its description."""
+
+
+def _own_card(world: World, prefix: str, greetings: Sequence[str]) -> Card:
+    """Returns the card of a world that came from none."""
     fields: dict[str, Any] = {"description": prefix}
     if greetings:
-        fields |= {"first_mes": greetings[0], "alternate_greetings": greetings[1:]}
-    return Book(world.name, tuple(engine.store.worlds.lore(world.id)), Card(world.name, fields))
+        fields |= {"first_mes": greetings[0], "alternate_greetings": list(greetings[1:])}
+    return Card(world.name, fields)
 
 
 def remove(engine: Engine, world: World) -> None:
@@ -89,21 +155,41 @@ def remove(engine: Engine, world: World) -> None:
         engine.files.remove_all(world.id)
 
 
-def _told(
-    engine: Engine, world: World, prefix: str, lore: Sequence[LoreEntry], greetings: Sequence[str]
-) -> Node | None:
-    if prefix:
-        with written(engine.settings.data_dir / "world"):
-            engine.files.write(world.id, PREFIX, f"{prefix.strip()}\n")
-    if lore:
-        engine.store.worlds.put_lore(world.id, lore)
+def _told(engine: Engine, world: World, beginning: Beginning, prefix: str) -> Node | None:
+    """Stores the texts of a world: its file first, because the entries ask for the character's name."""
+    book = beginning.book
+    with written(engine.settings.data_dir / "world"):
+        if book is not None and book.origin is not None and engine.files.cards.read(world.id) is None:
+            engine.files.cards.write(world.id, book, beginning.prefix)
+        if prefix:
+            text = _fit_prefix(engine, world, beginning, f"{prefix.strip()}\n")
+            engine.files.write(world.id, PREFIX, text)
+    if beginning.lore:
+        engine.store.worlds.put_lore(world.id, beginning.lore)
         engine.learn(world.id)
     told = [
         engine.store.worlds.add(world.id, None, NewNode("", (text,), text, "given"))
-        for text in map(str.strip, greetings)
+        for text in map(str.strip, beginning.greetings)
         if text
     ]
     return told[0] if told else None
+
+
+def _fit_prefix(engine: Engine, world: World, beginning: Beginning, text: str) -> str:
+    """Returns the text of stable_prefix.md, of a card with a budget that holds all of it, unless it is larger than the
+    model's window allows and the user has chosen to have it cut."""
+    card = beginning.book.card if beginning.book is not None else None
+    if card is None:
+        return text
+    body = parsed(PREFIX, text.encode("utf-8", "replace")).body
+    tokens = estimate(expand(body, Names(world.player, card.short_name), ""))
+    room = Room(tokens, Budgets.of(engine.settings).prefix, engine.models().context_size // SHARE)
+    keeps = room.is_raised if beginning.whole is None else beginning.whole and tokens > room.budget
+    return with_budget(text, tokens + SPARE) if keeps else text
+
+
+SPARE = 20
+"""Tokens by which a raised budget is larger than the text, for names that are longer than the macros."""
 
 
 def _prefix(engine: Engine, world: World) -> str:
@@ -112,4 +198,4 @@ def _prefix(engine: Engine, world: World) -> str:
     return engine.files.text(world.id, PREFIX) if PREFIX in engine.files.names(world.id) else ""
 
 
-__all__ = ["Beginning", "book_of", "found", "from_book", "remove", "take_in"]
+__all__ = ["Beginning", "Room", "book_of", "found", "from_book", "remove", "room_for", "take_in"]

@@ -7,7 +7,7 @@ block before the last message.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,16 +19,21 @@ from world.budget import Budgets, Cut, cut
 from world.episode import Episodes, in_order
 from world.file import STORY, Files
 from world.live import live_state
+from world.lore.activation import Decision, Scan, decide
 from world.lore.lorebook import Lorebook
 from world.lore.pack import Packed, pack
 from world.lore.pack import report as lore_report
-from world.lore.score import scored
+from world.lore.rule import Role
+from world.lore.score import find_nearest, scored
+from world.macro import NOBODY, Moment, Names, expand
 from world.state import State
 
 PREFIX = "[--- SAGA Dynamic Context ---]"
 TRACKING = "[--- SAGA State Tracking ---]"
 LATEST: dict[Language, str] = {"ko": "[최신 변경]", "en": "[Latest changes]"}
 LORE: dict[Language, str] = {"ko": "[관련 로어북]", "en": "[Related lorebook]"}
+NAMED = 2
+"""Messages whose names come before everybody else: the question and the answer before it."""
 PAST: dict[Language, str] = {"ko": "[지난 일]", "en": "[What happened]"}
 
 
@@ -39,7 +44,8 @@ class Given:
     ``turn``: the number of the turn that is asked. ``cosines``: of the question and every lorebook entry that has a
     vector. ``story``: what the curator wrote of the story so far. ``instruction``: how the answer's state block is to
     look. ``node``: the id of the turn before the question, 0 for none. ``late``: how many of the turns before the
-    question are not in ``state`` yet.
+    question are not in ``state`` yet. ``scan``: what the rules of keyed entries look through; None: the question alone.
+    ``names``: for the macros in the files; ``moment``: None leaves macros whose text changes as they are.
     """
 
     world: World
@@ -55,27 +61,37 @@ class Given:
     node: int = 0
     budgets: Budgets = field(default_factory=Budgets)
     late: int = 0
+    scan: Scan | None = None
+    names: Names = NOBODY
+    moment: Moment | None = None
 
     @property
     def language(self) -> Language:
         """Returns the language of the world."""
         return self.world.language
 
+    @property
+    def whole_scan(self) -> Scan:
+        """Returns what the rules of keyed entries look through."""
+        return self.scan if self.scan is not None else Scan(messages=(("", self.question),))
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """``prefix`` stands first and stays the same byte for byte while the files do. ``changing`` stands before the last
-    message. ``report``: what is in, what is out and why, as plain JSON."""
+    message. ``report``: what is in, what is out and why, as plain JSON. ``last``: what stands behind the last message,
+    each text with its role."""
 
     prefix: str
     changing: str
     report: dict[str, Any]
+    last: tuple[tuple[Role, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """The parts within their budgets. ``files``: by name, the stable prefix not among them.
-    ``mentioned``: the lorebook entries that the question names."""
+    ``mentioned``: the lorebook entries that the last two messages name; ``decision``: on the keyed ones."""
 
     prefix: Cut | None
     state: Cut
@@ -84,27 +100,41 @@ class _Parts:
     episodes: tuple[tuple[Episode, int], ...]
     lore: Packed
     mentioned: set[int]
+    decision: Decision
 
 
 def build(given: Given) -> Context:
     """Builds the context of a request. Calls no model and reads neither database nor disk."""
     parts = _parts(given)
-    return Context(_prefix(given, parts), _changing(given, parts), _report(given, parts))
+    last = tuple((one.rule.role if one.rule else "system", one.text) for one in parts.lore.last)
+    return Context(_prefix(given, parts), _changing(given, parts), _report(given, parts), last)
 
 
 def _parts(given: Given) -> _Parts:
-    budgets, files = given.budgets, given.files
-    mentioned = given.lore.matcher.find(given.question)
-    candidates = scored(given.lore, given.state, mentioned, given.cosines, given.turn)
+    budgets, files, lore, scan = given.budgets, given.files, given.lore, given.whole_scan
+    mentioned = lore.matcher.find("\n".join(text for _, text in scan.messages[:NAMED]))
+    near = frozenset(find_nearest(lore, given.cosines)) if lore.keyed.asks_vectors else frozenset[int]()
+    decision = decide(lore.keyed, scan, near)
+    candidates = scored(lore, given.state, mentioned, given.cosines, given.turn, decision.active, given.moment)
     return _Parts(
-        cut(files.prefix.body, files.prefix.allowed(budgets.prefix)) if files.prefix else None,
+        cut(_expand_file(given, files.prefix.body), files.prefix.allowed(budgets.prefix)) if files.prefix else None,
         cut(_state(given), budgets.state),
-        tuple((file.name, cut(file.body, file.allowed(budgets.files))) for file in files.further),
+        tuple((file.name, cut(_expand_file(given, file.body), file.allowed(budgets.files))) for file in files.further),
         cut(given.story.strip(), budgets.files, "end"),
         _fitting(given.episodes, budgets.episodes),
         pack(candidates, budgets.lore),
         mentioned,
+        decision,
     )
+
+
+def _expand_file(given: Given, text: str) -> str:
+    """Returns a file's text with its macros expanded: the same for all turns of an hour, so that a provider finds it
+    in its cache."""
+    moment = given.moment
+    if moment is not None:
+        moment = replace(moment, seed=given.world.id, now=moment.now.replace(minute=0))
+    return expand(text, given.names, given.world.id, moment)
 
 
 def _state(given: Given) -> str:
@@ -170,7 +200,7 @@ def _report(given: Given, parts: _Parts) -> dict[str, Any]:
         ],
         "problems": [{"file": one.values["name"], "reason": one.values["reason"]} for one in given.files.problems],
         "episodes": _stages(given.episodes, parts),
-        "lore": lore_report(parts.lore, given.lore, parts.mentioned),
+        "lore": lore_report(parts.lore, given.lore, parts.mentioned, parts.decision),
     }
 
 
@@ -182,7 +212,8 @@ def _tokens(given: Given, parts: _Parts) -> dict[str, int]:
         "files": sum(file.tokens for _, file in parts.files),
         "story": parts.story.tokens,
         "episodes": sum(size for _, size in parts.episodes),
-        "lore": sum(one.tokens for one in parts.lore.taken),
+        "lore": sum(one.tokens for one in parts.lore.taken) - sum(one.tokens for one in parts.lore.last),
+        **({"depth": sum(one.tokens for one in parts.lore.last)} if parts.lore.last else {}),
         "labels": _label_tokens(tuple(label for label, _ in _blocks(given, parts)), given.language),
     }
 

@@ -10,16 +10,19 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from errors import EmbeddingFailed, GieokError
+from history.script import read_script
 from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
 from store import Store
 from store.world.record import Changes, Known, NewNode, Node, World
 from store.world.worlds import DEFAULT_PLAYER
+from text.cut import cut_graphemes
 from text.language import Language, detect
 from world.ahead import coming
 from world.block import instruction
@@ -28,7 +31,9 @@ from world.context import Context, Given, build
 from world.extract import Extractor
 from world.file import WorldFiles
 from world.lore.lorebook import Lorebook
+from world.macro import Moment
 from world.placement import Placed
+from world.scan import Fit, read_scan
 from world.source import Source, asked
 from world.state import IMPORTANT, RECENT, State
 from world.story import Stories
@@ -36,11 +41,9 @@ from world.told import Line, Told, told
 
 log = logging.getLogger("gieok.world")
 
-Fit = Literal["new", "goes_on", "again", "given", "continues"]
-"""How a request fits to what is known: a new story; the next turn; another answer to a known message; after turns that
-only the client knows; an answer that goes on."""
 WAIT_SECONDS = 0.3
 """How long a request waits until the turn before it is worked off."""
+NOTHING = Known(None, 0)
 COMPARED = 10
 """Lorebook entries up to which none is compared with the question: all are candidates then."""
 NAME_WORDS, NAME_CHARS = 6, 60
@@ -53,7 +56,7 @@ class Begun:
 
     ``world``: None for a world that does not exist yet. ``parent``: the turn that the new one follows, after ``given``:
     the turns that only the client knows. ``base``: the turn whose state counts: the parent, or the turn whose answer
-    goes on. ``number``: of the new turn.
+    goes on. ``number``: of the new turn. ``known``: what else the client's history says of the turns up to ``parent``.
     """
 
     world: World | None
@@ -63,6 +66,7 @@ class Begun:
     given: tuple[tuple[str, str], ...]
     fit: Fit
     number: int
+    known: Known = NOTHING
 
     @property
     def question(self) -> str:
@@ -77,13 +81,15 @@ class Begun:
 @dataclass(frozen=True, slots=True)
 class Prompted:
     """What a request gets beside the client's messages (``world.context.Context``). ``late``: how many turns before it
-    are not in the state yet. ``before``: the receipt of the request before, or None."""
+    are not in the state yet. ``before``: the receipt of the request before, or None. ``last``: what stands behind the
+    last message, each text with its role."""
 
     prefix: str
     changing: str
     report: dict[str, Any]
     late: int = 0
     before: Mapping[str, Any] | None = None
+    last: tuple[tuple[str, str], ...] = ()
 
 
 class Engine:
@@ -144,17 +150,25 @@ class Engine:
         named; None for whichever of the user's worlds knows the history, or a new one."""
         request = told(lines)
         pairs = [*request.turns, *([(request.question, request.before)] if request.before else [])]
-        known = self.store.worlds.known(world.id if world else None, pairs) if pairs else Known(None, 0)
-        world = world or (self.store.worlds.world(known.node.world) if known.node else None)
+        named = world.id if world else None
+        known = self.store.worlds.known(named, pairs) if pairs else NOTHING
+        if not pairs and (script := read_script(request.question)):
+            known = self.store.worlds.known(named, script.turns)
+            if known.node is not None:  # else it is a message with labels
+                request, pairs = replace(request, turns=script.turns, question=script.question), [*script.turns]
+        home = known.node.world if known.node else known.world
+        world = world or (self.store.worlds.world(home) if home else None)
         node, count = known.node, known.count
         if request.before and node is not None and count == len(pairs):
             parent = self.store.worlds.node(node.parent) if node.parent else None
-            return Begun(world, request, parent, node, (), "continues", node.turn)
+            return Begun(world, request, parent, node, (), "continues", node.turn, known)
         given = request.turns[count:]
         number = (node.turn if node else 0) + len(given) + (1 if request.question else 0)
         if node is None and given and not given[0][0]:
             number -= 1  # a greeting is turn 0
-        return Begun(world, request, node, node, given, self._fit(world, request, node, given), number)
+        fit = self._fit(world, request, node, given)
+        fit = "ambiguous" if known.ambiguous and fit in ("goes_on", "again") else fit
+        return Begun(world, request, node, node, given, fit, number, known)
 
     def _fit(self, world: World | None, request: Told, node: Node | None, given: Sequence[Any]) -> Fit:
         if request.before and not request.tools:
@@ -172,7 +186,13 @@ class Engine:
         self._extractor.give_way()
         base, late = begun.base, self._late(begun.base)
         context = self._context(begun, late)
-        return Prompted(context.prefix, context.changing, context.report, late, base.receipt if base else None)
+        before = base.receipt if base else None
+        return Prompted(context.prefix, context.changing, context.report, late, before, context.last)
+
+    def preview(self, begun: Begun) -> dict[str, Any]:
+        """Returns the report of a request that nobody sends (``world.context.Context``): what its prompt would have,
+        and why. Waits for nothing and interrupts nothing."""
+        return self._context(begun, 0).report
 
     def prefix(self, begun: Begun) -> str:
         """Returns the part of a request's context that stands first. Waits for nothing and interrupts nothing."""
@@ -206,8 +226,15 @@ class Engine:
         worlds = self.store.worlds
         world = begun.world or self.create(begun)
         parent = begun.parent
+        if begun.known.wordings:
+            worlds.learn(world.id, begun.known.wordings)
+        if begun.known.edits and parent is not None:
+            parent = worlds.rebase(parent, begun.known.edits)
+        told_turns = list[Node]()
         for question, answer in begun.given:
             parent = worlds.add(world.id, parent, NewNode(question, (answer,), answer, "given"))
+            told_turns.append(parent)
+        self._extractor.read_told(told_turns)
         if stopped:
             report = {**(report or {}), "stopped": True}
         new = NewNode(
@@ -303,7 +330,7 @@ class Engine:
         worlds, base = self.store.worlds, begun.base
         before = begun.number - len(begun.told.turns) if begun.told.turns else None
         told_so_far = self._extractor.story(base).within(self.settings.world_budget_files, before) if base else ""
-        return self._source.given(
+        given = self._source.given(
             worlds,
             world,
             base,
@@ -314,6 +341,9 @@ class Engine:
             late=late,
             before=before,
         )
+        scan = read_scan(worlds, world, given.lore, self._source.card(world), given.files, begun)
+        moment = Moment(scan.seed or f"{world.id}|{begun.number}", datetime.now(), world.language)
+        return replace(given, scan=scan, moment=moment)
 
     def _nothing(self, begun: Begun) -> Given:
         """Returns what the first prompt of a new world is made from."""
@@ -332,7 +362,7 @@ class Engine:
         world, base = begun.world, begun.base
         if world is None or not begun.question.strip():
             return None
-        few = len(self._source.lorebook(self.store.worlds, world.id, self.store.worlds.revision(world.id)).entries)
+        few = len(self._source.lorebook(self.store.worlds, world, self.store.worlds.revision(world.id)).entries)
         if few <= COMPARED and (base is None or base.turn <= RECENT + IMPORTANT):
             return None
         try:
@@ -348,7 +378,7 @@ def unsaved(begun: Begun) -> World:
     first = next((question for question, _ in begun.told.turns if question.strip()), begun.question)
     words = (first if first.strip() else next(iter(texts), "")).split()
     language = detect(" ".join((*texts[:4], begun.question)), "en")
-    name = " ".join(words[:NAME_WORDS])[:NAME_CHARS] or UNNAMED[language]
+    name = cut_graphemes(" ".join(words[:NAME_WORDS]), NAME_CHARS) or UNNAMED[language]
     return World("", "", name, "", language, DEFAULT_PLAYER[language], 0.0, 0.0)
 
 

@@ -11,9 +11,11 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from errors import SessionBusy, WorldUnknown
+from model.call.stream import Stopped
 from model.embedding import Embedder
 from model.modelset import ModelSet
 from settings import Settings
@@ -23,8 +25,9 @@ from store.world.record import Node, Origin
 from store.world.turns import needs_snapshot
 from world import ahead
 from world.behind import Behind
-from world.block import contradictions, cut, read
-from world.block.read import named
+from world.block import Fields, contradictions, cut, read
+from world.block.read import named, unknown_fields
+from world.block.refusal import sentence
 from world.curator.curator import curate
 from world.curator.desk import Noted, is_due
 from world.curator.story import Story
@@ -43,6 +46,12 @@ LEFT = 10_000
 """How many turns of an earlier process are picked up at the start."""
 STEP = 50
 """How many turns are read at once on the way back to the last one that is worked off."""
+MOST_NAMED = 8
+"""Fields that are not kept and are told for a turn, at most."""
+MOST_TOLD = 20
+"""The most turns of one request that only a client knew and that are read behind the answer."""
+MOST_TOLD_ALONE = 3
+"""As many where one model serves everything, and each call takes its time from the story."""
 BLOCK: Origin = "block"
 _START = ""
 """The key of what is done at the start."""
@@ -69,6 +78,7 @@ class Extractor:
         self._raw: dict[str, set[int]] = defaultdict(set)
         self._newest: dict[str, int] = {}
         self._books: set[str] = set()
+        self._told: dict[str, list[int]] = {}
         self._curated: dict[str, int] = {}
         self._ahead: dict[str, Callable[[], ahead.Messages | None]] = {}
         self._light = LightCalls(models)
@@ -104,6 +114,17 @@ class Extractor:
         with self._change:
             self._ahead[world_id] = make
         self._queue.put(world_id)
+
+    def read_told(self, nodes: Sequence[Node]) -> None:
+        """Has the worker read what turns changed that only a client knew: the newest ``MOST_TOLD``, the last first,
+        each for itself, so that the story does not wait for them."""
+        told = [node for node in nodes if node.status == "given" and node.origin == "none" and node.question.strip()]
+        if not told:
+            return
+        with self._change:
+            most = MOST_TOLD_ALONE if self._models().alone else MOST_TOLD
+            self._told.setdefault(told[0].world, []).extend(node.id for node in told[-most:])
+        self._queue.put(told[0].world)
 
     def learn(self, world_id: str) -> None:
         """Has the worker compute the vectors of a lorebook that has just come, before its first turn needs them."""
@@ -169,10 +190,16 @@ class Extractor:
         broken, origin, refusals = cut(node.raw), BLOCK, tuple[str, ...]()
         told = blocks = read(node.raw) if broken is None else broken
         if broken is not None or not blocks:
-            if stop is None:
+            if node.block is not None:  # it stood on another branch, where a model has read it
+                blocks, origin = [cast(Fields, node.block)], "light"
+            elif stop is None:
                 return False
-            blocks, origin, refusals = self._light.ask(node, world, before, blocks, stop)
-        book = self._source.lorebook(self._rows, world.id, revision)
+            else:
+                blocks, origin, refusals = self._light.ask(node, world, before, blocks, stop)
+        else:
+            unknown = unknown_fields(node.raw)[:MOST_NAMED]
+            refusals = tuple(sentence(name, "not_kept", world.language) for name in unknown)
+        book = self._source.lorebook(self._rows, world, revision)
         blocks, told = ([believed(fields, parent, origin) for fields in given] for given in (blocks, told))
         done = worked(blocks, before, book, node, world.language, told if origin == "light" else None)
         self._note(node, done)
@@ -214,6 +241,8 @@ class Extractor:
             self._follow(key)
             self._learn(key)
             if again is None:
+                again = self._read_one_told(key, stop)
+            if again is None:
                 with self._change:
                     make = self._ahead.pop(key, None)
                 ahead.read(self._models(), make, stop)
@@ -225,18 +254,54 @@ class Extractor:
     def _waiting(self, key: str, stop: threading.Event) -> float | None:
         """Works off the turns that wait; returns after how long the others are to be tried."""
         with self._change:
-            ids = sorted(self._raw[key])
+            ids = sorted(self._raw.get(key, ()))
         try:
             for id in ids:
                 with self._busy.hold(f"world:{key}"):
                     self._work(self._rows.node(id), stop)
                 with self._change:
-                    self._raw[key].discard(id)
+                    self._take_off(key, id)
         except SessionBusy:
             return BUSY_SECONDS
         except Later as later:
             return later.seconds
         return None
+
+    def _read_one_told(self, key: str, stop: threading.Event) -> float | None:
+        """Reads the newest told turn that waits; returns after how long the next one is to be read."""
+        with self._change:
+            waiting = self._told.get(key, [])
+            if not waiting:
+                self._told.pop(key, None)
+                return None
+            id = waiting.pop()
+        try:
+            node, world = self._rows.node(id), self._rows.world(key)
+            parent = self._rows.node(node.parent) if node.parent else None
+            before = self._stories.state(parent, world)
+            blocks, origin, refusals = self._light.ask(node, world, before, [], stop)
+            book = self._source.lorebook(self._rows, world, self._rows.revision(key))
+            blocks = [believed(fields, parent, origin) for fields in blocks]
+            done = worked(blocks, before, book, node, world.language, [])
+            self._rows.settle_given(
+                id, done.changes, origin=origin, block=done.block, refusals=(*refusals, *done.refusals)
+            )
+        except Later as later:
+            with self._change:
+                waiting.append(id)
+            return later.seconds
+        except Stopped:
+            with self._change:
+                waiting.append(id)
+            raise
+        return 0.0
+
+    def _take_off(self, key: str, id: int) -> None:
+        """Takes a turn off those that wait; nothing is left of a world in which none waits."""
+        left = self._raw.get(key, set())
+        left.discard(id)
+        if not left:
+            self._raw.pop(key, None)
 
     def _follow(self, key: str) -> None:
         """Does what follows the newest turn that was worked off, and plans the curator."""
@@ -248,7 +313,8 @@ class Extractor:
         if self._behind.follow(world, node, self._stories.state(node, world)):
             self._settled(node)
         if is_due(self._rows, node):
-            self._curated[key] = id
+            with self._change:
+                self._curated[key] = id
             self._curators.put(key)
 
     def _learn(self, key: str) -> None:
@@ -268,15 +334,20 @@ class Extractor:
             self._raw.pop(key, None)
             self._newest.pop(key, None)
             self._books.discard(key)
+            self._told.pop(key, None)
             self._ahead.pop(key, None)
 
     # --- the curator ----------------------------------------------------------------------------
 
     def _curate(self, key: str, stop: threading.Event) -> float | None:
-        """Lets the curator look at the line of the newest turn."""
+        """Lets the curator look at the line of the newest turn, unless it has done so."""
+        with self._change:
+            id = self._curated.get(key, 0)
+        if not id:
+            return None
         try:
             with self._busy.hold(f"curator:{key}"):
-                node, world = self._rows.node(self._curated[key]), self._rows.world(key)
+                node, world = self._rows.node(id), self._rows.world(key)
                 if is_due(self._rows, node):
                     state = self._stories.state(node, world)
                     curate(self._rows, world, node, state, self._models(), self._look, stop)
@@ -285,7 +356,10 @@ class Extractor:
         except SessionBusy:
             return BUSY_SECONDS
         except WorldUnknown:
-            return None
+            pass
+        with self._change:
+            if self._curated.get(key) == id:
+                del self._curated[key]
         return None
 
     def _look(self, node: Node) -> list[Noted]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import private
 from errors import BadWorldFile
+from world.card_file import CardFiles
 from world.front import Live, WorldFile, live, parsed
 
 PREFIX = "stable_prefix.md"
@@ -45,6 +46,7 @@ class WorldFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.cards = CardFiles(folder)
 
     def all(self, world: str) -> Files:
         """Reads the files of a world; unchanged ones come from memory. Never raises for a file."""

@@ -59,6 +59,14 @@ def parsed(name: str, data: bytes) -> WorldFile:
     return WorldFile(name, text[match.end() if match else 0 :].strip(), budget, head)
 
 
+def with_budget(text: str, budget: int) -> str:
+    """Returns a file with a token budget of its own in its front matter; what else stands there stays."""
+    match = _HEAD.match(text)
+    head = {**(_head("", match[1]) if match else {}), "budget": budget}
+    body = text[match.end() if match else 0 :].lstrip("\n")
+    return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n{body}"
+
+
 def live(file: WorldFile) -> Live:
     """Returns live_state.md with what its front matter tells. Raises ``BadWorldFile``."""
     turn, node = file.head.get("turn"), file.head.get("node")

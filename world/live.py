@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from store.world.record import DEAD, HELD, LOST, Character, Location, Relation
+from store.world.record import DEAD, HELD, LOST, Character, Item, Location, Relation
 from text.language import Language
 from world.state import FULL_HP, State
 
@@ -46,15 +46,21 @@ def live_state(state: State, language: Language) -> str:
 
 
 def _first(state: State, language: Language) -> str:
-    """Returns the line of specification 12.6: «위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약»."""
+    """Returns the line of specification 12.6: «위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약»; what was
+    gained or used last stands first."""
     me = state.me
-    held = _names(one.name for one in state.items.values() if one.status == HELD)
+    held = _names(_write_item(one) for one in [*state.items.values()][::-1] if one.status == HELD)
     parts = (
         f"{_LABELS['location'][language]}: {me.location or _LABELS['unknown'][language]}",
         f"HP: {me.hp}/{max(FULL_HP, me.hp)}" if me.hp is not None else "",
         f"{_LABELS['inventory'][language]}: {held or _LABELS['nothing'][language]}",
     )
     return " | ".join(filter(None, parts))
+
+
+def _write_item(one: Item) -> str:
+    """Returns a thing with how many there are of it."""
+    return f"{one.name} ×{one.count}" if one.count > 1 else one.name
 
 
 def _place(location: Location | None) -> str:
@@ -84,9 +90,10 @@ def _person(one: Character, language: Language) -> str:
 
 def _relations(state: State) -> list[Relation]:
     """Returns the relations of the player and among the people here, those of the people here first, then the
-    strongest."""
+    strongest; one of strength 0 says nothing."""
     here = {one.name for one in _here(state)}
-    known = [one for one in state.relations.values() if state.player in _pair(one) or _pair(one) <= here]
+    felt = [one for one in state.relations.values() if one.strength]
+    known = [one for one in felt if state.player in _pair(one) or _pair(one) <= here]
     return sorted(known, key=lambda one: (not _pair(one) & here, -abs(one.strength)))
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from model.call.message_form import SYSTEM, role_of
 from model.call.token import estimate
 from world.receipt import Label, Part, part
-from world.told import SYSTEM
 
 Json = dict[str, Any]
 Role = Literal["system", "user"]
@@ -27,17 +27,24 @@ class Placed:
     ours: tuple[int, int]
 
 
-def placed(messages: Sequence[Any], prefix: str, changing: str, role: Role) -> Placed:
+def placed(
+    messages: Sequence[Any], prefix: str, changing: str, role: Role, further: Sequence[tuple[str, str]] = ()
+) -> Placed:
     """Returns the client's messages with ours: ``prefix`` as the first system message, ``changing`` before the user's
-    last message, or at the end where the user has said nothing.
+    last message, or at the end where the user has said nothing; ``further`` texts, each with the role that it asks
+    for, behind that message.
 
     ``role``: of the message that changes. A provider that collects all system messages in front of the others, as
-    Anthropic's does, would read the whole history anew after every change, so it gets one of the user's.
+    Anthropic's does, would read the whole history anew after every change, so it gets one of the user's. So does every
+    provider in the first turn, where the message would become one with the system message (``model.call.message_form``)
+    and leave it with the second turn.
     """
-    last = max((at for at, message in enumerate(messages) if _role(message) == "user"), default=len(messages))
+    last = max((at for at, message in enumerate(messages) if role_of(message) == "user"), default=len(messages))
     first = [{"role": "system", "content": prefix}] if prefix else []
-    block = [{"role": role, "content": changing}] if changing else []
-    whole = [*first, *messages[:last], *block, *messages[last:]]
+    is_first = all(role_of(message) in SYSTEM for message in messages[:last])
+    block = [{"role": "user" if is_first else role, "content": changing}] if changing else []
+    behind = [{"role": "user" if asked == "user" else role, "content": text} for asked, text in further]
+    whole = [*first, *messages[:last], *block, *messages[last : last + 1], *behind, *messages[last + 1 :]]
     end = len(first) + last
     return Placed(whole, end, (0 if first else -1, end if block else -1))
 
@@ -52,7 +59,7 @@ def parts(body: Mapping[str, Any], given: Placed, number: int, turns: int) -> li
 def _messages(given: Placed, turn: int) -> Iterator[Part]:
     spoken = ""
     for at, message in enumerate(given.messages):
-        role = _role(message)
+        role = role_of(message)
         if role == "user" and spoken not in ("", "user"):
             turn += 1
         if role not in SYSTEM and at not in given.ours:
@@ -79,11 +86,6 @@ def texts(message: Any) -> Iterator[str]:
     content = message.get("content") if isinstance(message, Mapping) else None
     parts = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
     yield from (one["text"] for one in parts if isinstance(one, Mapping) and isinstance(one.get("text"), str))
-
-
-def _role(message: Any) -> str:
-    role = message.get("role") if isinstance(message, Mapping) else None
-    return role if isinstance(role, str) else ""
 
 
 __all__ = ["Placed", "parts", "placed", "texts", "tokens"]

@@ -66,6 +66,12 @@ def play(
     return _run(turn, stop, emit, models)
 
 
+def preview_message(engine: Engine, world_id: str, parent: Node | None, question: str) -> Json:
+    """Returns the report of the prompt that a message of the player after a turn would have, without playing it. Raises
+    ``WorldUnknown``."""
+    return engine.preview(_begun(engine, world_id, parent, question))
+
+
 def upcoming(engine: Engine, world_id: str, parent: Node | None) -> Messages | None:
     """Returns the beginning of the prompt of the turn after ``parent`` (``world.ahead``). Raises ``WorldUnknown``."""
     begun = _begun(engine, world_id, parent, "")

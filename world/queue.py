@@ -98,6 +98,7 @@ class Queue:
             if failures < MOST_FAILURES:
                 return self._again_after(failures)
             del self._failures[key]
+            self._cut.pop(key, None)
             return None
         self._failures.pop(key, None)
         self._cut.pop(key, None)

@@ -80,13 +80,15 @@ def receipt(tokens: Counted, parts: Sequence[Part], before: Mapping[str, Any] | 
     than reading from it saved."""
     paid = usd(model, tokens.prompt, tokens.cached, tokens.answer, written=tokens.written, url=url)
     plain = usd(model, tokens.prompt, 0, tokens.answer, url=url)
+    missed = broke(parts, before.get("parts") if before else None)
     return {
         "prompt_tokens": tokens.prompt,
         "cached_tokens": tokens.cached,
         "written_tokens": tokens.written,
         "answer_tokens": tokens.answer,
         "exact": tokens.exact,
-        "broke": broke(parts, before.get("parts") if before else None),
+        "broke": missed,
+        "broke_tokens": max(0, tokens.prompt - tokens.cached) if missed else 0,
         "usd": paid if tokens.cost is None else tokens.cost,
         "saved_usd": None if paid is None or plain is None else round(plain - paid, 9),
         "parts": _kept(parts),
@@ -103,12 +105,13 @@ def shown(given: Mapping[str, Any]) -> Json:
 
 def broke(parts: Sequence[Part], kept: Mapping[str, Any] | None) -> str:
     """Returns the first part of the request before that is not in this one at its place: behind it nothing can come
-    from a cache. Empty where there was no request before. ``kept``: the parts that its receipt holds."""
+    from a cache. Empty where there was no request before, and where everything but the state and the lore came again,
+    which change with every turn and stand last. ``kept``: the parts that its receipt holds."""
     if not kept:
         return ""
-    head, history = _halves(parts)
+    head, history = _halves([one for one in parts if one.label != "changing"])
     older, chain = kept["older"]
-    then = [*map(_part, kept["head"]), *map(_part, kept["last"])]
+    then = [one for one in (*map(_part, kept["head"]), *map(_part, kept["last"])) if one.label != "changing"]
     now = [*head, *history[older:]]
     at = next((at for at, one in enumerate(then) if at >= len(now) or now[at].digest != one.digest), len(then))
     if at < len(kept["head"]):
@@ -128,7 +131,7 @@ def _halves(parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
 
 
 def _kept(parts: Sequence[Part]) -> Json:
-    head, history = _halves(parts)
+    head, history = _halves([one for one in parts if one.label != "changing"])
     older = max(0, (len(history) - LAST) // _ROUND * _ROUND)
     return {
         "head": [_row(one) for one in head],

@@ -11,11 +11,14 @@ from typing import Protocol
 from model.embedding import Vectors
 from store.world.record import Episode, LoreEntry, Node, World
 from text.language import Language
+from world.book.format import with_rule
+from world.book.model import Card
 from world.budget import Budgets, cut
 from world.context import Given
 from world.episode import Episodes, find
 from world.file import WorldFiles
 from world.lore.lorebook import Lorebook
+from world.macro import Names
 from world.state import State
 from world.vector import VectorIndexes
 
@@ -82,7 +85,7 @@ class Source:
         """
         with rows.together() as read:
             revision = read.revision(world.id)
-            book = self.lorebook(read, world.id, revision)
+            book = self.lorebook(read, world, revision)
             cosines = self._cosines(read, world.id, revision, book.enabled, query)
             episodes = self._episodes(read, world.id, node, state, query, before)
         return Given(
@@ -99,22 +102,32 @@ class Source:
             node.id if node else 0,
             self._budgets,
             late,
+            names=self._names(world),
         )
 
-    def lorebook(self, rows: Rows, world: str, revision: int) -> Lorebook:
+    def lorebook(self, rows: Rows, world: World, revision: int) -> Lorebook:
         """Returns the lorebook of a world, built once for each revision."""
         with self._lock:
-            known = self._books.get(world)
+            known = self._books.get(world.id)
             if known is not None and known[0] == revision:
-                self._books.move_to_end(world)
+                self._books.move_to_end(world.id)
                 return known[1]
-        book = Lorebook.of(rows.lore(world))
+        book = Lorebook.of(map(with_rule, rows.lore(world.id)), self._names(world))
         with self._lock:
-            self._books[world] = (revision, book)
-            self._books.move_to_end(world)
+            self._books[world.id] = (revision, book)
+            self._books.move_to_end(world.id)
             if len(self._books) > LOREBOOKS:
                 self._books.popitem(last=False)
         return book
+
+    def card(self, world: World) -> Card | None:
+        """Returns the card that a world came from, without its picture; None for a world without one."""
+        stored = self.files.cards.read(world.id)
+        return stored.card if stored is not None else None
+
+    def _names(self, world: World) -> Names:
+        card = self.card(world)
+        return Names(world.player, card.short_name if card is not None else "")
 
     def forget(self, world: str) -> None:
         """Drops what is kept of a world that was deleted."""

@@ -50,7 +50,7 @@ class State:
             characters=_with(self.characters, {one.name: one for one in changes.characters}),
             relations=_with(self.relations, {(one.from_char, one.to_char): one for one in changes.relations}),
             locations=_with(self.locations, {one.name: one for one in changes.locations}),
-            items=_with(self.items, {one.name: one for one in changes.items}),
+            items=_renew_items(self.items, changes.items),
             lore=_with(self.lore, {one.lore: one for one in changes.lore}),
             mood=self.mood if changes.mood is None else changes.mood,
             recent=(*self.recent, changes.episode)[-RECENT:] if changes.episode else self.recent,
@@ -71,6 +71,15 @@ class State:
 
 def _with(old: Mapping[Any, Any], new: dict[Any, Any]) -> Mapping[Any, Any]:
     return MappingProxyType({**old, **new}) if new else old
+
+
+def _renew_items(old: Mapping[str, Item], new: tuple[Item, ...]) -> Mapping[str, Item]:
+    """Returns the things with those that a turn changed at the end, so that what was gained or used last stands last;
+    those of one turn against their names, because the database has no order of them."""
+    if not new:
+        return old
+    changed = {one.name: one for one in sorted(new, key=lambda one: one.name, reverse=True)}
+    return MappingProxyType({**{name: one for name, one in old.items() if name not in changed}, **changed})
 
 
 def _important(kept: tuple[Episode, ...], episode: Episode | None) -> tuple[Episode, ...]:

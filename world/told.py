@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from model.call.message_form import SYSTEM
+
 SPOKEN = ("user", "assistant")
-SYSTEM = ("system", "developer")
 MOST_NAMES = 6
 """Names of speakers that are tried in front of an answer."""
 _NAME = re.compile(r"\s*([^\n:]{1,40}): ")
@@ -89,4 +90,4 @@ def _names(lines: Sequence[Line]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*asked, *(match[1].strip() for match in fronts if match)]))[:MOST_NAMES]
 
 
-__all__ = ["SYSTEM", "Line", "Told", "told"]
+__all__ = ["Line", "Told", "told"]

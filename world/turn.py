@@ -20,7 +20,7 @@ from store.world.record import Node, World
 from world.engine import Begun, Engine, Prompted
 from world.placement import Placed, Role, parts, placed, tokens
 from world.receipt import Counted, counted, receipt, shown
-from world.reply import CALLS, Reply, with_receipt
+from world.reply import CALLS, Reply, read_object, with_receipt
 
 log = logging.getLogger("gieok.world")
 Json = dict[str, Any]
@@ -97,7 +97,8 @@ class Turn:
 
     def _placed(self) -> Placed:
         role: Role = "user" if self._marks else "system"
-        return placed(self._body.get("messages") or [], self._prompted.prefix, self._prompted.changing, role)
+        told = self._prompted
+        return placed(self._body.get("messages") or [], told.prefix, told.changing, role, told.last)
 
     @property
     def _marks(self) -> bool:
@@ -134,7 +135,7 @@ class Turn:
             emit(self.reply.end(shown(ended.receipt)))
             return self._worked_off(ended, given)
         content = answer.whole()
-        body = _object(content)
+        body = read_object(content)
         if body is None and not stop.is_set():
             raise ModelBroken(url=self._raw.url, reason="it sent something that is not JSON", reason_code="json")
         plain = self.reply.whole(body or {})
@@ -180,14 +181,6 @@ class Turn:
             *(self.begun.number, tokens.prompt, tokens.cached, tokens.written, tokens.answer, self.late),
         )
         return paid
-
-
-def _object(content: bytes) -> Json | None:
-    try:
-        value = json.loads(content)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 __all__ = ["Ended", "Refused", "Turn"]

@@ -16,6 +16,7 @@ from bench.everyday.conversation import EverydayTurn
 from bench.everyday.item import different, is_about, items
 from bench.everyday.spelling import Span, folded, holds, letters, values
 from text import loop
+from text.refusal import begins_refusal
 
 ECHO, AGAIN = 0.85, 0.9
 """Likeness from which an answer counts as a copy: ``ECHO`` of the question, ``AGAIN`` of an earlier answer."""
@@ -29,10 +30,6 @@ WINDOW = 8
 """An answer leaks the prompts when it contains this many words of theirs in a row."""
 _VARIABLE = re.compile(r"\$\{?\w+\}?")
 _TAG = re.compile(r"</?[a-z_]+>")
-_REFUSAL = re.compile(
-    r"\W*(?:죄송합니다[,.]?\s*(?:하지만|저는)|죄송하지만|(?:I['’]m|I am)? ?sorry,? but|I apologi[sz]e,? but|As an AI)",
-    re.IGNORECASE,
-)
 _NAME = r"\w*[A-Za-z]\w*(?:[._/(][\w.()/]+|\.[a-z]+\b)|\w*_\w+"
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|https?://\S+|" + _NAME, re.DOTALL)
 
@@ -133,7 +130,7 @@ def _again(given: Given) -> bool:
 
 def _refusal(given: Given) -> bool:
     """Returns False when the answer refuses a turn that asks for no value."""
-    return bool(given.turn.has) or _REFUSAL.match(given.answer) is None
+    return bool(given.turn.has) or not begins_refusal(given.answer)
 
 
 CHECKS: dict[str, Callable[[Given], bool]] = {

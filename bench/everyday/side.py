@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from langchain_openai import ChatOpenAI
 
 from bench.everyday.conversation import Conversation
 from bench.everyday.when import said
+from evaluation.public import twenty
+from evaluation.public.own import load_own_sets
+from evaluation.public.stored import store_sessions
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done, Failed, Token
 from model.call.client import chat
@@ -23,6 +26,7 @@ from model.choice import resolve
 from model.modelset import ModelSet
 from retrieval.product_docs import first_run
 from settings import Settings
+from text.language import Language
 
 SEED = 7
 CARD: dict[str, Any] = {"top_p": 0.8, "top_k": 20, "repeat_penalty": 1.05}
@@ -32,6 +36,8 @@ SYSTEM = {
     "ko": "당신은 친절한 AI 비서입니다.\n한국어로 간결하게 답해 주세요.",
     "en": "You are a helpful assistant.\nAnswer briefly, in English.",
 }
+EARLIER = 10
+"""Conversations that a user may have had before: the first of ``evaluation.public.twenty``."""
 PATIENCE = 600.0
 """Seconds that side work may take after a conversation, before the other side begins."""
 
@@ -60,15 +66,17 @@ Side = Callable[[Conversation], list[Played]]
 
 
 @contextmanager
-def product(settings: Settings, folder: Path) -> Iterator[tuple[Side, ModelSet]]:
+def product(settings: Settings, folder: Path, languages: Collection[Language] = ()) -> Iterator[tuple[Side, ModelSet]]:
     """Opens the app's agent on a fresh data folder with the product's own documents. Yields the side, which plays each
-    conversation in a new session, and the models."""
+    conversation in a new session, and the models. ``languages``: in which the user has had ``EARLIER`` conversations
+    before."""
     chosen = fresh(settings, folder)
     with closing(open_agent(chosen)) as agent:
         if agent.library is not None:
             first_run(agent.library)
         if agent.memory is not None:
             agent.memory.wait(10)
+        store_earlier(agent, languages)
         yield lambda conversation: _by_product(agent, conversation), agent.models()
 
 
@@ -101,6 +109,15 @@ def seed(models: ModelSet, number: int) -> None:
         role = getattr(models, name, None)
         if isinstance(role, ChatOpenAI):
             role.seed = SEED + number
+
+
+def store_earlier(agent: Agent, languages: Collection[Language]) -> None:
+    """Stores the earlier conversations in these languages as if they had been played: turns, summaries and memory."""
+    told = [dataset.conversations[0] for dataset in load_own_sets(twenty.FOLDER) if dataset.name in languages]
+    for conversation in told:
+        edge = conversation.starts[EARLIER]
+        first = replace(conversation, turns=conversation.turns[:edge], starts=conversation.starts[:EARLIER])
+        store_sessions(agent, first)
 
 
 def _by_product(agent: Agent, conversation: Conversation) -> list[Played]:

@@ -14,6 +14,7 @@ from component.widget.overflow import Item, draw_overflow
 from component.work import resource
 from store import Turn
 from store.tree import Alternatives
+from text.fence import reword, unframed
 
 EDITING = "editing"
 OPENED = "editor-opened"
@@ -63,7 +64,7 @@ def draw_editor(view: View, turn: Turn) -> None:
     """
     words, key = view.words, _draft(turn)
     with st.container(border=True):
-        st.text_area(words("turn.edit"), turn.question, key=key, on_change="ignore", persist_state="page")
+        st.text_area(words("turn.edit"), unframed(turn.question), key=key, on_change="ignore", persist_state="page")
         later = _later(view, turn)
         st.caption(words("turn.edit.leaves", count=later) if later else words("turn.edit.about"))
         with st.container(horizontal=True):
@@ -87,7 +88,7 @@ def _later(view: View, turn: Turn) -> int:
 
 
 def _send(view: View, turn: Turn, key: str) -> None:
-    if view.rephrase(turn, str(st.session_state[key])):
+    if view.rephrase(turn, reword(turn.question, str(st.session_state[key]))):
         _leave(key)
 
 

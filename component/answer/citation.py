@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from component.answer.past import link_marks
 from component.chat.file import heading_of
 from component.page import window
 from component.page.view import View
@@ -21,6 +22,7 @@ from retrieval import Library
 from retrieval.answer.lookup import CUT
 from retrieval.read.address import is_web
 from store import Turn
+from text.fold import fold_text, fold_with_places
 
 NAME = "source"
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -72,7 +74,7 @@ def with_links(turn: Turn) -> str:
             rf"\[{', '.join(_link(str(cited), turn, cited) if cited in known else str(cited) for cited in numbers)}\]"
         )
 
-    return fixed(answer, lambda prose: _INLINE.sub(linked, prose))
+    return fixed(answer, lambda prose: link_marks(turn, _INLINE.sub(linked, prose)))
 
 
 def _link(label: str, turn: Turn, number: int) -> str:
@@ -157,24 +159,26 @@ def _words_marked(text: str, asked: str) -> str:
 
     Only the beginning of a word that occurs in the text is bold, because Korean words end in particles.
     """
-    matched = {_stem(word, text) for word in re.findall(r"\w{2,}", asked)} - {""}
+    folded = fold_with_places(text)
+    matched = {_stem(word, folded.text) for word in re.findall(r"\w{2,}", fold_text(asked))} - {""}
     stems = sorted(matched, key=len, reverse=True)
-    if not stems:
-        return escape(shown(text))
-    pieces = re.split("(" + "|".join(map(re.escape, stems)) + ")", text, flags=re.IGNORECASE)
-    return "".join(
-        f"<b>{escape(shown(piece))}</b>" if index % 2 else escape(shown(piece)) for index, piece in enumerate(pieces)
-    )
+    parts, end = list[str](), 0
+    for found in re.finditer("|".join(map(re.escape, stems)), folded.text) if stems else ():
+        first, last = folded.span(*found.span())
+        if first >= end:
+            parts += [escape(shown(text[end:first])), f"<b>{escape(shown(text[first:last]))}</b>"]
+            end = last
+    return "".join((*parts, escape(shown(text[end:]))))
 
 
 def _stem(word: str, text: str) -> str:
-    """Returns the longest beginning of ``word`` that occurs in ``text``, or '' when the match says nothing.
+    """Returns the longest beginning of a word that occurs in a text, both as they are compared (``text.fold``), or ''
+    when the match says nothing.
 
     An English function word says nothing, nor does a match of fewer than four letters. Two letters are enough in a
     Korean word or a word with a digit.
     """
-    folded, folded_text = word.casefold(), text.casefold()
-    if folded in _SMALL_WORDS:
+    if word in _SMALL_WORDS:
         return ""
-    short_ones = ord(folded[0]) > 0x2E80 or any(letter.isdigit() for letter in folded)
-    return next((word[:end] for end in range(len(word), 1 if short_ones else 3, -1) if folded[:end] in folded_text), "")
+    short_ones = ord(word[0]) > 0x2E80 or any(letter.isdigit() for letter in word)
+    return next((word[:end] for end in range(len(word), 1 if short_ones else 3, -1) if word[:end] in text), "")

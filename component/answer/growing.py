@@ -66,6 +66,11 @@ class GrowingText:
         self._pace.count(markdown)
 
 
+def forget_cuts() -> None:
+    """Forgets the cuts of a text that begins anew."""
+    st.session_state.pop("cuts", None)
+
+
 def _cuts(work: object) -> list[CutPoint]:
     """Returns the cuts that this page has made in the answer so far, as a list to append to.
 

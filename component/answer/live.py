@@ -1,4 +1,4 @@
-"""A running answer of a conversation: its steps, then its text, and what it waits for."""
+"""A running answer of a conversation: its thoughts, its steps, then its text, and what it waits for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import time
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from component.answer.growing import GrowingText
+from component.answer.growing import GrowingText, forget_cuts
 from component.answer.step import draw_step
+from component.answer.thought import draw_growing_thought
 from component.page.catalogue import Words
 from component.page.frame import MARK
 from component.work.job import Job, JobProgress, Step
@@ -23,17 +24,41 @@ class Live:
         self.job = job
         self._said = ""
         with st.container(key="live"), st.chat_message("assistant", avatar=MARK):
+            self._thought_box = st.container(key="live-thought", gap=None).empty()
             self._step_box = st.container(key="live-steps", gap=None)
-            self._text = GrowingText(st.container(key="live-answer"), job)
+            self._text_box = st.empty()
+            self._text = self._begin_text()
             self._note = st.empty()
+        self._moves = 0
+        self._thought: tuple[str, int, bool] = ("", 0, False)
         self._steps: list[DeltaGenerator] = []
         self._known: list[Step | None] = []
 
     def update(self, progress: JobProgress, status: Status) -> None:
         """Draws the steps, the text and the waiting note as far as they changed since the last call."""
+        self._draw_thought(progress)
         self._draw_steps(progress)
+        if progress.moves != self._moves:  # what stood there as answer was thought
+            self._moves = progress.moves
+            self._text = self._begin_text(anew=True)
         self._text.update(progress.text)
         self._draw_note(progress, status)
+
+    def _begin_text(self, *, anew: bool = False) -> GrowingText:
+        """Returns an empty text. ``anew``: in place of the one that stands there."""
+        if anew:
+            forget_cuts()
+        key = f"live-answer-{self._moves}" if anew else "live-answer"
+        return GrowingText(self._text_box.container(key=key), self.job)
+
+    def _draw_thought(self, progress: JobProgress) -> None:
+        """Draws the thoughts, once a second while they grow."""
+        is_over = bool(progress.text or progress.steps)
+        now = (progress.thought if is_over else "", int(progress.thought_seconds), is_over)
+        if progress.thought and now != self._thought:
+            self._thought = now
+            with self._thought_box.container():
+                draw_growing_thought(self._words, progress.thought, progress.thought_seconds, is_over=is_over)
 
     def _draw_steps(self, progress: JobProgress) -> None:
         for index, step in enumerate(progress.steps):
@@ -59,7 +84,7 @@ class Live:
             return self._words("live.stopping")
         if progress.waiting and status.state != "ready":
             return self._words("live.model")
-        if progress.text or any(step.result is None for step in progress.steps):
+        if progress.text or progress.thought or any(step.result is None for step in progress.steps):
             return ""
         waited = int(time.monotonic() - self.job.started)
         return self._words("live.thinking") if waited < 3 else self._words("live.thinking_for", seconds=waited)

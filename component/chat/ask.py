@@ -135,8 +135,7 @@ def _decided(words: Words, ask: Ask) -> str:
         subject = _value(ask["arguments"])
     else:
         subject = " · ".join(_line(line) for line in ask.get("chosen") or ask["arguments"]["lines"])
-    waits = f" {plain(words('ask.waits'))}" if ask.get("waits") else ""
-    return f":material/{'check' if ask['answer'] else 'close'}: {decision} {subject}{waits}"
+    return f":material/{'check' if ask['answer'] else 'close'}: {decision} {subject}"
 
 
 def _value(kept: KeptValue) -> str:

@@ -14,7 +14,7 @@ from component.chat.invitation import draw_invitation
 from component.chat.jump import WINDOW, away, draw_leap, onward, widen, window
 from component.chat.other_program import draw_elsewhere
 from component.chat.turn import draw_question, draw_turn
-from component.page.view import DRAFT, View, to_newest, told, trying
+from component.page.view import DRAFT, View, follows_end, to_newest, told, trying
 from component.sidebar.trash import draw_deleted
 from component.widget.failure import draw_error, toast
 from component.widget.markdown import plain, short
@@ -39,9 +39,9 @@ def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]
     turns, elsewhere = _turns(view)
     waiting = view.jobs.queued(view.session_id)
     inviting = not (turns or job or refused or waiting)
-    live, places = None, []
+    live, places, follows = None, [], follows_end(view.session_id)
     with (
-        st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=True),
+        st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=follows),
         stage("talk", (view.session_id, inviting, _holds(view))),
     ):
         if inviting:

@@ -5,7 +5,6 @@ A chip reads the state of its file from the library, so it shows the same state 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
@@ -24,12 +23,11 @@ from component.work import resource
 from errors import GieokError
 from graph.answer.documents import citations
 from retrieval import Document, Library
+from retrieval.document import PAGE
 from store import Turn
 
 NAME = "file"
 LABEL_CHARS = 40
-PAGE = re.compile(r"p\. (\d+)")
-"""The heading that ``retrieval.read.format.pdf`` gives to a page."""
 State = Literal["ready", "failed", "adding", "replaced", "absent"]
 _ICONS: dict[State, str] = {
     "ready": "description",

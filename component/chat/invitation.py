@@ -17,7 +17,6 @@ from component.widget.failure import retry_button
 from component.widget.markdown import plain
 from component.work import resource
 from component.work.user import is_admin, may_choose_model
-from errors import MemoryAway
 from model.choice import default
 from model.embedded import weights
 from settings import Settings
@@ -64,14 +63,11 @@ def _draw_carrying(view: View) -> None:
 
 
 def _carries() -> bool:
-    """Returns whether memory carries over between this user's chats; True while memory cannot be reached."""
+    """Returns whether memory carries over between this user's chats."""
     agent = resource.agent()
     if agent.memory is None or not agent.settings.user_memory:
         return False
-    try:
-        return agent.memory.carries(agent.tenant, agent.user)
-    except MemoryAway:
-        return True
+    return agent.memory.reader.carries(agent.tenant, agent.user)
 
 
 def _carry(on: bool) -> None:

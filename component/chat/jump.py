@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from component.page.view import View, scroll_to, show, to_newest
+from component.page.view import View, scroll_to, show, stay_there, to_newest
 from component.page.window import shut
 from store import Turn
 
@@ -19,6 +19,7 @@ def leap(session_id: str, number: int, count: int) -> None:
     else:
         st.session_state[_until(session_id)] = number - BEFORE + WINDOW - 1
         st.session_state[_size(session_id)] = WINDOW
+    stay_there(session_id)
     scroll_to(number)
     shut()
     show(session_id)

@@ -8,6 +8,7 @@ import streamlit as st
 from component.page.frame import MARK
 from component.page.view import View
 from component.widget.markdown import fixed
+from component.widget.wait import redraw_when
 from component.work import resource
 from store import Turn
 
@@ -21,16 +22,14 @@ def draw_elsewhere(view: View, turn: Turn) -> None:
     """
     with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=MARK):
 
-        @st.fragment(run_every=BEAT)
-        def look() -> None:
-            if view.jobs.of(turn.session_id) or resource.here().reconcile(turn.session_id):
-                st.rerun()
+        def look() -> bool:
             arrived = view.store.partials.text(turn.session_id, turn.number)
             if arrived:
                 st.markdown(fixed(arrived))
             st.markdown(f":shimmer[{view.words('turn.elsewhere')}]")
+            return view.jobs.of(turn.session_id) is not None or resource.here().reconcile(turn.session_id)
 
-        look()
+        redraw_when(look, BEAT)
         st.button(
             view.words("chat.stop"),
             icon=":material/stop_circle:",

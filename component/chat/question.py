@@ -65,6 +65,8 @@ def _draw(view: View, turn: Turn, asked: Question, place: int) -> Answer | None:
             return _draw_choices(view, asked, key)
         case "form":
             return _draw_form(view, asked, key)
+        case "client":
+            return None  # its program answers; here it can only be refused
     return _draw_login(view, asked)
 
 
@@ -72,11 +74,11 @@ def _draw_text(view: View, asked: Question) -> None:
     words = view.words
     who = plain(asked.server or words("question.us"))
     name = words(f"question.{asked.kind}", server=who, tool=plain(asked.tool.removeprefix(f"{asked.server}__")))
-    icons = {"approve": "handyman", "choose": "help", "form": "edit_note", "login": "login"}
+    icons = {"approve": "handyman", "choose": "help", "form": "edit_note", "login": "login", "client": "terminal"}
     st.markdown(f":material/{icons[asked.kind]}: **{name}**")
     if asked.text:
         st.text(shown(short(asked.text, TEXT_CHARS)))
-    if asked.kind == "approve" and asked.arguments:
+    if asked.kind in ("approve", "client") and asked.arguments:
         st.caption(words("step.arguments"))
         st.code(shown(short(_json(asked.arguments), ARGUMENT_CHARS)), language=None, wrap_lines=True)
 

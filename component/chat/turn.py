@@ -10,7 +10,9 @@ import streamlit as st
 from component.answer.action import draw_actions, draw_editor, editing
 from component.answer.citation import draw_sources, with_links
 from component.answer.menu_link import draw_menu
+from component.answer.past import draw_past
 from component.answer.step import draw_step, of_turn
+from component.answer.thought import draw_thought
 from component.chat.ask import draw_asks
 from component.chat.file import draw_chips
 from component.chat.question import draw_questions
@@ -21,18 +23,24 @@ from component.widget.markdown import plain, shown
 from errors import Interrupted
 from store import Turn
 from store.tree import Alternatives
+from text.cut import cut_graphemes
+from text.fence import list_frames, unframed
 
 USER = ":material/person:"
 QUESTION_CHARS = 4000
 
 
 def draw_question(view: View, text: str, key: str, files: Sequence[Mapping[str, str]] = (), turn: int = 0) -> None:
-    """Draws the user's message as typed, without characters that turn the direction of text, and its files below.
+    """Draws the user's message as typed, without characters that turn the direction of text, and its files and
+    what its client sent along below.
 
     A message of more than ``QUESTION_CHARS`` characters is folded.
     """
     with st.container(key=f"question-{key}"), st.chat_message("user", avatar=USER):
-        _long(view, shown(text), key)
+        _long(view, shown(unframed(text)), key)
+        for name, sent in list_frames(text):
+            with st.expander(view.words("turn.sent_along", name=plain(name))):
+                st.text(shown(sent))
         draw_chips(view, files, key, turn)
 
 
@@ -43,6 +51,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
     else:
         draw_question(view, turn.question, str(turn.number), turn.files, turn.number)
     with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=MARK):
+        draw_thought(view.words, turn)
         steps = of_turn(turn.steps)
         if steps:
             with st.container(key=f"steps-{turn.number}", gap=None):
@@ -51,6 +60,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
         if turn.answer:
             st.markdown(with_links(turn))
         draw_sources(view, turn)
+        draw_past(view, turn)
         draw_menu(view, turn)
         draw_asks(view, turn)
         _draw_end(view, turn, last and not editing(turn), versions)
@@ -94,9 +104,9 @@ def _facts(view: View, turn: Turn) -> str:
     parts = [words("turn.stopped")] if turn.status == "stopped" else []
     if turn.seconds is not None:
         parts.append(f"{turn.seconds:.1f}{words('unit.second')}")
-    if usage.get("prompt_tokens"):
+    if prompt := usage.get("last_prompt_tokens") or usage.get("prompt_tokens"):  # each call of a tool sends it again
         about = "" if usage.get("exact", True) else "≈"
-        parts.append(about + words("turn.tokens", prompt=usage["prompt_tokens"], answer=usage.get("answer_tokens", 0)))
+        parts.append(about + words("turn.tokens", prompt=prompt, answer=usage.get("answer_tokens", 0)))
     return plain(" · ".join(parts)) if parts else words("turn.done")
 
 
@@ -106,7 +116,7 @@ def _long(view: View, text: str, key: str) -> None:
         return
     name = f"whole-{view.session_id}-{key}"
     whole = bool(st.session_state.get(name))
-    st.text(text if whole else text[:QUESTION_CHARS] + "…")
+    st.text(text if whole else cut_graphemes(text, QUESTION_CHARS) + "…")
     label = view.words("turn.fold") if whole else view.words("turn.unfold", size=len(text))
     st.button(label, key=f"fold-{key}", type="tertiary", on_click=partial(_set, name, not whole))
 

@@ -88,9 +88,9 @@ def rebuild(library: Library) -> Intake:
 
 def distinct(uploads: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
     """Returns the uploads under distinct names. Two files of the same name, from two folders, are two documents; the
-    second file's name gets a number."""
+    second file's name gets a number. The same file twice is one."""
     unique: dict[str, bytes] = {}
-    for name, data in uploads:
+    for name, data in dict.fromkeys((label(name), data) for name, data in uploads):
         stem, dot, suffix = label(name).rpartition(".")
         names = (f"{stem or suffix} ({number}){dot if stem else ''}{suffix if stem else ''}" for number in count(2))
         free = label(name) if label(name) not in unique else next(other for other in names if other not in unique)

@@ -18,6 +18,7 @@ from component.widget.overflow import Item, draw_overflow
 from retrieval import Document, Library
 from retrieval.change import UPLOAD
 from retrieval.read.address import is_web
+from text.fold import fold_text
 
 ROWS = 20
 """Documents on one page of the list: a list of a thousand documents is thus drawn as fast as a list of ten."""
@@ -55,12 +56,12 @@ def draw_list(view: View, library: Library, documents: Sequence[Document], may_c
 
 def matching(documents: Sequence[Document], query: str, kind: str = "all") -> list[Document]:
     """Returns the documents of this kind whose name or title contains every word of the query, ignoring case."""
-    terms = query.casefold().split()
+    terms = fold_text(query).split()
     return [
         document
         for document in documents
         if (kind == "all" or kind == document.state or (kind == document.doc_type and document.state == "ready"))
-        and all(word in f"{document.name} {document.title}".casefold() for word in terms)
+        and all(word in fold_text(f"{document.name} {document.title}") for word in terms)
     ]
 
 

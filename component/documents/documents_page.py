@@ -20,7 +20,7 @@ from errors import LibraryModelChanged
 from model.embedding import BUILT_IN
 from retrieval import DocType, Document, Library, LibraryStatus
 from retrieval.change import UPLOAD
-from retrieval.read.load import SUFFIXES
+from retrieval.read.load import known_suffixes
 
 AUTO = "auto"
 TYPE = "upload-type"
@@ -75,7 +75,7 @@ def _draw_upload(view: View, library: Library) -> None:
             help=words("documents.type.help"),
         )
         st.file_uploader(
-            words("documents.upload", kinds=", ".join(suffix[1:] for suffix in SUFFIXES), limit=limit),
+            words("documents.upload", kinds=known_suffixes().replace(".", ""), limit=limit),
             accept_multiple_files=True,
             key=key,
             max_upload_size=upload_limit(),

@@ -100,8 +100,6 @@ def _draw_look(view: View, session: Session, seen: Look) -> None:
     st.caption(plain(words("evaluation.asked", turn=seen.turn, query=short(seen.query, QUERY_CHARS))))
     if seen.judge:
         _draw_ratings(view, session, seen)
-    elif seen.state == "away":
-        warn(words("memory.away"), words("evaluation.away"))
     if seen.failed is not None:
         draw_error(words, seen.failed)
     if seen.state == "there" and seen.waiting:
@@ -115,9 +113,7 @@ def _draw_ratings(view: View, session: Session, seen: Look) -> None:
     if not seen.trusted:
         warn(words("evaluation.small.scores"))
     draw_standing(words, standing_of(view, session, seen.judge), seen.judge)
-    if seen.state == "away":
-        warn(words("memory.away"), words("evaluation.away"))
-    elif seen.state == "off":
+    if seen.state == "off":
         st.caption(words("evaluation.off"))
     if seen.memory is not None:
         draw_rating(words, words("evaluation.row.memory"), seen.memory)

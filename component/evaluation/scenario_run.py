@@ -47,15 +47,14 @@ class FormResult:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """The result of a scenario at a compression rate. ``waiting``: turns that the long-term memory has not taken in;
-    ``away``: whether it could not be used. ``seconds``: that the play took."""
+    """The result of a scenario at a compression rate. ``waiting``: turns that the long-term memory has not taken in.
+    ``seconds``: that the play took."""
 
     name: str
     query: str
     rate: float
     forms: tuple[FormResult, ...]
     waiting: int
-    away: bool
     seconds: float
 
 
@@ -71,9 +70,7 @@ def run_scenario(scenario: Scenario, models: ModelSet, rate: float, call: SideCa
     with played(scenario, models, rate, stop=call.stop.is_set, heard=heard) as play:
         forms = tuple(_result(play, scenario, form) for form in FORMS)
         view = play.view
-        return ScenarioResult(
-            scenario.name, scenario.query.text, rate, forms, len(view.waiting), view.away, play.seconds
-        )
+        return ScenarioResult(scenario.name, scenario.query.text, rate, forms, len(view.waiting), play.seconds)
 
 
 def _result(play: Play, scenario: Scenario, form: Form) -> FormResult:

@@ -101,9 +101,7 @@ def _draw(words: Words, result: ScenarioResult) -> None:
     )
     st.caption(plain(said))
     st.html(table(words, result.forms))
-    if result.away:
-        st.caption(f":material/cloud_off: {words('memory.away')}")
-    elif result.waiting:
+    if result.waiting:
         st.caption(f":material/schedule: {words('evaluation.scenario.waiting', count=result.waiting)}")
     for form in result.forms:
         if form.failed is not None:

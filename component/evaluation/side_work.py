@@ -10,6 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from component.page.view import View
+from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.side_call import SideCall
 
@@ -58,13 +59,11 @@ def draw_work(view: View, session: str, piece: Piece, draw: Callable[[SideCall],
         return
     running = not call.done
 
-    @st.fragment(run_every=BEAT if running else None)
-    def part() -> None:
+    def look() -> bool:
         draw(call)
-        if running and call.done:
-            st.rerun()
+        return running and call.done
 
-    part()
+    redraw_when(look, BEAT if running else None)
     key = f"{prefix}evaluation-{piece}"
     if running:
         end, icon = partial(stop, session, piece), ":material/stop_circle:"

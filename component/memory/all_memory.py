@@ -12,7 +12,7 @@ from component.memory.memory_change import Owner, attempt, draw_memory_error, dr
 from component.page.view import View
 from component.widget.markdown import plain
 from component.work import resource
-from errors import BadImport, FileTooLarge, GieokError, MemoryAway
+from errors import BadImport, FileTooLarge, GieokError
 from store.export.portable import LIMIT, dumped
 
 FILE = "gieok-memory.json"
@@ -29,30 +29,25 @@ def draw_takeout(view: View, mine: Owner, prefix: str) -> None:
         _draw_import(view, mine, prefix)
     with st.expander(words("memory.erase"), icon=":material/delete:", key=f"{prefix}erase"):
         if mine.session:
-            last = view.session.turn_count if view.session else 0
-            one = partial(mine.memory.erase, mine.tenant, mine.session, last=last, user=mine.user)
+            one = partial(mine.memory.eraser.erase_session, mine.tenant, mine.session, goes_on=True, user=mine.user)
             _draw_erase(view, mine, prefix, "one", one)
-        _draw_erase(view, mine, prefix, "all", partial(mine.memory.erase_user, mine.tenant, mine.user))
+        _draw_erase(view, mine, prefix, "all", partial(mine.memory.eraser.erase_user, mine.tenant, mine.user))
 
 
 def _draw_switch(view: View, mine: Owner, prefix: str) -> None:
-    """Draws the switch whether new conversations start from the memory of earlier ones. The user decides, unless the
-    settings switch this off (``user_memory``)."""
+    """Draws the switch whether conversations share what lasts and find what was said in each other. The user decides,
+    unless the settings switch this off (``user_memory``)."""
     words = view.words
     if not resource.agent().settings.user_memory:
         st.caption(words("memory.carry.never"))
         return
-    try:
-        on = mine.memory.carries(mine.tenant, mine.user)
-    except MemoryAway:
-        st.caption(words("memory.carry.away"))
-        return
+    on = mine.memory.reader.carries(mine.tenant, mine.user)
     key = f"{prefix}memory-carry-{on}"
     st.toggle(words("memory.carry"), on, key=key, help=words("memory.carry.about"), on_change=_carry, args=(mine, on))
 
 
 def _carry(mine: Owner, before: bool) -> None:
-    attempt("takeout", lambda: mine.memory.set_carries(mine.tenant, not before, mine.user))
+    attempt("takeout", lambda: mine.memory.writer.set_carries(mine.tenant, not before, mine.user))
 
 
 def _draw_export(view: View, mine: Owner, prefix: str) -> None:
@@ -60,7 +55,7 @@ def _draw_export(view: View, mine: Owner, prefix: str) -> None:
     words = view.words
     st.download_button(
         words("memory.export"),
-        lambda: dumped(mine.memory.export(mine.tenant, mine.user)),
+        lambda: dumped(mine.memory.export_user(mine.tenant, mine.user)),
         FILE,
         "application/json",
         key=f"{prefix}memory-export",
@@ -77,7 +72,7 @@ def _draw_import(view: View, mine: Owner, prefix: str) -> None:
         return
     if st.button(words("memory.import"), key=f"{prefix}memory-import", icon=":material/upload:"):
         try:
-            count = mine.memory.import_(mine.tenant, _read(upload.getvalue()), mine.user)
+            count = mine.memory.import_user(mine.tenant, _read(upload.getvalue()), mine.user)
         except GieokError as error:
             draw_memory_error(words, error)
         else:

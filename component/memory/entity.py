@@ -38,8 +38,9 @@ def draw_entities(view: View, mine: Owner, seen: MemoryView, prefix: str) -> Non
 
 def _draw_row(words: Words, mine: Owner, each: Entity, row: str, cut: bool, prefix: str) -> None:
     with st.container(key=f"entity-{row}", horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
-        turn = words("memory.turn", turn=each.turn) if each.turn else words("memory.turn.before")
-        cells = f"<dt>{escape(shown(each.key))}</dt><dd>{escape(shown(each.value))}</dd><dd>{escape(turn)}</dd>"
+        turn = words("memory.turn", turn=each.turn) if each.turn else words("memory.turn.hand")
+        value = each.describe_value(words.language)
+        cells = f"<dt>{escape(shown(each.key))}</dt><dd>{escape(shown(value))}</dd><dd>{escape(turn)}</dd>"
         st.html(f'<dl class="gieok-entity{" cut" if cut else ""}">{cells}</dl>', width="stretch")
         if mine.session:
             choices = {
@@ -60,7 +61,7 @@ def _change(mine: Owner, each: Entity, prefix: str) -> None:
 
 
 def _drop(mine: Owner, each: Entity) -> None:
-    attempt("entity", partial(mine.memory.remove_entity, mine.tenant, mine.session, each.key, user=mine.user))
+    attempt("entity", partial(mine.memory.writer.remove_entity, mine.tenant, mine.session, each.key, user=mine.user))
 
 
 def _value(prefix: str, mine: Owner) -> str:
@@ -81,20 +82,14 @@ def _draw_change(view: View, mine: Owner, each: Entity, prefix: str) -> None:
 
 def _keep(mine: Owner, key: str, turn: int, prefix: str) -> None:
     value = str(st.session_state.get(_value(prefix, mine)) or "").strip()
-    if value and _remember(mine, key, value, turn):
+    if value and _put_entity(mine, key, value, turn):
         _leave(mine, prefix)
 
 
-def _remember(mine: Owner, key: str, value: str, turn: int) -> bool:
-    """Keeps the value; returns False on an error. While Redis is away the value waits, and the page says so."""
-    stored: list[bool] = []
-    succeeded = attempt(
-        "entity",
-        lambda: stored.append(mine.memory.remember(mine.tenant, mine.session, key, value, turn=turn, user=mine.user)),
-    )
-    if succeeded and not stored[0]:
-        st.session_state["said-entity"] = "memory.entity.waits"
-    return succeeded
+def _put_entity(mine: Owner, key: str, value: str, turn: int) -> bool:
+    """Sets the value; returns False on an error."""
+    put = partial(mine.memory.writer.put_entity, mine.tenant, mine.session, key, value, turn=turn, user=mine.user)
+    return attempt("entity", put)
 
 
 def _leave(mine: Owner, prefix: str) -> None:
@@ -118,6 +113,6 @@ def _draw_add(view: View, mine: Owner, prefix: str) -> None:
 def _add(mine: Owner, turn: int, names: tuple[str, str]) -> None:
     """Adds the entered entity and empties the fields; the fields keep their text if memory refuses the entity."""
     key, value = (str(st.session_state.get(name) or "").strip() for name in names)
-    if key and value and _remember(mine, key, value, turn):
+    if key and value and _put_entity(mine, key, value, turn):
         for name in names:
             st.session_state[name] = ""

@@ -12,7 +12,7 @@ from component.page.view import APART_NEW, View
 from component.widget.failure import draw_box
 from component.widget.markdown import plain
 from errors import GieokError
-from memory import Memory, MemoryView
+from memory import Memory, MemoryView, Rooms
 from memory.view import Count
 from model.call.token import estimate
 
@@ -20,20 +20,22 @@ from model.call.token import estimate
 @dataclass(frozen=True, slots=True)
 class Owner:
     """The memory behind one page. ``session`` is empty for a conversation that has not begun; ``count``,
-    ``rooms``: see ``Memory.context``."""
+    ``rooms``: see ``MemoryReader.read_view``."""
 
     memory: Memory
     tenant: str
     user: str
     session: str
     count: Count
-    rooms: tuple[int, int]
+    rooms: Rooms
 
     def look(self) -> MemoryView:
         """Returns the memory now; for a conversation that has not begun, the memory that it would start from."""
         if not self.session and st.session_state.get(APART_NEW):
             return MemoryView(apart=True)
-        return self.memory.context(self.tenant, self.session, user=self.user, count=self.count, rooms=self.rooms)
+        return self.memory.reader.read_view(
+            self.tenant, self.session, user=self.user, count=self.count, rooms=self.rooms
+        )
 
 
 def owner(view: View) -> Owner | None:
@@ -42,7 +44,7 @@ def owner(view: View) -> Owner | None:
     if agent.memory is None:
         return None
     count, limits = models.count if models is not None else estimate, agent.prompting
-    rooms = (limits.budget_memory, limits.budget_entities)
+    rooms = Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile)
     return Owner(agent.memory, agent.tenant, agent.user, view.session_id or "", count, rooms)
 
 

@@ -1,6 +1,7 @@
-"""The memory tab: what memory holds of this conversation, how full it is, how long it stays, or why it is missing.
+"""The memory tab: the profile, and what memory holds of this conversation, each with where it comes from.
 
-Drawing the tab takes one or two short calls (``Memory.context``); while the tab is closed, nothing here is called.
+Drawing the tab takes one or two short calls (``MemoryReader.read_view``); while the tab is closed, nothing here is
+called.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import streamlit as st
 from component.memory.all_memory import draw_takeout
 from component.memory.entity import draw_entities
 from component.memory.memory_change import Owner, draw_said, owner, warn
+from component.memory.profile import draw_user_profile
 from component.memory.rewrite import draw_rewrite
 from component.memory.statement import draw_statements
-from component.memory.version import versions_button
 from component.page.catalogue import Words
 from component.page.view import View
-from component.widget.markdown import plain, shown
 from component.widget.moment import moment
 from component.work import resource
 from errors import MemoryAway
@@ -36,10 +36,11 @@ def draw_memory(view: View, prefix: str = "") -> None:
         return
     seen = mine.look()
     draw_said(words, "memory")
-    if seen.away:
-        _draw_away(view, mine, seen, prefix)
-        return
     _draw_notices(words, seen)
+    st.markdown(f"## {words('memory.profile')}", anchors=False)
+    st.caption(words("memory.profile.about"))
+    _draw_meter(words, "profile", seen.profile_tokens, limits.budget_profile)
+    draw_user_profile(view, mine, seen, prefix)
     st.markdown(f"## {words('memory.title')}", anchors=False)
     _draw_head(view, seen)
     _draw_meter(words, "memory", seen.tokens, limits.budget_memory)
@@ -53,29 +54,11 @@ def draw_memory(view: View, prefix: str = "") -> None:
 
 
 def folds(view: View) -> bool:
-    """Returns whether a fold of this session is on the list of side work, without asking Redis."""
+    """Returns whether a fold of this session is on the list of side work."""
     if view.session_id is None:
         return False
     fold = key(view.session_id)
     return resource.here().background.has(lambda work: work == fold)
-
-
-def _draw_away(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
-    """Draws what it means that Redis cannot be reached, and the last version of the memory from the archive."""
-    words = view.words
-    if mine.memory.starting:  # the page looks again by itself (component.page.follow)
-        st.caption(words("memory.starting"))
-        return
-    warn(words("memory.away"), words("memory.away.hint"))
-    st.caption(plain(words.reason("memory_away", seen.why)))
-    st.button(words("memory.look"), key=f"{prefix}memory-look", icon=":material/refresh:")
-    versions = mine.memory.versions(mine.tenant, mine.session) if mine.session else []
-    if versions:
-        st.markdown(f"## {words('memory.archived')}", anchors=False)
-        st.caption(words("memory.version", number=versions[-1].number, moment=moment(versions[-1].created)))
-        st.text(shown(versions[-1].text), width="stretch")
-        versions_button(view, prefix)
-    draw_takeout(view, mine, prefix)
 
 
 def _draw_notices(words: Words, seen: MemoryView) -> None:
@@ -87,8 +70,6 @@ def _draw_notices(words: Words, seen: MemoryView) -> None:
         warn(message, hint)
     if seen.apart:
         st.caption(f":material/link_off: {words('memory.apart')}")
-    if seen.from_user:
-        st.caption(f":material/history: {words('memory.from_user')}")
 
 
 def _draw_head(view: View, seen: MemoryView) -> None:
@@ -99,7 +80,7 @@ def _draw_head(view: View, seen: MemoryView) -> None:
     if seen.waiting:
         first, last = seen.waiting[0], seen.waiting[-1]
         st.caption(words("memory.waiting", turns=f"{first}-{last}" if first != last else str(first)))
-    elif not (seen.whole or seen.pins):
+    elif not seen.whole:
         st.caption(words("memory.none"))
 
 
@@ -112,13 +93,14 @@ def _draw_meter(words: Words, name: str, used: int, room: int) -> None:
 
 
 def _draw_life(words: Words, mine: Owner) -> None:
-    """Draws how long the memory stays in Redis without being used."""
+    """Draws how long the copy in Redis stays without being used, or that there is none now."""
     hours = resource.agent().settings.memory_ttl
-    try:
-        left = mine.memory.expires(mine.tenant, mine.session) if mine.session else None
-    except MemoryAway:  # Redis went away a moment ago: the next run of the page says so
+    if mine.memory.away and not mine.memory.starting:
+        st.caption(f":material/cloud_off: {words('memory.copy.away')}")
         return
-    if not hours:
-        st.caption(f":material/schedule: {words('memory.life.ever')}")
-    elif left is not None:
+    try:
+        left = mine.memory.reader.read_ttl(mine.tenant, mine.session) if mine.session else None
+    except MemoryAway:  # Redis went away a moment ago, or is starting
+        return
+    if hours and left is not None:
         st.caption(f":material/schedule: {words('memory.life', hours=hours, moment=moment(time.time() + left))}")

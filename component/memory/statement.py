@@ -1,4 +1,5 @@
-"""The sentences of the memory: pinned sentences first, a pin button for every sentence, and the editor of the text."""
+"""The sentences of a conversation's memory: where each comes from, a pin button for every one, and the editor of the
+text."""
 
 from __future__ import annotations
 
@@ -12,61 +13,59 @@ from component.page.catalogue import Words
 from component.page.view import View
 from component.widget.markdown import shown
 from memory import MemoryView
+from memory.line import bare
+from memory.state import MemoryLine
 from text import sentence
 
 
 def draw_statements(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
-    """Draws the pinned facts and the text, or the editor while the user edits the text."""
+    """Draws the text, or the editor while the user edits the text."""
     draw_said(view.words, "statement")
     base_version = st.session_state.get(_editing(prefix, mine))
     if base_version is not None:
         _draw_editor(view, mine, seen, base_version, prefix)
         return
     changeable = bool(mine.session)
-    for index, pin in enumerate(seen.pins):
-        _draw_row(view.words, mine, pin, "unpin", f"{prefix}{index}", changeable)
-    lines = [line for line in sentence.split(seen.whole) if line not in seen.pins]
-    for index, line in enumerate(lines):
+    sources = {row.text: row for row in seen.rows}
+    for index, line in enumerate(seen.whole.splitlines()):
         row = f"{prefix}{seen.version}-{index}"
-        _draw_row(view.words, mine, line, "pin", row, changeable, cut=line in seen.cut)
+        _draw_row(view.words, mine, line, sources.get(line), row, changeable, cut=line in seen.cut)
     if seen.cut:
         st.caption(view.words("memory.cut", count=len(seen.cut)))
     if changeable:
         _draw_ways(view, mine, seen, prefix)
 
 
-def _draw_row(words: Words, mine: Owner, line: str, name: str, row: str, changeable: bool, cut: bool = False) -> None:
-    """Draws one statement with the button that pins or unpins it (``name``)."""
-    state = "cut" if cut else "pinned" if name == "unpin" else "said"
-    with st.container(key=f"statement-{state}-{row}", horizontal=True, wrap=False, gap="small"):
+def _draw_row(
+    words: Words, mine: Owner, line: str, source: MemoryLine | None, row: str, changeable: bool, cut: bool = False
+) -> None:
+    """Draws one statement, where it comes from, and the button that pins it. A statement in the user's own words says
+    its turn itself (``source`` is None)."""
+    with st.container(key=f"statement-{'cut' if cut else 'said'}-{row}", horizontal=True, wrap=False, gap="small"):
         st.text(shown(line), width="stretch")
+        if source is not None and source.turn:
+            who = "" if source.origin == "user" else f" · {words(f'memory.from.{source.origin}')}"
+            st.caption(f"{words('memory.turn', turn=source.turn)}{who}", width="content")
         if changeable:
             st.button(
                 "",
-                key=f"memory-{name}-{row}",
+                key=f"memory-pin-{row}",
                 icon=":material/keep:",
                 type="tertiary",
-                help=words(f"memory.{name}"),
-                on_click=_set_pin,
-                args=(mine, line, name == "pin"),
+                help=words("memory.pin"),
+                on_click=_pin_line,
+                args=(mine, line),
             )
 
 
-def _set_pin(mine: Owner, line: str, on: bool) -> None:
-    change = mine.memory.pin if on else mine.memory.unpin
-    attempt("statement", lambda: change(mine.tenant, mine.session, line, user=mine.user))
+def _pin_line(mine: Owner, line: str) -> None:
+    pin = partial(mine.memory.writer.pin, mine.tenant, mine.session, bare(line), user=mine.user)
+    attempt("profile", pin)
 
 
 def _draw_ways(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
-    """Draws the field for a fact to pin, and the buttons that edit the text, undo the newest version and list all
-    versions."""
-    words, key = view.words, f"{prefix}memory-fact-{mine.session}"
-    with (
-        st.form(f"{prefix}memory-fact-form", border=False),
-        st.container(horizontal=True, vertical_alignment="bottom", gap="small", wrap=False),
-    ):
-        st.text_input(words("memory.fact"), key=key, placeholder=words("memory.fact.example"), persist_state="page")
-        st.form_submit_button(words("memory.pin.add"), on_click=_pin_fact, args=(mine, key))
+    """Draws the buttons that edit the text, undo the newest version and list all versions."""
+    words = view.words
     with st.container(horizontal=True, gap="small"):
         st.button(
             words("memory.edit"),
@@ -86,21 +85,13 @@ def _draw_ways(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:
             versions_button(view, prefix)
 
 
-def _pin_fact(mine: Owner, key: str) -> None:
-    """Pins the entered fact and empties the field; the field keeps its text if memory refuses the fact."""
-    fact = str(st.session_state.get(key) or "").strip()
-    pin = partial(mine.memory.pin, mine.tenant, mine.session, fact, user=mine.user)
-    if fact and attempt("statement", pin):
-        st.session_state[key] = ""
-
-
 def _edit(mine: Owner, seen: MemoryView, prefix: str) -> None:
-    st.session_state[_editing(prefix, mine)] = seen.version
+    st.session_state[_editing(prefix, mine)] = (seen.version, seen.version_id)
     st.session_state[_draft(prefix, mine)] = shown("\n".join(sentence.split(seen.whole)))
 
 
 def _undo(mine: Owner) -> None:
-    undo = partial(mine.memory.undo, mine.tenant, mine.session, user=mine.user)
+    undo = partial(mine.memory.writer.undo, mine.tenant, mine.session, user=mine.user)
     attempt("statement", undo, "memory.undone")
 
 
@@ -113,17 +104,17 @@ def _draft(prefix: str, mine: Owner) -> str:
     return f"{prefix}memory-draft-{mine.session}"
 
 
-def _draw_editor(view: View, mine: Owner, seen: MemoryView, began: int, prefix: str) -> None:
+def _draw_editor(view: View, mine: Owner, seen: MemoryView, began: tuple[int, int], prefix: str) -> None:
     """Draws the text in an editor. Warns before saving when a fold or another page has changed the memory meanwhile."""
     words, key = view.words, _draft(prefix, mine)
-    if seen.version != began:
-        warn(words("memory.moved", old=began, new=seen.version), words("memory.moved.hint"))
+    if seen.version_id != began[1]:
+        warn(words("memory.moved", old=began[0], new=seen.version), words("memory.moved.hint"))
         with st.expander(words("memory.moved.now", number=seen.version)):
             st.text(shown(seen.whole), width="stretch")
     st.text_area(words("memory.edit"), key=key, height=260, on_change="ignore", persist_state="page")
     st.caption(words("memory.edit.about"))
     with st.container(horizontal=True, gap="small"):
-        save = (mine, seen.version, prefix)
+        save = (mine, seen.version_id, prefix)
         st.button(words("revision.save"), key=f"{prefix}memory-save", type="primary", on_click=_save, args=save)
         leave = (mine, prefix)
         st.button(words("chat.withdraw"), key=f"{prefix}memory-leave", on_click=_leave, args=leave)
@@ -132,10 +123,10 @@ def _draw_editor(view: View, mine: Owner, seen: MemoryView, began: int, prefix: 
 def _save(mine: Owner, drawn: int, prefix: str) -> None:
     """Saves the draft. If the memory has changed since the page was drawn, saves nothing: the next run warns first."""
     now = mine.look()
-    if not now.away and now.version != drawn:
+    if now.version_id != drawn:
         return
     text = str(st.session_state.get(_draft(prefix, mine)) or "")
-    edit = partial(mine.memory.edit, mine.tenant, mine.session, text, user=mine.user)
+    edit = partial(mine.memory.writer.edit, mine.tenant, mine.session, text, user=mine.user)
     if attempt("statement", edit, "memory.saved"):
         _leave(mine, prefix)
 

@@ -41,7 +41,7 @@ def draw_versions(view: View, about: object = None) -> None:
 
 
 def _draw(view: View, mine: Owner) -> None:
-    words, versions = view.words, mine.memory.versions(mine.tenant, mine.session)
+    words, versions = view.words, mine.memory.reader.read_versions(mine.tenant, mine.session)
     draw_said(words, "version")
     if not versions:
         st.caption(words("memory.versions.none"))
@@ -59,7 +59,7 @@ def _draw(view: View, mine: Owner) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(words("memory.versions.source"))
-        st.html(f'<div class="gieok-marked">{_source(view, selected)}</div>')
+        st.html(f'<div class="gieok-marked">{_source(view, mine, selected)}</div>')
     with right:
         since = words("memory.versions.since", number=before.number) if before else words("memory.versions.first")
         st.caption(since)
@@ -71,23 +71,26 @@ def _draw(view: View, mine: Owner) -> None:
 
 def _name(view: View, version: Version) -> str:
     """Returns the label of a version: number, source turns, time and origin."""
-    words, turns = view.words, version.turns
+    words = view.words
     parts = [f"M{version.number}"]
-    if turns:
-        parts.append(words("memory.turns", first=turns[0].number, last=turns[-1].number))
+    if version.first:
+        first, last = version.first, version.last
+        parts.append(
+            words("memory.turn", turn=first) if first == last else words("memory.turns", first=first, last=last)
+        )
     parts += [moment(version.created), words(f"memory.origin.{version.origin}")]
     return " · ".join(parts)
 
 
-def _source(view: View, version: Version) -> str:
+def _source(view: View, mine: Owner, version: Version) -> str:
     """Returns the HTML of the turns that this version took in; the facts that it kept and lost are marked."""
-    if not version.turns:
+    if not version.first:
         return f"<p>{escape(view.words('memory.versions.by_hand'))}</p>"
     user, ai = view.words("revision.user"), view.words("revision.ai")
     return "".join(
         f"<h4>{turn.number}</h4><p><b>{user}</b> {marked(turn.question, version.kept, version.lost)}</p>"
         f"<p><b>{ai}</b> {marked(turn.answer, version.kept, version.lost)}</p>"
-        for turn in version.turns
+        for turn in mine.memory.reader.read_sources(mine.tenant, mine.session, version)
     )
 
 
@@ -125,11 +128,11 @@ def _cost(view: View, version: Version) -> str:
 def _draw_ways(view: View, mine: Owner, version: Version, newest: bool) -> None:
     words = view.words
     if newest:
-        action = partial(mine.memory.undo, mine.tenant, mine.session, user=mine.user)
+        action = partial(mine.memory.writer.undo, mine.tenant, mine.session, user=mine.user)
         label, message = words("memory.undo"), "memory.undone"
         st.caption(words("memory.undo.about"))
     else:
-        action = partial(mine.memory.edit, mine.tenant, mine.session, version.text, user=mine.user)
+        action = partial(mine.memory.writer.edit, mine.tenant, mine.session, version.text, user=mine.user)
         label, message = words("memory.versions.use"), "memory.saved"
     st.button(label, key=f"memory-back-{version.number}", icon=":material/undo:", on_click=_act, args=(action, message))
 

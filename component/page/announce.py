@@ -1,4 +1,5 @@
-"""What the page tells the browser and screen readers: language, colour scheme, names, an answer's start and end.
+"""What the page tells the browser and screen readers: language, colour scheme, names, an answer's start and end, what a
+lost connection means.
 
 A small component of our own, because Streamlit keeps ``<html lang="en">``, has no live region (design 8.4), and
 draws dialogs outside the element that knows whether the page is dark. On a phone the component closes the sidebar after
@@ -8,6 +9,7 @@ a choice. Elsewhere it puts the cursor into the input when the page opens and wh
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -17,172 +19,10 @@ from component.page.view import BEGUN, PAGE, current, to_newest
 from component.work.job import Job
 from graph.turn.event import Asked, Done, Failed
 
-_SCRIPT = r"""
-export default function (component) {
-  const { data } = component;
-  document.documentElement.lang = data.lang;
-  window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
-  if (!window.gieokKeys) {
-    window.gieokKeys = true;
-    addEventListener("keydown", (event) => {  // Esc that is meant for a field or a composition stops no answer
-      const field = event.target.closest?.("input, textarea");
-      const elsewhere = field && !field.closest('[data-testid="stChatInput"]');
-      if (event.key === "Escape" && (elsewhere || event.isComposing || event.keyCode === 229)) {
-        if (!event.target.closest('[role="dialog"]')) event.stopImmediatePropagation();
-      }
-      const lost = document.activeElement === document.body;  // the focused part of an open window was drawn anew
-      const close = lost && document.querySelector('[role="dialog"] > button');
-      if (event.key === "Escape" && close && !event.isComposing) {
-        event.stopImmediatePropagation();
-        close.click();
-      }
-      if (event.key === "Escape" && event.target.closest?.(".gieok-list") && !event.isComposing) {
-        event.stopImmediatePropagation();
-        event.target.dispatchEvent(new CustomEvent("gieok-escape", { bubbles: true }));
-      }
-    }, true);
-    document.addEventListener("keydown", (event) => {
-      const input = event.target.closest?.('[data-testid="stChatInput"] textarea');
-      if (event.key === "ArrowUp" && input && !input.value && !event.isComposing) {
-        event.preventDefault();
-        window.gieokEdit();
-      } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
-        event.preventDefault();
-        const search = () => document.querySelector(".gieok-list .search")?.focus();
-        document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
-        search();
-        setTimeout(search, 150);  // when the sidebar was folded
-      }
-    });
-  }
-  const bring = (selector, block, done) => {  // until the reader moves
-    let moved = false, calm = 0, held = 0;
-    const stay = () => { moved = true; };
-    const seek = (tries) => {
-      const found = document.querySelector(selector);
-      if (moved) return;
-      if (!found) {
-        if (tries) setTimeout(seek, 100, tries - 1);
-        return;
-      }
-      found.scrollIntoView({ block });
-      done();
-      // the conversation before may stand here still, and the list scrolls to its end while it is being filled
-      calm = document.querySelector('[data-test-script-state="running"]') ? 0 : calm + 1;
-      held += 1;
-      if (calm < 7 && held < 60) setTimeout(seek, 250, tries);
-    };
-    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
-      addEventListener(kind, stay, { once: true, passive: true });
-    }
-    setTimeout(seek, 300, 600);  // a busy machine may take long to draw the place
-  };
-  const [jump, turn] = data.jump;
-  if (jump && window.gieokJump !== jump) {
-    bring(`.st-key-question-${turn}`, "start", () => { window.gieokJump = jump; });
-  }
-  const write = (selector, tries, free) => {  // free: only when nothing else has been gone to
-    const field = document.querySelector(selector), now = document.activeElement;
-    if (free && now && now !== document.body && !now.closest(".st-key-new-chat")) return;
-    if (field) {
-      field.focus({ preventScroll: free });
-      field.setSelectionRange(field.value.length, field.value.length);
-    } else if (tries) setTimeout(write, 100, selector, tries - 1, free);
-  };
-  const [opened, draft] = data.editor;
-  if (opened && window.gieokEditor !== opened) {
-    window.gieokEditor = opened;
-    const place = `.st-key-${draft.replace(/[^\w-]/g, "-")}`;
-    write(`${place} textarea`, 50, false);
-    bring(place, "nearest", () => {});
-  }
-  if (window.gieokBegun !== data.begun) {
-    window.gieokBegun = data.begun;
-    const phone = innerWidth <= 768 || matchMedia("(pointer: coarse)").matches;  // its keyboard would cover the page
-    if (!phone) write('[data-testid="stChatInput"] textarea:not([disabled])', 50, true);
-  }
-  const scheme = () => {
-    const app = document.querySelector(".stApp");
-    const now = app ? getComputedStyle(app).colorScheme : "";
-    if (document.documentElement.style.colorScheme !== now) document.documentElement.style.colorScheme = now;
-  };
-  const name = () => {
-    scheme();
-    for (const [selector, label] of Object.entries(data.names)) {
-      for (const each of document.querySelectorAll(selector)) {
-        if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
-      }
-    }
-    for (const each of document.querySelectorAll('[data-testid="stFileUploaderDropzone"] button p')) {
-      if (each.dataset.label !== data.choose) each.dataset.label = data.choose;
-    }
-    for (const zone of document.querySelectorAll('[data-testid="stFileUploaderDropzone"][role="presentation"]')) {
-      zone.setAttribute("role", "group");  // it takes the focus and has a name
-    }
-    for (const [selector, label] of Object.entries(data.regions)) {
-      for (const each of document.querySelectorAll(selector)) {
-        if (each.getAttribute("aria-label") === label) continue;
-        each.setAttribute("role", "region");
-        each.setAttribute("tabindex", "0");
-        each.setAttribute("aria-label", label);
-      }
-    }
-  };
-  name();
-  if (window.gieokNames) window.gieokNames.disconnect();
-  if (!window.gieokCloses) {
-    window.gieokCloses = true;
-    document.addEventListener("click", (event) => {
-      const pages = ".st-key-documents-open button, .st-key-worlds-open button";
-      const leads = `.gieok-list .row button.open, .st-key-new-chat button, ${pages}`;
-      if (innerWidth > 768 || !event.target.closest(leads)) return;
-      document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
-    });
-  }
-  if (!window.gieokCites) {  // a number in an answer opens what its button below the answer opens
-    window.gieokCites = true;
-    document.addEventListener("click", (event) => {
-      const link = event.target.closest?.('a[href^="#source-"]');
-      if (!link) return;
-      event.preventDefault();
-      const [, place] = link.hash.match(/^#(source-\d+-\d+)$/) ?? [];  // the address may be a model's own
-      const button = place && document.querySelector(`.st-key-${place} button`);
-      button?.focus({ preventScroll: true });
-      // one click of a mouse: a window takes no focus after a click by script, and Esc would not close it
-      button?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
-    }, true);
-  }
-  let planned = false;
-  window.gieokNames = new MutationObserver(() => {
-    if (planned) return;
-    planned = true;
-    requestAnimationFrame(() => { planned = false; name(); });
-  });
-  window.gieokNames.observe(document.body, { childList: true, subtree: true });
-}
-"""
-
-_SAY = """
-export default function (component) {
-  const { data } = component;
-  let region = document.getElementById("gieok-live");
-  if (!region) {
-    region = document.createElement("div");
-    region.id = "gieok-live";
-    region.setAttribute("role", "status");
-    region.setAttribute("aria-live", "polite");
-    region.className = "gieok-unseen";
-    document.body.appendChild(region);
-  }
-  if (region.dataset.serial !== data.serial) {
-    region.dataset.serial = data.serial;
-    region.textContent = data.say;
-  }
-}
-"""
-
-_component = st.components.v2.component("gieok_announce", js=_SCRIPT)
-_say = st.components.v2.component("gieok_say", js=_SAY)  # apart, so that _component's data is sent once (config.toml)
+_FOLDER = Path(__file__).parent
+_component = st.components.v2.component("gieok_announce", js=(_FOLDER / "announce.js").read_text("utf-8"))
+# apart, so that _component's data is sent once (config.toml)
+_say = st.components.v2.component("gieok_say", js=(_FOLDER / "say.js").read_text("utf-8"))
 
 _OPENER = ".st-key-open-panel button"
 # Selector → catalogue key of the accessible name, for controls that Streamlit names in English or not at all.
@@ -224,6 +64,7 @@ NAMES = {
     '[class*="st-key-later-"] button': "turn.later",
     '[class*="st-key-memory-pin-"] button': "memory.pin",
     '[class*="st-key-memory-unpin-"] button': "memory.unpin",
+    '[class*="st-key-profile-forget-"] button': "memory.profile.forget",
     '[class*="st-key-entity-menu-"] button': "memory.entity.menu",
     '[class*="st-key-thumb-"] button:first-of-type': "turn.up",
     '[class*="st-key-thumb-"] button:last-of-type': "turn.down",
@@ -255,7 +96,7 @@ def announce(words: Words, session_id: str | None, job: Job | None, panel: str =
     data: dict[str, object] = {"jump": list(jump), "lang": words.language}
     data["editor"], data["begun"] = list(st.session_state.get(OPENED, (0, ""))), st.session_state.get(BEGUN, 0)
     data["names"] = {selector: words(key) for selector, key in {**NAMES, _OPENER: panel}.items()}
-    data["choose"] = words("documents.choose")
+    data["choose"], data["lost"] = words("documents.choose"), words("page.lost", since="{since}")
     data["regions"] = {selector: words(key) for selector, key in {**_REGIONS, ".st-key-panel": panel}.items()}
     with st.container(key="announce"):
         _component(key="announcer", data=data, on_edit_change=partial(_edit, words))

@@ -17,6 +17,7 @@ from component.memory.memory_tab import folds
 from component.page.view import View
 from component.panel.panel import Panel
 from component.settings.model_status import draw_status
+from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.job import Job
 from component.work.readiness import Status
@@ -27,7 +28,6 @@ from store import Store, Turn
 BEAT = 0.1
 WINDOW_BEAT = 1.0
 AHEAD_SECONDS = 90.0
-START_SECONDS = 10.0
 
 
 Places = Sequence[DeltaGenerator]
@@ -48,7 +48,7 @@ def follow(view: View, live: Live | None, panel: Panel, model: Places, turns: li
         _follow_adding(view, adding, model)
     elif not view.status.settled:
         _follow_model(view, model)
-    elif not (_follow_start(panel) or _follow_fold(view, panel) or _follow_ahead(view, turns)):
+    elif not (_follow_fold(view, panel) or _follow_ahead(view, panel, turns)):
         return
     st.rerun()
 
@@ -63,13 +63,7 @@ def watch(view: View, live: Live | None) -> None:
         return
     if live is not None:
         live.update(job.progress, view.status)
-
-    @st.fragment(run_every=WINDOW_BEAT)
-    def look() -> None:
-        if job.progress.ended:
-            st.rerun()
-
-    look()
+    redraw_when(lambda: job.progress.ended, WINDOW_BEAT)
 
 
 def _follow_unseen(job: Job) -> None:
@@ -139,29 +133,19 @@ def show_model(view: View, model: Places, before: Status) -> Status:
     return now
 
 
-def _follow_start(panel: Panel) -> bool:
-    """Waits while memory starts and its tab is open; returns whether the start ended within ``START_SECONDS``."""
-    memory, until = resource.here().memory, time.monotonic() + START_SECONDS
-    if not panel.memory or memory is None or not memory.starting:
-        return False
-    while memory.starting and time.monotonic() < until:
-        yield_to_clicks()
-        memory.wait(BEAT)
-    return not memory.starting
-
-
 def _follow_fold(view: View, panel: Panel) -> bool:
     """Waits for the fold that ran when the memory tab was drawn; returns whether it ended within ``AHEAD_SECONDS``."""
     until = time.monotonic() + AHEAD_SECONDS
     while panel.folding and time.monotonic() < until:
         if not folds(view):
             return True
+        panel.work.show()
         yield_to_clicks()
         time.sleep(3 * BEAT)
     return False
 
 
-def _follow_ahead(view: View, turns: list[Turn]) -> bool:
+def _follow_ahead(view: View, panel: Panel, turns: list[Turn]) -> bool:
     """Waits for the summary that is made ahead after every third turn, at most ``AHEAD_SECONDS``.
 
     Returns whether the summary arrived during the wait.
@@ -171,6 +155,7 @@ def _follow_ahead(view: View, turns: list[Turn]) -> bool:
     background, until = resource.here().background, time.monotonic() + AHEAD_SECONDS
     had_summary = _has_summary(view.store, view.session_id, turns[-1].number)
     while not had_summary and ahead.making(background, view.session_id) and time.monotonic() < until:
+        panel.work.show()
         yield_to_clicks()
         time.sleep(3 * BEAT)
     return not had_summary and _has_summary(view.store, view.session_id, turns[-1].number)

@@ -14,6 +14,9 @@ from component.work.readiness import State
 from component.world.view import WORLD, WORLD_DRAWER, on_worlds
 from component.world.view import title as world_title
 
+Sign = State | Literal["away"]
+"""What the badge of the model says: its state, or that it has not answered the last call."""
+
 
 def draw_header(view: View) -> None:
     """Draws the header."""
@@ -29,7 +32,7 @@ def draw_header(view: View) -> None:
         if private:
             with st.container(key="chip-private", width="content"):
                 st.badge(words("private.chip"), color="violet", icon=":material/visibility_off:")
-        state = view.status.state
+        state: Sign = "away" if view.status.is_away else view.status.state
         with st.container(key=f"chip-{state}", width="content"):
             st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
         if not elsewhere:
@@ -45,11 +48,12 @@ def _draw_opener(label: str, name: str) -> None:
         st.button(label, key="open-panel-button", icon=icon, on_click=window.ask, args=(name,))
 
 
-def _colour(state: State) -> Literal["green", "red", "orange"]:
+def _colour(state: Sign) -> Literal["green", "red", "orange"]:
     if state == "ready":
         return "green"
-    return "red" if state == "failed" else "orange"
+    return "red" if state in ("failed", "away") else "orange"
 
 
-def _icon(state: State) -> str:
-    return {"ready": ":material/check_circle:", "failed": ":material/error:"}.get(state, ":material/hourglass_top:")
+def _icon(state: Sign) -> str:
+    icons = {"ready": ":material/check_circle:", "failed": ":material/error:", "away": ":material/error:"}
+    return icons.get(state, ":material/hourglass_top:")

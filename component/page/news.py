@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
 from component.page.view import View
 from component.sidebar.session_list import PAGE
+from component.widget.wait import redraw_when
 from component.work import resource
 from errors import GieokError, SessionUnknown
 
@@ -45,10 +44,8 @@ def look_out(view: View, drawn: tuple[Any, ...]) -> None:
     Nothing looks out while a window is open (``app.py``).
     """
 
-    @st.fragment(run_every=BEAT)
-    def look() -> None:
+    def look() -> bool:
         now = glance(view)
-        if now and now != drawn:
-            st.rerun()
+        return bool(now) and now != drawn
 
-    look()
+    redraw_when(look, BEAT)

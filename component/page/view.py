@@ -16,6 +16,7 @@ import streamlit as st
 import settings
 from component.page.catalogue import Language, Words, choose
 from component.settings import page_budget
+from component.widget.moment import zone
 from component.work import resource
 from component.work.intake import Question
 from component.work.job import Job, Jobs, Means, RefusedMessage
@@ -91,6 +92,14 @@ class View:
         else:
             st.session_state[OPTIONS_NEW] = options.checked()
 
+    def change_options(self, seen: Options, wanted: Options) -> None:
+        """Sets those options that differ from ``seen``: another tab may have changed the others meanwhile. Raises as
+        ``set_options`` does."""
+        if self.session:
+            self.store.options.change(self.session.id, seen, wanted)
+        else:
+            self.set_options(wanted)
+
     def send(self, text: str) -> None:
         """Sends a message; the first message creates the session.
 
@@ -118,14 +127,17 @@ class View:
 
     def retry(self, turn: Turn) -> None:
         """Tries the last turn again."""
+        follow_end(turn.session_id)
         trying(partial(self.jobs.retry, turn.session_id, turn.question, self.means))
 
     def answer(self, turn: Turn, answers: Mapping[str, Answer]) -> None:
         """Answers the questions of a waiting turn, which then goes on."""
+        follow_end(turn.session_id)
         trying(partial(self.jobs.answer, turn, answers, self.means))
 
     def again(self, turn: Turn) -> None:
         """Starts another version of a turn, with the same question."""
+        follow_end(turn.session_id)
         trying(partial(self._again, turn, turn.question))
 
     def rephrase(self, turn: Turn, text: str) -> bool:
@@ -142,13 +154,13 @@ class View:
 
     @property
     def means(self) -> Means:
-        """The models and budgets that a turn of this page runs with from now on."""
-        return Means(self.readiness, page_budget.budgets())
+        """The models, budgets and zone that a turn of this page runs with from now on."""
+        return Means(self.readiness, page_budget.budgets(), zone())
 
     @property
     def agent(self) -> Agent:
-        """The agent with the models and budgets of this page, for work outside a turn."""
-        return resource.here().using(self.status.models, page_budget.budgets())
+        """The agent with the models, budgets and zone of this page, for work outside a turn."""
+        return resource.here().using(self.status.models, page_budget.budgets()).in_zone(zone())
 
     def question(self, text: str) -> Question | None:
         """Stores a message that is sent later, when its files are read.
@@ -183,7 +195,7 @@ class View:
             return created.id
         memory = resource.agent().memory
         if memory is not None and st.session_state.get(APART_NEW):
-            memory.keep_apart(resource.agent().tenant, created.id, user=resource.agent().user)
+            memory.writer.keep_apart(resource.agent().tenant, created.id, user=resource.agent().user)
             del st.session_state[APART_NEW]
         st.query_params[SESSION] = created.id
         return created.id
@@ -215,6 +227,27 @@ def to_newest(session_id: str) -> None:
     """Shows the last turns again (``component.chat.jump`` shows earlier turns)."""
     st.session_state.pop(f"until-{session_id}", None)
     st.session_state.pop(f"window-{session_id}", None)
+    follow_end(session_id)
+
+
+def follow_end(session_id: str) -> None:
+    """Has the page scroll to the end of the conversation as it grows (``stay_there`` ends that)."""
+    st.session_state.pop(_stays(session_id), None)
+
+
+def stay_there(session_id: str) -> None:
+    """Leaves the conversation where the reader jumped to, until its end is wanted again (``follow_end``). Otherwise the
+    browser scrolls to the end while the turns are being drawn, and may do so after it has gone to the turn."""
+    st.session_state[_stays(session_id)] = True
+
+
+def follows_end(session_id: str | None) -> bool:
+    """Returns whether the page scrolls to the end of the conversation as it grows."""
+    return _stays(session_id) not in st.session_state
+
+
+def _stays(session_id: str | None) -> str:
+    return f"stays-{session_id}"
 
 
 def scroll_to(number: int) -> None:

@@ -13,6 +13,7 @@ from component.panel.prompt_bar import draw_prompt
 from component.panel.summary_history import percent
 from component.widget.failure import draw_error
 from component.widget.markdown import fixed, plain
+from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.side_call import SideCall
 from errors import GieokError
@@ -152,6 +153,7 @@ def _work(
     def work(side_call: SideCall) -> Answered | None:
         for piece in compare.answer(agent, session, text, side, side_call.stop, turn):
             if isinstance(piece, Answered):
+                side_call.text = piece.text
                 return piece
             side_call.text += piece
         return None
@@ -165,16 +167,14 @@ def _follow(view: View, side_calls: list[SideCall | None], running: bool) -> Non
     ``running``: what the buttons of this run were drawn by. If both answers have ended since, the window is drawn anew.
     """
 
-    @st.fragment(run_every=BEAT if running else None)
-    def sides() -> None:
+    def look() -> bool:
         for column, side_call in zip(st.columns(2, gap="medium"), side_calls, strict=True):
             if side_call is not None:
                 with column:
                     _draw_side(view, side_call)
-        if running and all(call is None or call.done for call in side_calls):
-            st.rerun()
+        return running and all(call is None or call.done for call in side_calls)
 
-    sides()
+    redraw_when(look, BEAT if running else None)
 
 
 def _draw_side(view: View, side_call: SideCall) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from component.answer.past import draw_past_button, list_places
 from component.page.catalogue import Words
 from component.page.view import View
 from component.panel.prompt_bar import draw_prompt
@@ -60,8 +61,9 @@ def _draw_answer(view: View, turn: Turn, prefix: str) -> None:
     draw_prompt(words, report)
     if _broken(view.store, turn):
         st.caption(f":material/restart_alt: {words('context.broken')}")
-    _draw_items(words, report)
-    _draw_left_out(words, report)
+    _draw_items(view, report)
+    draw_past_button(view, turn, prefix)
+    _draw_left_out(view, report)
     _draw_cost(view, turn)
     draw_exact(view, turn, prefix)
 
@@ -73,28 +75,37 @@ def _broken(store: Store, turn: Turn) -> bool:
     return all(marks) and marks[0] != marks[1]
 
 
-def _draw_items(words: Words, report: dict[str, Any]) -> None:
-    """Draws which turns every part of the prompt holds."""
-    rows = [
-        f"<li><span>{escape(words('part.' + part['name']))}</span><b>{escape(', '.join(part['items']))}</b></li>"
-        for part in report["parts"]
-        if part.get("items")
-    ]
+def _draw_items(view: View, report: dict[str, Any]) -> None:
+    """Draws which turns every part of the prompt holds; past turns one by one, with their scores."""
+    words, rows = view.words, list[str]()
+    for part in report["parts"]:
+        items, name = part.get("items") or (), escape(words("part." + part["name"]))
+        if part["name"] == "turns":
+            rows += [f"<li><span>{name}</span></li>{_list_places(view, items)}"] if items else []
+        elif items:
+            rows.append(f"<li><span>{name}</span><b>{escape(', '.join(items))}</b></li>")
     if rows:
         st.caption(words("context.items"))
         st.html(f'<ul class="gieok-legend">{"".join(rows)}</ul>')
 
 
-def _draw_left_out(words: Words, report: dict[str, Any]) -> None:
-    items = report.get("left_out") or []
-    if not items:
-        return
-    rows = "".join(
-        f"<li><span>{escape(words('context.reason.' + item['reason']))}</span><b>{escape(item['what'])}</b></li>"
-        for item in items
-    )
-    st.caption(words("context.left_out"))
-    st.html(f'<ul class="gieok-legend">{rows}</ul>')
+def _draw_left_out(view: View, report: dict[str, Any]) -> None:
+    """Draws what is not in the prompt and why; past turns one by one, with their scores."""
+    words, rows = view.words, list[str]()
+    for each in report.get("left_out") or []:
+        reason = escape(words("context.reason." + each["reason"]))
+        rows.append(f"<li><span>{reason}</span><b>{escape(each['what'])}</b></li>")
+        if each.get("items"):
+            rows.append(_list_places(view, each["items"]))
+    if rows:
+        st.caption(words("context.left_out"))
+        st.html(f'<ul class="gieok-legend">{"".join(rows)}</ul>')
+
+
+def _list_places(view: View, items: Sequence[str]) -> str:
+    """Returns the line of HTML that names these past turns, each with its score."""
+    places = "<br>".join(map(escape, list_places(view, items)))
+    return f"<li><small>{places}</small></li>"
 
 
 def _draw_cost(view: View, turn: Turn) -> None:
@@ -153,8 +164,8 @@ def _draw_next(view: View, session: Session, prefix: str) -> None:
             draw_error(words, error)
             return
         draw_prompt(words, coming.report.plain())
-        _draw_items(words, coming.report.plain())
-        _draw_left_out(words, coming.report.plain())
+        _draw_items(view, coming.report.plain())
+        _draw_left_out(view, coming.report.plain())
         if coming.making:
             st.caption(words("context.next.making", turns=", ".join(coming.making)))
         st.caption(words("context.next.more"))

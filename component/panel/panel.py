@@ -23,8 +23,10 @@ from component.panel.comparison import draw_entry
 from component.panel.context_tab import draw_context
 from component.panel.prompt_bar import draw_prompt
 from component.panel.revision import ask_revision
+from component.panel.rewrite_offer import draw_rewrite_offer
 from component.panel.summary_history import Way, draw_summaries, percent
 from component.panel.total import draw_due, draw_totals, totals
+from component.panel.work_line import WorkLine, draw_work_line
 from component.widget.region import stage
 from component.widget.tabs import draw_tabs
 from graph.answer.documents import brought_chars
@@ -38,11 +40,12 @@ DRAWER = "drawer"
 class Panel:
     """The drawn panel; its parts are redrawn while an answer runs.
 
-    ``memory``: the memory tab is open; ``folding``: the memory tab is open, and a fold of this session was under way
-    when the panel was drawn.
+    ``work``: the line of the side work; ``memory``: the memory tab is open; ``folding``: the memory tab is open, and a
+    fold of this session was under way when the panel was drawn.
     """
 
     view: View
+    work: WorkLine
     history: DeltaGenerator | None
     prompt: DeltaGenerator | None
     prefix: str = ""
@@ -87,7 +90,7 @@ def last_report(turns: Sequence[Turn]) -> dict[str, Any] | None:
 
 def _draw(view: View, prefix: str = "") -> Panel:
     """Draws the tabs, and the content of the open tab only."""
-    words = view.words
+    words, work = view.words, draw_work_line(view, prefix)
     names = ("summaries", "memory", "context", "trace", "evaluation")
     tabs = draw_tabs(words, f"{prefix}tabs", "panel.tab", names, _keep_typed, (prefix,))
     summaries, memory, context, trace, evaluation = tabs
@@ -107,9 +110,9 @@ def _draw(view: View, prefix: str = "") -> Panel:
         with evaluation:
             draw_evaluation(view, prefix)
     if not summaries.open:
-        return Panel(view, None, None, prefix, bool(memory.open), folding)
+        return Panel(view, work, None, None, prefix, bool(memory.open), folding)
     with summaries:
-        return _draw_summaries(view, prefix)
+        return _draw_summaries(view, work, prefix)
 
 
 def _keep_typed(prefix: str) -> None:
@@ -123,15 +126,16 @@ def _keep_typed(prefix: str) -> None:
             st.session_state[key] = value
 
 
-def _draw_summaries(view: View, prefix: str) -> Panel:
+def _draw_summaries(view: View, work: WorkLine, prefix: str) -> Panel:
     words = view.words
     st.markdown(f"## {words('panel.history')}", anchors=False)
     st.caption(words("panel.current", rate=f"{view.rate:g}", percent=percent(view.rate)))
+    draw_rewrite_offer(view, prefix)
     history = st.container(key=f"{prefix}panel-history").empty()
     st.markdown(f"## {words('due.title')}", anchors=False)
     draw_due(words, view.session.turn_count if view.session else 0)
     st.markdown(f"## {words('prompt.title')}", anchors=False)
-    panel = Panel(view, history, st.container(key=f"{prefix}panel-prompt").empty(), prefix)
+    panel = Panel(view, work, history, st.container(key=f"{prefix}panel-prompt").empty(), prefix)
     panel.show_summaries()
     return panel
 

@@ -20,12 +20,14 @@ from store import Turn
 
 def draw_exact(view: View, turn: Turn, prefix: str = "") -> None:
     """Draws the parts of an answered turn's prompt."""
-    words, parts = view.words, [entry for entry in (turn.report or {})["parts"] if entry["tokens"] > 0]
+    words, parts = view.words, exact_prompt.shown_parts(turn.report or {})
     st.caption(words("exact.about"))
     boxes = [
         (part, st.expander(_label(words, part), key=_key(turn, part, prefix), on_change="rerun")) for part in parts
     ]
-    if not any(box.open for _, box in boxes):
+    strict = {"name": "strict"} if (turn.report or {}).get("strict") else None
+    sent = st.expander(words("exact.strict"), key=_key(turn, strict, prefix), on_change="rerun") if strict else None
+    if not any(box.open for _, box in boxes) and not (sent and sent.open):
         return
     try:
         prompt = exact_prompt.exact(view.agent, turn.session_id, turn.number)
@@ -37,6 +39,10 @@ def draw_exact(view: View, turn: Turn, prefix: str = "") -> None:
         if box.open:
             with box:
                 _draw_part(words, texts[part["name"]])
+    if sent and sent.open:
+        with sent:
+            st.caption(words("exact.strict.about"))
+            _draw_pieces(words, prompt.sent)
     if prompt.whole:
         st.caption(_proof(words, prompt))
 
@@ -59,7 +65,11 @@ def _draw_part(words: Words, part: PartText) -> None:
     if part.missing:
         st.caption(f":material/info: {words('exact.missing.' + part.missing)}")
         return
-    st.html(f'<div class="gieok-marked">{html(words, part.pieces)}</div>')
+    _draw_pieces(words, part.pieces)
+
+
+def _draw_pieces(words: Words, pieces: Sequence[PromptPiece]) -> None:
+    st.html(f'<div class="gieok-marked">{html(words, pieces)}</div>')
 
 
 def html(words: Words, pieces: Sequence[PromptPiece]) -> str:

@@ -66,8 +66,8 @@ def length(words: Words, record: Mapping[str, Any], brought: int) -> str:
 def _draw_card(words: Words, summary: Summary, brought: int) -> None:
     first, last = summary.turns[0], summary.turns[-1]
     head = f"**{plain(words('summary.head', first=first, last=last))}**"
-    st.markdown(f"{head} :gray[{plain(words('panel.rate', percent=percent(summary.rate)))}]")
     record = summary.record
+    st.markdown(f"{head} :gray[{plain(_describe_length(words, summary))}]")
     if record is None:
         _draw_failed(words, summary)
         return
@@ -76,11 +76,31 @@ def _draw_card(words: Words, summary: Summary, brought: int) -> None:
     if summary.lost:
         st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=_lost(words, summary.lost)))}]")
     if summary.origin == "extracted":
-        st.caption(f":material/format_quote: {words('summary.extracted')}")
+        st.caption(f":material/format_quote: {plain(_by_code(words, summary))}")
     if summary.status == "ready":
         st.caption(f":material/bolt: {words('summary.ahead')}")
     elif summary.status == "retired":
         st.caption(f":material/inventory_2: {words('summary.retired')}")
+
+
+def _describe_length(words: Words, summary: Summary) -> str:
+    """Returns how long the summary is in per cent of the original, with the target; the target alone without a
+    summary."""
+    target, record = percent(summary.rate), summary.record
+    if record is None or not record["original_chars"]:
+        return words("panel.rate", percent=target)
+    share = percent(record["summary_chars"] / record["original_chars"])
+    return words("panel.share", share=share, percent=target)
+
+
+def _by_code(words: Words, summary: Summary) -> str:
+    """Returns that code picked the sentences, and why the model's summary was rejected if it wrote one."""
+    error = summary.error
+    if not error:
+        return words("summary.extracted")
+    code, values = str(error.get("code")), error.get("values") or {}
+    reason = words.reason(code, values) or words.error(code, str(error.get("message", "")), values)[0]
+    return words("summary.instead", reason=reason)
 
 
 def _lost(words: Words, facts: Sequence[str]) -> str:
@@ -94,5 +114,7 @@ def _draw_failed(words: Words, summary: Summary) -> None:
     error = summary.error or {}
     problem, hint = words.error(str(error.get("code")), str(error.get("message", "")), error.get("values") or {})
     st.markdown(f":orange[:material/warning: {plain(problem)}]")
-    again = words("summary.again")
+    until = int(error.get("until", 0))
+    is_next = error.get("hopeless") or until <= summary.turns[-1] + 2
+    again = words("summary.again") if is_next else words("summary.later", turn=until - 1)
     st.caption(plain(again if error.get("code") == SummaryRejected.code else f"{hint} {again}".strip()))

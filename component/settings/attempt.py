@@ -8,6 +8,7 @@ import settings
 from component.page.view import View
 from component.widget.failure import draw_error
 from component.widget.markdown import plain
+from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.in_use import Attempt
 from model.choice.choice import Choice
@@ -57,12 +58,8 @@ def _draw_attempt(view: View, attempt: Attempt) -> None:
     """
     words, drawn = view.words, st.session_state.get(DRAWN) is attempt
 
-    @st.fragment(run_every=None if drawn else BEAT)
-    def result() -> None:
+    def look() -> bool:
         status = attempt.readiness.status
-        if status.settled and not drawn:
-            st.session_state[DRAWN] = attempt
-            st.rerun()
         with st.container(key="models-result", gap="xsmall"):
             if not status.settled:
                 st.markdown(f":shimmer[{words('models.testing')}]")
@@ -77,8 +74,11 @@ def _draw_attempt(view: View, attempt: Attempt) -> None:
             elif attempt.trial is not None:
                 message = words("models.works", name=attempt.trial.name, seconds=attempt.trial.seconds)
                 st.success(plain(message), icon=":material/check_circle:")
+        if status.settled:
+            st.session_state[DRAWN] = attempt
+        return status.settled and not drawn
 
-    result()
+    redraw_when(look, None if drawn else BEAT)
 
 
 def _draw_stays(view: View) -> None:

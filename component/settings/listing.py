@@ -9,6 +9,7 @@ from component.page.view import View
 from component.settings.attempt import BEAT
 from component.widget.failure import draw_error
 from component.widget.markdown import plain
+from component.widget.wait import redraw_when
 from component.work.side_call import SideCall, begin
 from model.choice import kept, resolve
 from model.choice.choice import Choice
@@ -44,18 +45,16 @@ def listed(choice: Choice) -> tuple[str, ...]:
 def _draw(view: View, side_call: SideCall) -> None:
     words, done = view.words, side_call.done
 
-    @st.fragment(run_every=None if done else BEAT)
-    def state() -> None:
-        if side_call.done and not done:
-            st.rerun()
+    def look() -> bool:
         if not side_call.done:
             st.caption(f":shimmer[{words('models.list.asking')}]")
         elif side_call.error is not None:
             draw_error(words, side_call.error)
         else:
             st.caption(words("models.list.found", count=len(side_call.result)))
+        return side_call.done and not done
 
-    state()
+    redraw_when(look, None if done else BEAT)
 
 
 def _names(choice: Choice) -> tuple[str, ...]:

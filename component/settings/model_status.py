@@ -10,7 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 from component.page.catalogue import Words
 from component.widget.failure import retry_button
 from component.widget.markdown import plain
-from component.work.readiness import Readiness, Status
+from component.widget.moment import moment
+from component.work.readiness import LastCall, Readiness, Status
 from component.work.user import has_login
 from errors import WeightsCancelled
 from model.call.connection import is_loopback
@@ -33,8 +34,11 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
     """Draws the state as it is now; without widgets, so that the same run can draw it again."""
     with place.container(gap="xsmall"):
         if status.state == "ready" and status.models is not None:
-            st.markdown(f":green[:material/check_circle:] **{plain(status.models.name)}**")
+            sign = ":red[:material/error:]" if status.is_away else ":green[:material/check_circle:]"
+            st.markdown(f"{sign} **{plain(status.models.name)}**")
             st.caption(plain(" · ".join(filter(None, _facts(words, status.models)))))
+            if status.last_call is not None:
+                _draw_last_call(words, status.last_call)
         elif status.state == "failed" and status.error is not None:
             problem, hint = words.error(status.error.code, status.error.text(), status.error.values)
             paused = isinstance(status.error, WeightsCancelled)
@@ -47,6 +51,16 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
         else:
             st.markdown(f":shimmer[{words('model.' + status.state)}]")
             st.caption(words("model.wait"))
+
+
+def _draw_last_call(words: Words, call: LastCall) -> None:
+    """Draws when the model answered last, or when and why it did not."""
+    if not call.code:
+        st.caption(words("model.answered", when=moment(call.when)))
+        return
+    problem, hint = words.error(call.code, call.message, call.values)
+    st.markdown(f":red[{plain(words('model.unanswered', when=moment(call.when)))}] {plain(problem)}")
+    st.caption(plain(hint))
 
 
 def _facts(words: Words, models: ModelSet) -> tuple[str, str, str]:

@@ -15,6 +15,7 @@ from component.page.view import View
 from component.settings.attempt import BEAT, draw_use
 from component.settings.model_status import MEGABYTE, draw_status
 from component.widget.markdown import plain
+from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.readiness import Readiness, Status
 from component.work.side_call import SideCall
@@ -99,18 +100,16 @@ def _key(name: str) -> tuple[str, str]:
 def _draw_under_way(view: View, name: str, of: SideCall | Readiness) -> None:
     """Draws the progress and redraws it every ``BEAT`` seconds. The user can stop a download and continue it later."""
 
-    @st.fragment(run_every=BEAT)
-    def under_way() -> None:
+    def look() -> bool:
         status = _status(of)
-        if status.settled or (isinstance(of, SideCall) and of.done):
-            st.rerun()
         draw_status(view.words, st.empty(), status)
         if status.state == "fetching":
             stop = of.stop.set if isinstance(of, SideCall) else of.cancel
             cancel, icon = view.words("models.cancel"), ":material/close:"
             st.button(cancel, key=f"models-cancel-{name}", icon=icon, on_click=stop)
+        return status.settled or (isinstance(of, SideCall) and of.done)
 
-    under_way()
+    redraw_when(look, BEAT)
 
 
 def _draw_failed(view: View, of: SideCall | Readiness | None, shown: bool) -> None:

@@ -20,6 +20,8 @@ from store.options import ANSWER_TOKENS, DEFAULT, NAME_CHARS, PROMPT_CHARS, TEMP
 OPTIONS = "conversation"
 WRONG = "own-wrong"
 PRESET = "own-preset"
+SEEN = "seen"
+FIELDS = ("system_prompt", "temperature", "answer_tokens", SEEN)
 
 
 def draw_entry(view: View) -> None:
@@ -33,7 +35,9 @@ def draw_entry(view: View) -> None:
 
 
 def ask_conversation() -> None:
-    """Opens the window."""
+    """Opens the window with what is set now, whatever was typed when it was open before."""
+    for key in [key for key in map(str, st.session_state) if key.startswith(tuple(f"own-{name}-" for name in FIELDS))]:
+        del st.session_state[key]
     window.ask(OPTIONS)
 
 
@@ -68,7 +72,7 @@ def _draw(view: View) -> None:
             )
     with telling(words):
         if save:
-            view.set_options(entered)
+            view.change_options(st.session_state[_key(view, SEEN)], entered)
             window.shut()
         elif keep:
             saved_name = view.store.presets.save(name, entered)
@@ -78,7 +82,8 @@ def _draw(view: View) -> None:
 
 def _draw_fields(view: View) -> Options:
     """Draws the fields with the stored settings; returns the settings that the fields hold now."""
-    words, stored, models = view.words, view.options, view.status.models
+    words, models = view.words, view.status.models
+    stored: Options = st.session_state.setdefault(_key(view, SEEN), view.options)  # as of when the window was opened
     for name in ("temperature", "answer_tokens"):  # instead of a default: only a field without a default can be emptied
         st.session_state.setdefault(_key(view, name), getattr(stored, name))
     prompt = st.text_area(
@@ -162,6 +167,7 @@ def _apply(view: View, options: Options) -> None:
 
     def work() -> None:
         view.set_options(options)
+        st.session_state[_key(view, SEEN)] = options
         for name, value in asdict(options).items():
             st.session_state[_key(view, name)] = value
 

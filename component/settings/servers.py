@@ -12,6 +12,7 @@ from component.page.catalogue import Words
 from component.page.view import View
 from component.widget.failure import draw_error, telling
 from component.widget.markdown import plain, short
+from component.widget.moment import moment
 from component.work import resource
 from component.work.user import is_admin
 from errors import GieokError, ServerEntryWrong
@@ -51,8 +52,12 @@ def _draw_server(view: View, host: Host, state: ServerState) -> None:
         st.markdown(f"**{plain(name)}** {_status(words, state)}")
         if state.error:
             st.caption(plain(short(state.error, ABOUT_CHARS)))
+            if state.away_since:
+                st.caption(plain(words("servers.away", since=moment(state.away_since))))
         elif state.looked:
             st.caption(plain(words("servers.seen", title=state.title or name, protocol=state.protocol)))
+        if state.left_out:
+            st.caption(plain(words("servers.left_out", tools=short(", ".join(state.left_out), ABOUT_CHARS))))
         if is_admin():
             _draw_actions(view, host, state)
         if state.tools and state.entry is not None:

@@ -29,7 +29,7 @@ def ask_delete(session_ids: Sequence[str], view: View) -> None:
     their memory."""
     agent = resource.agent()
     memory = agent.memory if agent.settings.user_memory else None
-    if memory is None or all(memory.is_apart(agent.tenant, session_id) for session_id in session_ids):
+    if memory is None or all(memory.reader.is_apart(agent.tenant, session_id) for session_id in session_ids):
         _delete(view, session_ids, forget=True, tell=False)
     else:
         window.ask(DELETE, tuple(session_ids))
@@ -64,17 +64,17 @@ def _named(view: View, session_id: str) -> str:
 def _delete(view: View, session_ids: Sequence[str], *, forget: bool, tell: bool) -> None:
     """Takes the conversations off the list at once; they are erased after some days. Stops their running answers and
     does not send their waiting messages. ``tell``: the notice also says what memory has forgotten."""
-    text, forgotten = _deleted(view, session_ids), True
+    text = _deleted(view, session_ids)
     for session_id in session_ids:
         with suppress(SessionUnknown):  # erased in another tab
-            forgotten = resource.agent().put_away(session_id, forget) and forgotten
+            resource.agent().put_away(session_id, forget)
         if (job := resource.jobs().of(session_id)) is not None:
             job.stop.set()
     was_open = view.session_id if view.session_id in session_ids else None
     if was_open:
         show(None)
     if tell:
-        text += f" {view.words('session.deleted.forgotten' if forgotten else 'session.deleted.waits')}"
+        text += f" {view.words('session.deleted.forgotten')}"
     keep_undo(text, partial(_restore, session_ids, was_open))
 
 

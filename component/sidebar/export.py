@@ -19,6 +19,7 @@ from errors import SessionUnknown
 from store import Session, Store
 from store.export.transcript import transcript
 from store.export.zipped import zipped
+from text.cut import cut_graphemes
 
 EXPORT = "export"
 ARCHIVE = "gieok.zip"
@@ -103,4 +104,4 @@ def _packed(sessions: Sequence[Session], content: Callable[[Session], str], suff
 
 
 def _name(session: Session) -> str:
-    return _UNSAFE.sub(" ", session.title).strip()[:NAME_CHARS] or "gieok"
+    return cut_graphemes(_UNSAFE.sub(" ", session.title).strip(), NAME_CHARS) or "gieok"

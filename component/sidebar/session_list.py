@@ -112,7 +112,7 @@ def _listed(view: View, counts: Mapping[str, int]) -> dict[str, Any]:
     sessions, more = _page(view, "", counts[""])
     groups = [
         {"label": view.words(f"session.age.{part}"), "rows": [_row(view, session) for session in rows]}
-        for part, rows in groupby(sessions, age)
+        for part, rows in groupby(sessions, partial(age, now=datetime.now(zone())))
     ]
     folders = [_folder(view, folder, counts.get(folder.id)) for folder in resource.agent().store.folders.all()]
     none = view.words("session.none") if not sessions and not folders else ""
@@ -150,12 +150,12 @@ def _row(view: View, session: Session) -> dict[str, Any]:
 Age = Literal["pinned", "today", "yesterday", "week", "older"]
 
 
-def age(session: Session) -> Age:
-    """Returns the part of the list in which a conversation stands, by the reader's own calendar."""
+def age(session: Session, now: datetime) -> Age:
+    """Returns the part of the list in which a conversation stands, by the reader's own calendar. ``now``: the moment
+    where the reader is."""
     if session.pinned:
         return "pinned"
-    time_zone = zone()
-    days = (datetime.now(time_zone).date() - datetime.fromtimestamp(session.updated, time_zone).date()).days
+    days = (now.date() - datetime.fromtimestamp(session.updated, now.tzinfo).date()).days
     return "today" if days <= 0 else "yesterday" if days == 1 else "week" if days < 7 else "older"
 
 

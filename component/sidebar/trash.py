@@ -89,7 +89,8 @@ def _draw_question(view: View, session: Session) -> None:
 def _kept(session: Session) -> str:
     """Returns the suffix of the question's key for a conversation whose content memory keeps, as the user chose."""
     agent = resource.agent()
-    return ".kept" if agent.memory is not None and agent.memory.forgets(agent.tenant, session.id) is False else ""
+    forgets = agent.memory.reader.forgets(agent.tenant, session.id) if agent.memory is not None else None
+    return ".kept" if forgets is False else ""
 
 
 def _attempt(action: Callable[[], None], done: str = "") -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from text.cut import cut_graphemes
+
 _CODE = re.compile(
     r"(?P<escape>\\[\\`])"
     r"|^ {0,3}(?P<fence>(?P<mark>[`~])(?P=mark){2,})(?:(?<=`)[^`\n]*|(?<=~)[^\n]*)$.*?"
@@ -79,7 +81,7 @@ def shown(text: str) -> str:
 
 def short(text: str, limit: int) -> str:
     """Returns ``text`` cut to ``limit`` characters; a cut text ends with an ellipsis."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return text if len(text) <= limit else cut_graphemes(text, limit - 1).rstrip() + "…"
 
 
 def _fixed_prose(text: str, link: Callable[[str], str]) -> str:

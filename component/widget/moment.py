@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 
 import streamlit as st
 
+from graph.context.clock import find_zone
+
 
 def moment(seconds: float) -> str:
     """Returns a time as text, by the reader's own clock."""
@@ -15,7 +17,4 @@ def moment(seconds: float) -> str:
 
 def zone() -> ZoneInfo | None:
     """Returns the reader's time zone; None when the browser does not tell it."""
-    try:
-        return ZoneInfo(st.context.timezone or "")
-    except (ValueError, KeyError, OSError):
-        return None
+    return find_zone(st.context.timezone or "")

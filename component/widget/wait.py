@@ -1,6 +1,8 @@
-"""Waiting for a side call without keeping the page busy."""
+"""Waiting for something without keeping the page busy: a fragment looks every moment, and the page is drawn anew."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -9,13 +11,25 @@ from component.work.side_call import SideCall
 BEAT = 0.4
 
 
-def wait(side_call: SideCall) -> None:
-    """Draws the page anew once the side call has ended. A fragment polls for this: a run that waited would block the
-    window's own widgets."""
+def redraw_when(look: Callable[[], bool], beat: float | None) -> None:
+    """Calls ``look``, which may draw, now and every ``beat`` seconds, and draws the page anew once it returns True.
 
-    @st.fragment(run_every=BEAT)
-    def look() -> None:
-        if side_call.done:
+    Never while the page itself is being drawn: that would end the run before the buttons further down are reached, and
+    a press of one of them would be lost. ``look`` then says so again in the next beat. ``beat``: None to draw once.
+    """
+    draws_page = True
+
+    @st.fragment(run_every=beat)
+    def part() -> None:
+        if look() and not draws_page:
             st.rerun()
 
-    look()
+    try:
+        part()
+    finally:
+        draws_page = False
+
+
+def wait(side_call: SideCall) -> None:
+    """Draws the page anew once the side call has ended; a run that waited would block the window's own widgets."""
+    redraw_when(lambda: side_call.done, BEAT)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from functools import partial
 from typing import Any, Protocol, Self
 
@@ -25,6 +26,7 @@ from graph.turn.event import (
     SummaryLater,
     SummaryMade,
     SummaryStarted,
+    Thought,
     Token,
     ToolFinished,
     ToolStarted,
@@ -44,15 +46,19 @@ class TurnRunner(Protocol):
 
     def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Self: ...
 
+    def in_zone(self, zone: tzinfo | None) -> Self: ...
+
     def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Asked | Done | Failed: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """The models that the turns of one page run with, and the page's own token budgets by their settings' names."""
+    """The models that the turns of one page run with, the page's own token budgets by their settings' names, and the
+    zone of its reader; None: of this machine."""
 
     readiness: Readiness
     budgets: Mapping[str, int] = field(default_factory=dict)
+    zone: tzinfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +79,15 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class JobProgress:
     """The state of a job at one moment. ``waiting``: for the model; ``version`` rises with every event; ``end``: the
-    turn's last event; ``ended``: the job is over, also without a turn."""
+    turn's last event; ``ended``: the job is over, also without a turn. ``thought``: what the model has thought, for
+    ``thought_seconds``; ``moves``: how often text turned out to be thought, so that the text began anew."""
 
     version: int = 0
     waiting: bool = True
     text: str = ""
+    thought: str = ""
+    thought_seconds: float = 0.0
+    moves: int = 0
     steps: tuple[Step, ...] = ()
     report: dict[str, Any] | None = None
     end: Asked | Done | Failed | None = None
@@ -202,11 +212,11 @@ class Jobs:
         with self._lock:
             if session not in self._running:
                 self._refused.pop(session, None)
-                self._start(Job(Request(session, "retry"), question, number, means))
+                self._start(Job(Request(session, "retry", asks=True, cites=True), question, number, means))
 
     def answer(self, turn: Turn, answers: Mapping[str, Answer], means: Means | None = None) -> None:
         """Goes on with a turn that waits for the user; does nothing while a turn runs."""
-        request = Request(turn.session_id, "resume", answers=answers)
+        request = Request(turn.session_id, "resume", answers=answers, asks=True, cites=True)
         with self._lock:
             if turn.session_id not in self._running:
                 self._refused.pop(turn.session_id, None)
@@ -232,7 +242,7 @@ class Jobs:
         with self._lock:
             if session not in self._running:
                 self._refused.pop(session, None)
-                request = Request(session, "edited" if edited else "again", question, number)
+                request = Request(session, "edited" if edited else "again", question, number, asks=True, cites=True)
                 self._start(Job(request, question, number, means, message))
 
     def resend(self, message: Message, means: Means | None = None) -> None:
@@ -293,11 +303,13 @@ class Jobs:
             self._refuse(job, None)
             return
         job.change(waiting=False)
-        agent = self._agent.using(job.means.readiness.models(), job.means.budgets)
+        agent = self._agent.using(job.means.readiness.models(), job.means.budgets).in_zone(job.means.zone)
         ended = agent.turn(job.request, job.stop, partial(_apply, job))
         _apply(job, ended)
         if isinstance(ended, Failed) and ended.code == KeyRejected.code:
             job.means.readiness.reject(KeyRejected(**ended.values))
+        elif isinstance(ended, Done | Failed):
+            job.means.readiness.note_call(ended)
 
     def _refuse(self, job: Job, error: GieokError | None) -> None:
         kind = job.request.kind
@@ -333,7 +345,7 @@ class Jobs:
 
 
 def _new(session: str, text: str, number: int, means: Means, message: int) -> Job:
-    return Job(Request(session, "new", text), text, number, means, message)
+    return Job(Request(session, "new", text, asks=True, cites=True), text, number, means, message)
 
 
 def _apply(job: Job, event: Event) -> None:
@@ -342,6 +354,9 @@ def _apply(job: Job, event: Event) -> None:
     match event:
         case Token(text):
             job.change(text=now.text + text)
+        case Thought(text, seconds, moved):
+            kept = {"text": "", "moves": now.moves + 1} if moved else {}
+            job.change(thought=now.thought + text, thought_seconds=seconds, **kept)
         case ToolStarted(call, name, arguments):
             job.change(steps=(*now.steps, Step(call, name, arguments)))
         case ToolFinished(call=call, result=result, ok=ok, seconds=seconds, artifact=artifact):

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from errors import DiskFull, EmbeddedFailed, GieokError, WeightsCancelled, WeightsCorrupt, WeightsMissing, known
+from errors import (
+    DiskFull,
+    EmbeddedFailed,
+    GieokError,
+    ModelBroken,
+    ModelOverloaded,
+    ModelServerError,
+    ModelTimeout,
+    ModelUnknown,
+    ModelUnreachable,
+    NoCredit,
+    WeightsCancelled,
+    WeightsCorrupt,
+    WeightsMissing,
+    known,
+)
+from graph.turn.event import Done, Failed
 from model.call.stream import Stopped
 from model.embedded.weights import FetchProgress
 from model.modelset import ModelSet
@@ -18,18 +35,38 @@ State = Literal["looking", "fetching", "loading", "ready", "failed"]
 
 _OF_EMBEDDED = (DiskFull, EmbeddedFailed, WeightsCancelled, WeightsCorrupt, WeightsMissing)
 
+_NO_ANSWER = (ModelBroken, ModelOverloaded, ModelServerError, ModelTimeout, ModelUnknown, ModelUnreachable, NoCredit)
+"""The errors of a call that say something about the model's server, not about the message."""
+
 Resolve = Callable[[Callable[[FetchProgress], None]], ModelSet]
+
+
+@dataclass(frozen=True, slots=True)
+class LastCall:
+    """How the last call of the model ended. ``when``: seconds since 1970; ``code``, ``message``, ``values``: of the
+    error, empty when the model answered."""
+
+    when: float
+    code: str = ""
+    message: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     """The state of the models. ``fetched``: the progress of the weights' download; ``error``: why the models failed,
-    None when their test was stopped."""
+    None when their test was stopped. ``last_call``: how the last call of models that are ready ended."""
 
     state: State
     models: ModelSet | None = None
     fetched: FetchProgress | None = None
     error: GieokError | None = None
+    last_call: LastCall | None = None
+
+    @property
+    def is_away(self) -> bool:
+        """Returns whether models that were ready have not answered the last call."""
+        return self.state == "ready" and self.last_call is not None and bool(self.last_call.code)
 
     @property
     def extracts(self) -> bool:
@@ -89,6 +126,16 @@ class Readiness:
     def reject(self, error: GieokError) -> None:
         """Marks ready models as failed, as when their key was withdrawn; ``start`` then looks for them anew."""
         self._set(Status("failed", error=error))
+
+    def note_call(self, ended: Done | Failed) -> None:
+        """Notes whether the model answered a turn. An error that lies in the message says nothing about the model."""
+        if isinstance(ended, Failed) and ended.code not in [error.code for error in _NO_ANSWER]:
+            return
+        call = LastCall(time.time())
+        if isinstance(ended, Failed):
+            call = replace(call, code=ended.code, message=ended.message, values=ended.values)
+        if self._status.state == "ready":
+            self._set(replace(self._status, last_call=call))
 
     def wait(self, stop: threading.Event) -> bool:
         """Waits until the models are ready; returns False when ``stop`` came first. Raises the attempt's error."""

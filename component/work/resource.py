@@ -22,6 +22,7 @@ from component.work.user import required
 from graph.turn.agent import Agent, open_agent
 from retrieval import Added
 from retrieval.product_docs import first_run
+from store.database.engine import remove_empty
 from world.engine import Engine
 
 PRIVATE = "private"
@@ -62,6 +63,12 @@ def reopen() -> None:
     """Closes the agents of this process; the next page run opens them again."""
     _agent.clear()
     shared.clear()
+
+
+def begin_anew() -> None:
+    """Makes a new database in place of an empty one with the next page run: the user has said so."""
+    remove_empty(settings.current().database)
+    reopen()
 
 
 @st.cache_resource(show_spinner=False)

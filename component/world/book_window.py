@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from component.page import window
 from component.page.catalogue import Words
@@ -17,21 +16,26 @@ from component.page.view import View
 from component.widget.failure import telling
 from component.widget.markdown import plain
 from component.work import resource
+from component.world.import_view import draw_overview, draw_problems, draw_room
 from component.world.view import WORLD, WorldView, show_world
 from errors import WorldUnknown
 from store.world.record import World
 from store.world.worlds import DEFAULT_PLAYER
-from world.beginning import book_of, found, from_book, take_in
+from text.language import Language
+from world.beginning import book_of, found, from_book, room_for, take_in
 from world.book import FORMATS, Book, Format, read_book, write_book
 from world.book.field import Problem
 from world.book.write import SUFFIXES
 from world.engine import Engine
+from world.file import PREFIX
 
 IMPORT, EXPORT = "import", "export"
 IMPORTED = "world-imported"
-SHOWN_PROBLEMS = 100
+KINDS = ["json", "png", "apng", "charx", "jpg", "jpeg", "lorebook"]
+"""Endings of files that the window takes."""
 _UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]+')
-_KINDS = {".json": "application/json", ".png": "image/png", ".charx": "application/zip"}
+_JSON = "application/json"
+_KINDS = {".json": _JSON, ".lorebook": _JSON, ".png": "image/png", ".charx": "application/zip"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +50,51 @@ class Imported:
 
 def draw_import(view: View, about: object = None) -> None:
     """Draws the window that reads a file, into the open world or into a new one."""
-    window.draw(view.words("world.import"), lambda: _draw_import(view))
+    window.draw(view.words("world.import"), lambda: _draw_import(view), width="medium")
 
 
 def _draw_import(view: View) -> None:
+    """Draws the field for the file; of a file that can be read what comes over, before it does."""
     words, open_id = view.words, st.query_params.get(WORLD)
     st.caption(words("world.import.about"))
-    kinds = ["json", "png", "charx"]
-    upload = st.file_uploader(words("world.import.file"), type=kinds, key="world-import-file", max_upload_size=30)
-    into = words("world.import.open" if open_id else "world.import.new")
-    if upload is None or not st.button(into, key="world-import-go", type="primary", icon=":material/upload:"):
+    upload = st.file_uploader(words("world.import.file"), type=KINDS, key="world-import-file", max_upload_size=30)
+    if upload is None:
         return
     with telling(words):
-        _take(view, upload, open_id)
-        window.shut()
+        engine, language = resource.engine(), words.language
+        world = engine.store.worlds.world(open_id) if open_id else None
+        book = _read(upload.getvalue(), upload.name)
+        player = world.player if world is not None else DEFAULT_PLAYER[language]
+        draw_overview(words, book, player)
+        whole = _draw_size(words, engine, book, player, world)
+        into = words("world.import.open" if open_id else "world.import.new")
+        if st.button(into, key="world-import-go", type="primary", icon=":material/upload:"):
+            _take(engine, book, upload.name, world, language, whole)
+            window.shut()
 
 
-def _take(view: View, upload: UploadedFile, open_id: str | None) -> None:
-    """Reads the file and turns the page to the world that has it now."""
-    engine, language = resource.engine(), view.words.language
-    if open_id:
-        world = engine.store.worlds.world(open_id)
-        book = read_book(upload.getvalue(), upload.name, world.player)
-        node = take_in(engine, world, book)
+_read = lru_cache(maxsize=1)(read_book)
+"""Reads the file once, although the window is drawn again with every click."""
+
+
+def _draw_size(words: Words, engine: Engine, book: Book, player: str, world: World | None) -> bool | None:
+    if book.card is None:
+        return None
+    there = world is not None and PREFIX in engine.files.names(world.id)
+    before = engine.files.read(world.id, PREFIX).body if there and world is not None else ""
+    return draw_room(words, room_for(engine, book.card, words.language, player, before))
+
+
+def _take(engine: Engine, book: Book, name: str, world: World | None, language: Language, whole: bool | None) -> None:
+    """Imports a book and turns the page to the world that has it now."""
+    if world is not None:
+        node, is_new = take_in(engine, world, book, whole), False
     else:
-        player = DEFAULT_PLAYER[language]
-        book = read_book(upload.getvalue(), upload.name, player)
-        world, node = found(engine, from_book(book, language, player))
-    if node is not None or not open_id:
+        world, node = found(engine, from_book(book, language, DEFAULT_PLAYER[language], whole))
+        is_new = True
+    if node is not None or is_new:
         show_world(world.id, node.id if node else 0)
-    st.session_state[IMPORTED] = Imported(world.id, upload.name, len(book.entries), book.problems)
+    st.session_state[IMPORTED] = Imported(world.id, name, len(book.entries), book.problems)
 
 
 def draw_imported(shown: WorldView) -> None:
@@ -95,14 +114,7 @@ def draw_imported(shown: WorldView) -> None:
             )
         if imported.problems:
             with st.expander(words("world.imported.problems", count=len(imported.problems))):
-                st.markdown("\n".join(f"- {_told(words, one)}" for one in imported.problems[:SHOWN_PROBLEMS]))
-
-
-def _told(words: Words, problem: Problem) -> str:
-    """Returns where something was wrong, and what."""
-    plainly = replace(problem, place="").text
-    reason = words.reason("bad_book", {**problem.values, "reason": plainly, "reason_code": problem.code})
-    return plain(": ".join(filter(None, (problem.place, reason))))
+                draw_problems(words, imported.problems)
 
 
 def draw_export(view: View, about: Any) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from component.page.follow import BEAT, WINDOW_BEAT, Places, follow_documents, show_model, yield_to_clicks
 from component.page.view import View
+from component.widget.wait import redraw_when
 from component.world.live import LiveTurn
 from component.world.world_page import Drawn
 from store.world.record import Node
@@ -35,13 +36,7 @@ def watch_world(view: View, drawn: Drawn) -> None:
     if live is None:
         return
     live.update(view.status)
-
-    @st.fragment(run_every=WINDOW_BEAT)
-    def look() -> None:
-        if live.call.done:
-            st.rerun()
-
-    look()
+    redraw_when(lambda: live.call.done, WINDOW_BEAT)
 
 
 def _follow_answer(view: View, live: LiveTurn, model: Places) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from text.cut import cut_graphemes
 from world.state import State
 
 MOST = 60
@@ -94,6 +95,6 @@ def _graph(kind: str, lines: Iterable[str], dark: bool) -> str:
 
 def _quoted(text: str) -> str:
     """Returns a text as a string of Graphviz's language, whatever stands in it."""
-    lines = [part[:NAME_CHARS] + ("…" if len(part) > NAME_CHARS else "") for part in text.split("\n")]
+    lines = [cut_graphemes(part, NAME_CHARS) + ("…" if len(part) > NAME_CHARS else "") for part in text.split("\n")]
     escaped = (part.replace("\\", "\\\\").replace('"', '\\"') for part in lines)
     return '"' + "\\n".join(escaped) + '"'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,16 +12,19 @@ import streamlit as st
 from component.page.view import tried
 from component.widget.markdown import plain
 from component.world.correction import NAME_CHARS, fill, typed_name
+from component.world.rule_text import summarize_rule
 from component.world.view import WorldView
 from errors import Empty, TooLong
 from store.world.record import LAYERS, LoreEntry
 from text.clean import clean
+from world.lore.rule import NO_RULE, is_keyed, rule_of
 
 OPEN = "world-lore-open"
 """Session-state key of the id of the entry whose fields are open."""
 NEW = 0
 CONTENT_CHARS, MOST_KEYS = 20_000, 50
-_FIELDS = ("keyword", "keys", "content", "layer", "location", "category", "enabled")
+_FIELDS = ("keyword", "keys", "content", "activation", "layer", "location", "category", "enabled")
+ACTIVATIONS = ("layered", "keyed")
 
 
 def open_form(entry_id: int) -> None:
@@ -38,8 +42,7 @@ def draw_form(shown: WorldView, one: LoreEntry, prefix: str = "") -> None:
     words, typed = shown.view.words, f"{prefix}world-typed-lore-{shown.world.id}-{one.id}"
     mark = shown.state.lore.get(one.id)
     for name in _FIELDS:
-        value = ", ".join(one.keys) if name == "keys" else getattr(one, name)
-        fill(f"{typed}-{name}", value)
+        fill(f"{typed}-{name}", _read_field(one, name))
     with st.container(border=True, key=f"{prefix}world-lore-form"):
         st.text_input(words("world.lore.keyword"), key=f"{typed}-keyword", max_chars=NAME_CHARS, persist_state="page")
         help_keys = words("world.lore.keys.help")
@@ -47,6 +50,12 @@ def draw_form(shown: WorldView, one: LoreEntry, prefix: str = "") -> None:
         st.text_area(words("world.lore.content"), key=f"{typed}-content", height=140, persist_state="page")
         if mark is not None and mark.content is not None:
             st.caption(plain(words("world.lore.changed.about")))
+        st.selectbox(
+            words("world.lore.activation"), ACTIVATIONS, key=f"{typed}-activation", persist_state="page",
+            format_func=lambda name: words(f"world.lore.activation.{name}"),
+        )  # fmt: skip
+        if summary := summarize_rule(words, rule_of(one)) if is_keyed(one) else "":
+            st.caption(plain(summary))
         st.selectbox(
             words("world.lore.layer"), LAYERS, key=f"{typed}-layer", persist_state="page",
             format_func=lambda name: words(f"world.lore.layer.{name}"),
@@ -58,6 +67,15 @@ def draw_form(shown: WorldView, one: LoreEntry, prefix: str = "") -> None:
             save = partial(_save, shown, one, typed)
             st.button(words("world.save"), key=f"{prefix}world-lore-save", type="primary", on_click=save)
             st.button(words("world.cancel"), key=f"{prefix}world-lore-cancel", on_click=_drop, args=(typed,))
+
+
+def _read_field(one: LoreEntry, name: str) -> Any:
+    """Returns what a field shows of an entry."""
+    if name == "keys":
+        return ", ".join(one.keys)
+    if name == "activation":
+        return ACTIVATIONS[is_keyed(one)]
+    return getattr(one, name)
 
 
 def _drop(typed: str) -> None:
@@ -79,7 +97,7 @@ def filled(one: LoreEntry, fields: dict[str, Any]) -> LoreEntry:
         raise Empty(what="content")
     if len(content) > CONTENT_CHARS:
         raise TooLong(what="content", size=len(content), limit=CONTENT_CHARS)
-    keys = dict.fromkeys(typed_name(key, "keyword") for key in (fields["keys"] or "").split(",") if key.strip())
+    keys = dict.fromkeys(typed_name(key, "keyword") for key in _split_keys(fields["keys"] or ""))
     location, category = fields["location"] or "", fields["category"] or ""
     return replace(
         one,
@@ -90,4 +108,18 @@ def filled(one: LoreEntry, fields: dict[str, Any]) -> LoreEntry:
         location=typed_name(location, "place") if location.strip() else "",
         category=typed_name(category, "category") if category.strip() else "",
         enabled=bool(fields["enabled"]),
+        rule=_rule(one, keyed=fields["activation"] == "keyed"),
     )
+
+
+def _split_keys(text: str) -> list[str]:
+    """Returns the keys of a field, which stand between commas; a comma in a pattern (``/a{1,2}/``) parts nothing."""
+    found = re.findall(r"\s*(/(?:\\.|[^/\\])+/[a-z]*(?=\s*(?:,|$))|[^,]+)", text)
+    return [key.strip() for key in found if key.strip()]
+
+
+def _rule(one: LoreEntry, *, keyed: bool) -> dict[str, Any] | None:
+    """Returns the rule of an entry that is to be active by a rule, or by its layer."""
+    if keyed:
+        return one.rule or NO_RULE.plain
+    return {} if one.rule else one.rule

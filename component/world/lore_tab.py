@@ -15,8 +15,13 @@ from component.widget.markdown import plain, short
 from component.widget.overflow import Item, draw_overflow
 from component.world.correction import draw_pages, paged
 from component.world.lore_form import NEW, OPEN, draw_form, leave, open_form
+from component.world.rule_text import summarize_rule
+from component.world.trial import draw_trial, tell_reason
 from component.world.view import WorldView
 from store.world.record import LAYERS, LoreEntry, LoreMark
+from text.fold import fold_text
+from world.book.format import with_rule
+from world.lore.rule import is_keyed, rule_of
 
 ASKED = "world-lore-asked"
 """Session-state key of the id of the entry whose removal is to be confirmed."""
@@ -32,10 +37,11 @@ def draw_lore(shown: WorldView, prefix: str = "") -> None:
     )
     if st.session_state.get(OPEN) == NEW:
         draw_form(shown, LoreEntry(0, "", ""), prefix)
-    entries = shown.engine.store.worlds.lore(shown.world.id)
+    entries = [with_rule(one) for one in shown.engine.store.worlds.lore(shown.world.id)]
     if not entries:
         st.caption(words("world.lore.none"))
         return
+    draw_trial(shown, prefix)
     query, layer = _draw_filter(words, prefix)
     matches = matching(entries, shown.state.lore, query, layer)
     st.caption(_counts(words, shown, len(matches), len(entries)))
@@ -57,10 +63,10 @@ def reported(shown: WorldView) -> dict[int, dict[str, Any]]:
 
 def matching(entries: Sequence[LoreEntry], marks: Mapping[int, LoreMark], query: str, layer: str) -> list[LoreEntry]:
     """Returns the entries of a layer («all»: of every one) that hold every word of the query, ignoring case."""
-    terms = query.casefold().split()
+    terms = fold_text(query).split()
     found = [one for one in entries if layer in ("all", one.layer)]
     for term in terms:
-        found = [one for one in found if term in _searched(one, marks.get(one.id)).casefold()]
+        found = [one for one in found if term in fold_text(_searched(one, marks.get(one.id)))]
     return found
 
 
@@ -98,10 +104,15 @@ def _counts(words: Words, shown: WorldView, count: int, whole: int) -> str:
 def _draw_entry(shown: WorldView, one: LoreEntry, row: dict[str, Any] | None, prefix: str) -> None:
     words, mark = shown.view.words, shown.state.lore.get(one.id)
     name = f"~~{plain(one.keyword)}~~" if not one.enabled else f"**{plain(one.keyword)}**"
-    lines = [f":{_COLOURS[one.layer]}-badge[{one.layer}] {name}"]
+    badge = (
+        f":green-badge[{plain(words('world.lore.keyed'))}]"
+        if is_keyed(one)
+        else f":{_COLOURS[one.layer]}-badge[{one.layer}]"
+    )
+    lines = [f"{badge} {name}"]
     lines.append(plain(short(_now(one, mark), CONTENT_CHARS)))
     lines.append(f":small[:gray[{plain(_facts(words, one, mark, shown.state.turn))}]]")
-    lines += [f":small[{plain(told(words, row))}]"] if row else []
+    lines += [f":small[{plain(tell_reason(words, row))}]"] if row else []
     key = f"{prefix}world-lore-{one.id}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         st.markdown("  \n".join(lines), width="stretch")
@@ -121,20 +132,11 @@ def _facts(words: Words, one: LoreEntry, mark: LoreMark | None, turn: int) -> st
     parts = [one.category] if one.category else []
     parts += [words("world.lore.place", place=place)] if place else []
     parts += [words("world.lore.keys", keys=", ".join(one.keys))] if one.keys else []
+    parts += [summarize_rule(words, rule_of(one))] if is_keyed(one) else []
     last = mark.last_mentioned if mark else 0
     parts.append(words("world.lore.mentioned", turn=last, ago=turn - last) if last else words("world.lore.unmentioned"))
     parts += [words("world.lore.changed")] if mark is not None and mark.content is not None else []
-    return " · ".join([*parts, *([] if one.enabled else [words("world.lore.off")])])
-
-
-def told(words: Words, row: dict[str, Any]) -> str:
-    """Returns why an entry was in the last prompt or not, and what its score is the sum of."""
-    said = words(f"world.lore.reason.{row['reason']}")
-    if "score" not in row:
-        return said
-    parts = " + ".join(f"{words(f'world.lore.part.{part}')} {value:g}" for part, value in row.get("parts", {}).items())
-    score = words("world.lore.score", score=f"{row['score']:g}", parts=parts or "0")
-    return f"{said} · {score}"
+    return " · ".join([*filter(None, parts), *([] if one.enabled else [words("world.lore.off")])])
 
 
 def _draw_menu(shown: WorldView, one: LoreEntry, prefix: str) -> None:

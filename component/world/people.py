@@ -14,6 +14,7 @@ from component.world.correction import NAME_CHARS, correct, draw_pages, fill, pa
 from component.world.view import WorldView
 from errors import GieokError
 from store.world.record import DEAD, HELD, LOST, Changes, Character, Item
+from text.fold import fold_text
 from world.block.value import MOST_HP
 
 EDITED = "world-person-edited"
@@ -31,8 +32,8 @@ def draw_people(shown: WorldView, prefix: str = "") -> None:
     if len(everybody) > 8:
         label, key = words("world.people.search"), f"{prefix}world-people-query"
         query = st.text_input(label, key=key, placeholder=label, label_visibility="collapsed", icon=":material/search:")
-    terms = (query or "").casefold().split()
-    matches = [one for one in everybody if all(term in f"{one.name} {one.location}".casefold() for term in terms)]
+    terms = fold_text(query or "").split()
+    matches = [one for one in everybody if all(term in fold_text(f"{one.name} {one.location}") for term in terms)]
     if not matches:
         st.caption(words("world.none.found"))
     key = f"{prefix}world-people-page-{shown.world.id}-{query}"

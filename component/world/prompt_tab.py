@@ -76,6 +76,8 @@ def _draw_receipt(words: Words, receipt: dict[str, Any]) -> None:
     told += [words("world.receipt.saved", usd=f"{saved:.6f}")] if saved else []
     told += [] if receipt.get("exact", True) else [words("world.receipt.estimated")]
     told.append(broke(words, str(receipt.get("broke") or "")))
+    if anew := int(receipt.get("broke_tokens") or 0):
+        told.append(words("world.receipt.broke.cost", count=anew))
     for one in told:
         st.caption(plain(one))
 

@@ -188,7 +188,8 @@ async def _told(
 
 def _own_id(name: str, context: ServerCallContext) -> str:
     """Returns our id of the task that the caller calls so."""
-    whose = json.dumps([context.user.user_name, name])
+    store = store_of(context)
+    whose = json.dumps([context.user.user_name, name, *([store.key] if store.key else [])])
     return f"early-{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
 
 

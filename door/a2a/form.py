@@ -13,7 +13,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 ENTRY = "gieok"
 """The entry of ``metadata`` that is ours."""
 ANSWER, REPORT = "answer", "report"
-"""Ids of the artifacts that every answer has."""
+"""Ids of the artifacts of an answer: the second one for a message that asks for it, by an entry of its name."""
 STATES: dict[int, str] = {
     TaskState.TASK_STATE_UNSPECIFIED: "unknown",
     TaskState.TASK_STATE_SUBMITTED: "submitted",

@@ -11,19 +11,23 @@ from typing import Any
 
 from a2a.auth.user import User
 from a2a.server.context import ServerCallContext
+from a2a.server.jsonrpc_models import JSONParseError, JSONRPCError
 from a2a.server.request_handlers.response_helpers import build_error_response
 from a2a.server.routes.common import DefaultServerCallContextBuilder
-from a2a.utils.errors import InvalidParamsError
+from a2a.utils.errors import A2AError, InvalidParamsError
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from door.a2a.card import PATH
 from door.a2a.early import Early, id_of
+from door.openai import refusal
 from door.openai.access import Access
+from door.openai.body import read_body, replay_body
 from door.openai.refusal import Refusal
 from door.openai.watch import note_of
+from errors import GieokError
 from graph.turn.agent import Agent
 from store.api_key import ApiKey
 from store.owner import ME
@@ -32,6 +36,9 @@ _AGENT = "gieok_agent"
 DEPTH = 30
 """Levels of a request: the protocol's own form holds a hundred of its messages in each other, three for a level."""
 LARGEST = sys.float_info.max
+COUNTS = ("historyLength", "pageSize")
+MOST_COUNTED = 2**31 - 1
+UNREADABLE = "The request is no JSON, is nested too deep, or has a number of too many digits."
 Key = Callable[[Request], Awaitable[ApiKey | None]]
 
 
@@ -74,75 +81,59 @@ class Gate:
         scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
         scope.pop("route", None)
         request = Request(scope, receive)
+        leave: Callable[[], None] | None = None
         try:
             key = await self._key(request)
             scope[_AGENT] = self._access.agent(key)
             leave = self._access.begin(key)
-        except Refusal as error:
-            note.code = error.code
-            await error.response()(scope, receive, send)
-            return
-        try:
             await self._answer(scope, receive, send)
-        except Refusal as error:
-            note.code = error.code
-            await error.response()(scope, receive, send)
+        except (Refusal, GieokError) as error:
+            refused = refusal.of(error) if isinstance(error, GieokError) else error
+            note.code = refused.code
+            response = refused.response() if is_rest(scope) else refused.rpc_response()
+            await response(scope, receive, send)
         finally:
-            leave()
+            if leave is not None:
+                leave()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _whole(Request(scope, receive), self._limit)
-        given = _parsed(body)
-        if not _fits(given):
+        body = await read_body(Request(scope, receive), self._limit)
+        given, is_json = _parsed(body)
+        calls = scope["method"] == "POST" and not is_rest(scope)
+        if calls and not is_json:
+            await _build_failure(None, JSONParseError(message=UNREADABLE))(scope, receive, send)
+            return
+        if not _fits(given) or not _counts_fit(given):
             await _unfit(given, scope)(scope, receive, send)
             return
-        if scope["method"] == "POST" and scope["path"] == PATH and not _is_later(scope):
+        if calls and not _is_later(scope):
             context = Contexts().build(Request(scope, receive))
             if await self._early.knows(given, context):
                 response = await self._early.response(given, context)
-                await response(scope, _again(body, receive), send)
+                await response(scope, replay_body(body, receive), send)
                 return
         if b"\\ud" in body.lower() and not _encodes(given):  # the first version's forms replace what cannot be sent
             await _unfit(given, scope)(scope, receive, send)
             return
-        await self._app(scope, _again(body, receive), send)
+        await self._app(scope, replay_body(body, receive), send)
 
 
-async def _whole(request: Request, limit: int) -> bytes:
-    """Returns the body. Raises ``Refusal`` (413) for a large one."""
-    parts, size = list[bytes](), 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise Refusal(413, f"The body is too large; the limit is {limit:,} bytes.", code="request_too_large")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Returns a receiver that gives the body once more, then what comes after it."""
-    given = False
-
-    async def receive_again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive_again
+def is_rest(scope: Scope) -> bool:
+    """Returns whether a request is none of JSON-RPC's: the protocol's other binding, whose errors are plain HTTP."""
+    return bool(scope["path"] != PATH)
 
 
 def _is_later(scope: Scope) -> bool:
     return Headers(scope=scope).get("a2a-version", "").startswith("1")
 
 
-def _parsed(body: bytes) -> Any:
-    """Returns the body as plain data; None where it is no JSON, of which the SDK tells the client."""
+def _parsed(body: bytes) -> tuple[Any, bool]:
+    """Returns the body as plain data, and whether it is JSON that can be read: not nested without end, and without
+    numbers of thousands of digits."""
     try:
-        return json.loads(body)
+        return json.loads(body), True
     except (ValueError, RecursionError):
-        return None
+        return None, False
 
 
 def _fits(data: Any) -> bool:
@@ -162,6 +153,15 @@ def _is_number(item: Any) -> bool:
     return not isinstance(item, int | float) or -LARGEST <= item <= LARGEST
 
 
+def _counts_fit(given: Any) -> bool:
+    """Returns whether the counts of a request are whole numbers that the protocol's form holds; what they count has a
+    range of its own."""
+    params = given.get("params") if isinstance(given, dict) else None
+    holders = [params, params.get("configuration")] if isinstance(params, dict) else []
+    counts = [holder[name] for holder in holders if isinstance(holder, dict) for name in COUNTS if name in holder]
+    return all(not isinstance(count, int | float) or abs(count) <= MOST_COUNTED for count in counts)
+
+
 def _encodes(data: Any) -> bool:
     """Returns whether all texts of plain data can be sent: a lone surrogate cannot."""
     try:
@@ -173,7 +173,11 @@ def _encodes(data: Any) -> bool:
 
 def _unfit(given: Any, scope: Scope) -> Response:
     message = f"The request is nested in more than {DEPTH} levels, or holds a number or text that is none."
-    if scope["path"] != PATH or not isinstance(given, dict):
+    if is_rest(scope) or not isinstance(given, dict):
         return Refusal(400, message, code="invalid_value").response()
-    number = given.get("id")
-    return JSONResponse(build_error_response(id_of(number), InvalidParamsError(message=message)))
+    return _build_failure(given.get("id"), InvalidParamsError(message=message))
+
+
+def _build_failure(number: Any, error: A2AError | JSONRPCError) -> Response:
+    """Returns an error in the protocol's envelope. ``number``: the id of the request."""
+    return JSONResponse(build_error_response(id_of(number), error))

@@ -16,6 +16,7 @@ from door.a2a.form import plain
 from graph.turn.request import MESSAGE_LIMIT
 from prompt import render
 from text.clean import clean
+from text.decode import NoText, decode_text
 from text.fence import framed
 from text.language import Language
 
@@ -80,6 +81,6 @@ def _file(part: Part, file_limit: int) -> str:
     if len(part.raw) > file_limit:
         raise InvalidParamsError(message=f"The file is too large; the limit is {file_limit:,} bytes.")
     try:
-        return part.raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ContentTypeNotSupportedError(message="The file is no text in UTF-8.") from None
+        return decode_text(part.raw)
+    except NoText:
+        raise ContentTypeNotSupportedError(message="The file is no text.") from None

@@ -29,6 +29,7 @@ from google.protobuf.json_format import MessageToDict
 
 from door.a2a.early_form import early_task
 from door.a2a.task import Call, TaskRows, store_of, task_of
+from door.openai.lost import report_lost
 from errors import GieokError
 from retrieval.read.address import Guard, Machine, normal, port_of, public
 from store import Store
@@ -151,8 +152,8 @@ class PushSender(PushNotificationSender):
             message = queue.get_nowait()
             try:
                 await self._told(message)
-            except GieokError as error:
-                log.warning("a push notification waits: %s", error.code)
+            except Exception as error:  # else nobody would take what comes later
+                report_lost("a push notification waits", error)
         del self._queues[key]
 
     async def _told(self, message: Undelivered) -> None:

@@ -1,7 +1,7 @@
 """The questions of a turn that waits, as a message to the other agent; and its answers.
 
-What a text means is not guessed: only a single question that offers choices takes one. Everything else is answered by
-data: ``{question id: {"action": …, "value": …}}``.
+What a text means is not guessed: a single question that offers choices takes one, and one for approval takes a plain
+yes or no, or the name of an action. Everything else is answered by data: ``{question id: {"action": …, "value": …}}``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from a2a.types import Message, Part, TaskState
 
 from door.a2a.form import data_part, text_part
 from door.a2a.part import data_of, plain_text_of
+from door.ask import yes_or_no
 from door.phrase import Language, phrase
 from door.waiting import told
 from graph.tool.form import problems
-from store.question import Answer, Question
+from store.question import Action, Answer, Question
 
-ACTIONS: Mapping[str, tuple[str, ...]] = {
+ACTIONS: Mapping[str, tuple[Action, ...]] = {
     "approve": ("once", "always", "no"),
     "choose": ("answer", "no"),
     "form": ("answer", "no"),
     "login": ("answer", "no"),
+    "client": ("no",),
 }
 
 
@@ -38,7 +40,11 @@ def parts(questions: Sequence[Question], language: Language, again: bool = False
     """Returns the questions for people and for programs. ``again``: the last answer could not be read."""
     texts = [told(language, question) for question in questions]
     how = phrase(language, "a2a.again" if again else "a2a.answer", shape=_shape(questions))
-    return [text_part("\n\n".join([*texts, how])), data_part({"questions": [_public(one) for one in questions]})]
+    plainly = [phrase(language, "a2a.plainly")] if [one.kind for one in questions] == ["approve"] else []
+    return [
+        text_part("\n\n".join([*texts, how, *plainly])),
+        data_part({"questions": [_public(one) for one in questions]}),
+    ]
 
 
 def answers(message: Message, questions: Sequence[Question]) -> dict[str, Answer] | None:
@@ -53,10 +59,19 @@ def answers(message: Message, questions: Sequence[Question]) -> dict[str, Answer
             given[name] = read
     if given:
         return given
-    text = plain_text_of(message)
-    if len(questions) == 1 and questions[0].kind == "choose" and text:
-        return {questions[0].id: Answer("answer", text)}
-    return None
+    read = _answer_by_text(questions[0], plain_text_of(message)) if len(questions) == 1 else None
+    return None if read is None else {questions[0].id: read}
+
+
+def _answer_by_text(question: Question, text: str) -> Answer | None:
+    if question.kind == "choose" and text:
+        return Answer("answer", text)
+    if question.kind != "approve":
+        return None
+    action = next((name for name in ACTIONS["approve"] if name == text.strip().casefold()), None)
+    if action is None and (yes := yes_or_no(text)) is not None:
+        action = "once" if yes else "no"
+    return None if action is None else Answer(action)
 
 
 def _answer(question: Question, given: Any) -> Answer | None:

@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 
 from a2a.server.agent_execution import RequestContext, RequestContextBuilder
+from a2a.server.agent_execution.active_task import ActiveTask
+from a2a.server.agent_execution.active_task_registry import ActiveTaskRegistry
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
 from a2a.server.request_handlers import DefaultRequestHandler
@@ -27,6 +29,7 @@ from door.a2a.part import text_of
 from door.a2a.push import PushSender, PushSettings
 from door.a2a.task import Call, Followed, TaskRows, current, store_of, task_of
 from door.a2a.turn import CANCEL_SECONDS, Turns, dismiss
+from door.openai.lost import report_lost
 from door.phrase import chosen
 from settings import Settings
 from store.database.schema import ALIAS_CHARS
@@ -62,6 +65,27 @@ def new_context() -> str:
     return uuid.uuid4().hex[:16]
 
 
+class _AtWork(ActiveTaskRegistry):
+    """The SDK's tasks at work. It closes the queues also of a task that ended before it began, because its request was
+    refused, and takes the exception of one whose end could not be written: the SDK leaves both to the garbage
+    collector, which complains in the log. ``rows``: drop what they hold of the task."""
+
+    def __init__(self, rows: TaskRows, **options: Any) -> None:
+        super().__init__(task_store=rows, **options)
+        self._rows = rows
+
+    async def _remove_task(self, active_task: ActiveTask) -> None:
+        await super()._remove_task(active_task)
+        for queue in (active_task._event_queue_agent, active_task._event_queue_subscribers):
+            await queue.close(immediate=True)
+        work = [task for task in (active_task._producer_task, active_task._consumer_task) if task is not None]
+        for error in await asyncio.gather(*work, return_exceptions=True):
+            if isinstance(error, Exception):
+                report_lost("the end of a task was not written", error)
+        if await self.get(active_task.task_id) is None:  # else a message has begun it again
+            self._rows.forget(active_task.task_id)
+
+
 class Tasks(DefaultRequestHandler):
     """The methods of the protocol, for every generation of it."""
 
@@ -88,6 +112,13 @@ class Tasks(DefaultRequestHandler):
             interrupted_task_timeout=PARKED_SECONDS,
         )
         self._settings, self._call = settings, call
+        self._active_task_registry = _AtWork(
+            rows,
+            agent_executor=turns,
+            push_sender=sender,
+            event_stream=followed,
+            interrupted_task_timeout=PARKED_SECONDS,
+        )
 
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Message | Task:
         """Begins a task, or answers one that waits; returns when it has ended or waits."""

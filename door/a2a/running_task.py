@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from a2a.server.agent_execution import RequestContext
 from a2a.server.events import EventQueue
@@ -41,7 +41,7 @@ from door.status import REJECTED, status_of
 from errors import GieokError, NothingToAnswer
 from graph.context.report import ContextReport
 from graph.turn.agent import Agent
-from graph.turn.event import Asked, Done, Event, Failed, Token, ToolFinished, ToolStarted
+from graph.turn.event import Asked, Done, Ended, Event, Failed, Step, Token, ToolStarted
 from graph.turn.request import Request
 from settings import Settings
 from store import Session, Turn
@@ -113,15 +113,15 @@ class RunningTask:
         if answers is None and (world := self._asked("world")):
             return story(self._worlds, self.agent, self.context_id, str(world), text)
 
-        def run(stop: threading.Event, emit: Emit) -> Event:
+        def run(stop: threading.Event, emit: Emit) -> Ended:
             row = self.agent.store.tasks.get(self.id)  # None until the SDK has written it, which it does beside us
             if stop.is_set() or (row is not None and row.ended):
                 return Done(0, "", stopped=True)
             session = _session(self.agent, self.context_id, text, created)
             if answers is None:
-                request, number = Request(session.id, "new", text), session.turn_count + 1
+                request, number = Request(session.id, "new", text, asks=True), session.turn_count + 1
             else:
-                request, number = Request(session.id, "resume", answers=answers), session.turn_count
+                request, number = Request(session.id, "resume", answers=answers, asks=True), session.turn_count
             return _Turn(session.id, number, emit).run(self.agent, request, stop)
 
         return run
@@ -141,6 +141,9 @@ class RunningTask:
 
     async def hear(self, item: Item, closing: bool) -> bool:
         """Tells what an item of the turn means for the task; returns whether it was the last one."""
+        if isinstance(item, Step) and not isinstance(item, ToolStarted):
+            self._report.hear(item)
+            return False
         match item:
             case Begun(session=world, turn=turn, fit="world"):
                 self._entry |= {WORLD: world, "turn": turn}
@@ -153,8 +156,7 @@ class RunningTask:
             case ToolStarted(name=name):
                 await self._status(TaskState.TASK_STATE_WORKING, tool=name)
                 return False
-            case ToolFinished():
-                self._report.hear(item)
+            case Token():  # it goes another way (``say``)
                 return False
             case Asked(questions=questions):
                 await self.ask(question.state(questions), question.parts(questions, self.language))
@@ -171,8 +173,7 @@ class RunningTask:
             case Refusal():
                 await self.fail(item, item.http < 500, item.again)
             case _:
-                self._report.hear(item)
-                return False
+                assert_never(item)
         return True
 
     async def ask(self, state: int, parts: list[Part]) -> None:
@@ -226,7 +227,7 @@ class RunningTask:
         if WORLD in self._entry and done.turn:
             self._entry[NODE] = done.turn
         if done.stopped and closing:
-            await self.fail(_ending(), False, True)
+            await self.fail(refusal.shutting_down(), False, True)
             return
         if not done.stopped or self._piece:
             rest = done.answer[len(self._shown) :] if done.answer.startswith(self._shown) else ""
@@ -237,8 +238,9 @@ class RunningTask:
         if WORLD in self._entry:
             await self.end(TaskState.TASK_STATE_COMPLETED)
             return
-        report = self._report.plain(str(self._entry.get("session", "")), done.turn, done)
-        await self._artifact(Artifact(artifact_id=REPORT_ID, name=REPORT_ID, parts=[data_part(report)]), last=True)
+        if self._asked(REPORT_ID) is True:
+            parts = [data_part(self._report.plain(str(self._entry.get("session", "")), done.turn, done))]
+            await self._artifact(Artifact(artifact_id=REPORT_ID, name=REPORT_ID, parts=parts), last=True)
         for export in self._exports():
             name, content = f"{self._entry['session']}.json", await asyncio.to_thread(self._export)
             parts = [file_part(name, "application/json", content)]
@@ -281,7 +283,7 @@ class _Turn:
         self._session, self._number, self._emit = session, number, emit
         self._begun, self._shown = False, ""
 
-    def run(self, agent: Agent, request: Request, stop: threading.Event) -> Event:
+    def run(self, agent: Agent, request: Request, stop: threading.Event) -> Ended:
         end = agent.turn(request, stop, self._hear)
         self._begin()
         return end
@@ -308,7 +310,3 @@ def _session(agent: Agent, name: str, text: str, created: str | None) -> Session
     language = detect(text, chosen("auto", agent.settings.language))
     alias = "" if created else name
     return agent.store.create_session(language, agent.settings.compression_rate, created, alias=alias)
-
-
-def _ending() -> Refusal:
-    return Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5)

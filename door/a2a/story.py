@@ -13,7 +13,7 @@ from door.a2a.task import WORLD, task_of
 from door.openai.running import Begun, Emit, Work
 from errors import WorldUnknown
 from graph.turn.agent import Agent
-from graph.turn.event import Done, Event, Token
+from graph.turn.event import Done, Ended, Token
 from model.call.stream import Stopped
 from store import Store
 from store.world.record import Node, World
@@ -29,8 +29,8 @@ def story(worlds: Engine, agent: Agent, context: str, slug: str, text: str) -> W
     """Returns the work that goes on with the story of a context. It raises ``WorldUnknown``, and gives the id of the
     story's new turn as the number of the turn."""
 
-    def run(stop: threading.Event, emit: Emit) -> Event:
-        began, engine = time.monotonic(), worlds.of(agent.user)
+    def run(stop: threading.Event, emit: Emit) -> Ended:
+        began, engine = time.monotonic(), worlds.using(agent.store)
         world = engine.store.worlds.by_slug(slug)
         if world is None:
             raise WorldUnknown(world=slug)

@@ -37,10 +37,12 @@ from door.a2a.form import (
     answer_of,
     answer_piece,
     joined,
+    message,
     ours,
     state_of,
     status,
     struct,
+    text_part,
 )
 from store import Store
 from store.task import CANCELED, Change, TaskRow
@@ -57,6 +59,9 @@ WORLD = "world"
 PAGE = 50
 LATEST = 2**63
 INTERRUPTED = {"code": "interrupted", "retryable": True}
+GONE = "The process that worked on this task has ended before the answer did."
+UNWRITTEN = "How this task ended could not be written, because the database was away."
+AGAIN = "Send the message again; nothing that was said is lost."
 
 
 class Call(Protocol):
@@ -92,6 +97,12 @@ class TaskRows(VersionedTaskStore):
     def latest(self, task_id: str) -> Task | None:
         """Returns a task as it is in this process, which may be ahead of its row; None when it does not run."""
         return self._tasks.get(task_id)
+
+    def forget(self, task_id: str) -> None:
+        """Drops what this process holds of a task that it does not work on any more, also where its end could not be
+        written."""
+        self._tasks.pop(task_id, None)
+        self._written.pop(task_id, None)
 
     async def save(
         self,
@@ -132,6 +143,8 @@ class TaskRows(VersionedTaskStore):
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Returns a page of the caller's tasks, those changed last first."""
         size = params.page_size or PAGE
+        if params.status not in STATES:
+            raise InvalidParamsError(message="There is no such state of a task.")
         states = [STATES[params.status]] if params.status else []
         since = params.status_timestamp_after.ToNanoseconds() / 1e9
         after = after_page(params.page_token) if params.page_token else None
@@ -207,11 +220,12 @@ def current(store: Store, task_id: str) -> TaskRow | None:
     return store.tasks.get(task_id)
 
 
-def fail(store: Store, row: TaskRow) -> None:
-    """Makes a failed task of one whose process is gone; it may be tried again."""
+def fail(store: Store, row: TaskRow, reason: str = GONE) -> None:
+    """Makes a failed task of one whose process is gone, and says so in it; it may be tried again."""
     task = task_of(row)
     task.metadata.MergeFrom(struct({ENTRY: {**ours(task.metadata), **INTERRUPTED}}))
-    task.status.CopyFrom(status(TaskState.TASK_STATE_FAILED))
+    words = message(task.id, task.context_id, [text_part(f"{reason} {AGAIN}")])
+    task.status.CopyFrom(status(TaskState.TASK_STATE_FAILED, words))
     store.tasks.save(change_of(task), row.version)
 
 
@@ -229,7 +243,7 @@ def fail_left(store: Store, at_work: Collection[str]) -> None:
     before = time.time() - LEFT_SECONDS
     for row in store.tasks.of(me(), RUNNING):
         if row.id not in at_work and row.updated < before:
-            fail(store, row)
+            fail(store, row, UNWRITTEN)
 
 
 def change_of(task: Task) -> Change:

@@ -20,6 +20,7 @@ from a2a.server.events import EventQueue
 from a2a.types import TaskState
 
 from door.a2a import question
+from door.a2a.fault import translated
 from door.a2a.running_task import RunningTask
 from door.a2a.task import Call
 from door.openai import refusal
@@ -108,7 +109,7 @@ class Turns(AgentExecutor):
         running = self._running.get(task.id)
         if running is None:
             if task.waits:
-                await self._call(partial(dismiss, task.agent, task.context_id, task.number))
+                await translated(self._call)(partial(dismiss, task.agent, task.context_id, task.number))
             await task.end(TaskState.TASK_STATE_CANCELED)
             return
         running.request.stop.set()

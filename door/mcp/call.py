@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from mcp_types import CallToolRequestParams
 
@@ -15,7 +15,7 @@ from door.openai.form import Report
 from door.openai.refusal import Refusal, error_of
 from door.openai.running import Begun, Requests, Work
 from errors import GieokError
-from graph.turn.event import Asked, Done, Failed, Token
+from graph.turn.event import Asked, Done, Failed, Step, Token
 
 _T = TypeVar("_T")
 
@@ -64,7 +64,11 @@ class Call:
         running, begun, report, length = self.requests.start(work), Begun(), Report(), 0
         try:
             while True:
-                match item := await running.items.get():
+                item = await running.items.get()
+                if isinstance(item, Step):
+                    report.hear(item)
+                    continue
+                match item:
                     case Begun():
                         begun = item
                         self.caller.begun(item)
@@ -81,6 +85,6 @@ class Call:
                     case GieokError() | Refusal():
                         raise item
                     case _:
-                        report.hear(item)
+                        assert_never(item)
         finally:
             running.stop.set()

@@ -42,7 +42,8 @@ class Caller:
 
     @property
     def has_memory(self) -> bool:
-        return self.agent.memory is not None
+        """Whether there is a long-term memory, and the caller's key opens it."""
+        return self.agent.memory is not None and not self.agent.apart
 
     @property
     def has_documents(self) -> bool:

@@ -21,7 +21,7 @@ from graph.turn.event import Asked, Done
 from graph.turn.request import MESSAGE_LIMIT
 from store import question as asked_before
 from store.database.schema import ALIAS_CHARS
-from store.question import Question
+from store.question import Question, QuestionKind
 from text.language import Language
 
 DESCRIPTION = """Sends a message to Gieok and returns its answer. Gieok remembers: it keeps conversations, and what \
@@ -82,7 +82,7 @@ class AskedQuestion(Result):
     """A question that the user must answer before the turn goes on."""
 
     id: str
-    kind: Literal["approve", "choose", "form", "login"]
+    kind: QuestionKind
     text: str = Field(description="The question in words.")
     tool: str = Field(description="The tool that asks, or that is to run.")
     choices: list[str]

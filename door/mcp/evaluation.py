@@ -63,7 +63,7 @@ class Evaluated(Result):
     session: str
     query: str
     turn: int = Field(description="The turn after which memory was looked at.")
-    state: Literal["there", "away", "off"] = Field(description="Of the long-term memory.")
+    state: Literal["there", "off"] = Field(description="Of the long-term memory.")
     facts: list[Facts]
     judge: str = Field(description="The model that judged; empty where none did.")
     trusted: bool = Field(description="Whether this model is large enough to judge.")
@@ -83,7 +83,7 @@ def _looked(caller: Caller, given: EvaluateArguments, stop: threading.Event) -> 
 
     def remembered() -> MemoryView:
         assert agent.memory is not None
-        return agent.memory.context(agent.tenant, session.id, session.language, user=agent.user)
+        return agent.memory.reader.read_view(agent.tenant, session.id, session.language, user=agent.user)
 
     seen = look(agent, session, query, remembered if caller.has_memory else None, judged=judged, stop=stop)
     return _told(session, seen)

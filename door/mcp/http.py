@@ -7,7 +7,6 @@ in one process, so that they can be asked in the middle of a call; with several 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -19,17 +18,16 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from sse_starlette.sse import AppStatus
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from door.mcp.caller import Caller, Context, put, taken
 from door.mcp.server import open_server
 from door.openai.access import Access
+from door.openai.body import read_body, replay_body
 from door.openai.metric import Metrics
-from door.openai.refusal import Refusal, of
+from door.openai.refusal import Refusal, of, shutting_down
 from door.openai.running import Begun, Requests
 from door.openai.watch import Note, note_of
-from door.status import SERVER_ERROR
 from errors import GieokError
 from graph.context.report import ContextReport
 from graph.turn.event import Done
@@ -50,6 +48,7 @@ class Endpoint:
         self, settings: Settings, access: Access, requests: Requests, worlds: Engine, metrics: Metrics
     ) -> None:
         self._access, self._requests, self._worlds, self._metrics = access, requests, worlds, metrics
+        self._limit = settings.api_body_limit
         self.server: Server[dict[str, Any]] = open_server(worlds.store, caller_of, requests)
         self._manager = StreamableHTTPSessionManager(
             self.server,
@@ -81,19 +80,25 @@ class Endpoint:
         note.route = PATH
         try:
             if self._requests.closing:
-                raise Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5)
+                raise shutting_down()
             key = await self._requests.look(partial(self._access.key, Request(scope)))
         except (Refusal, GieokError) as error:
             refused = of(error) if isinstance(error, GieokError) else error
             note.code = refused.code
-            await _answer(refused)(scope, receive, send)
+            await refused.rpc_response()(scope, receive, send)
             return
         put(scope, self._caller(key, note))
         scope["user"] = _owner(key)
         if scope["method"] == "GET":
             await self._listen(scope, receive, send)
-        else:
-            await self._manager.handle_request(scope, receive, send)
+            return
+        try:  # the SDK takes a client that leaves while it sends for a fault of the server
+            body = await read_body(Request(scope, receive), self._limit)
+        except Refusal as refused:
+            note.code = refused.code
+            await refused.rpc_response()(scope, receive, send)
+            return
+        await self._manager.handle_request(scope, replay_body(body, receive), send)
 
     async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request that may stay open for as long as the client wants."""
@@ -115,8 +120,8 @@ class Endpoint:
             note.done = done
             self._metrics.ended(done, report)
 
-        worlds = self._worlds if key is None else self._worlds.of(key.user)
-        return Caller(self._access.agent(key), worlds, partial(self._access.begin, key), begun, ended)
+        agent = self._access.agent(key)
+        return Caller(agent, self._worlds.using(agent.store), partial(self._access.begin, key), begun, ended)
 
 
 def caller_of(context: Context) -> Caller:
@@ -130,11 +135,3 @@ def _owner(key: ApiKey | None) -> AuthenticatedUser:
     """Returns who may use a session of the handshake: the key that began it."""
     name, user = (key.id, key.user) if key is not None else ("", "")
     return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[], subject=user))
-
-
-def _answer(refused: Refusal) -> Response:
-    """Returns a refusal as the protocol has it: an error without a request."""
-    error = {"code": SERVER_ERROR, "message": str(refused), "data": {"code": refused.code}}
-    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, ensure_ascii=False)
-    wait = {"Retry-After": str(refused.wait)} if refused.wait else {}
-    return Response(body, refused.http, {**refused.headers, **wait}, media_type="application/json")

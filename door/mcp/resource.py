@@ -16,6 +16,7 @@ from door.openai.refusal import of_turn
 from graph.turn.event import Failed
 from store import Session
 from store.export.transcript import transcript
+from text.fold import fold_text
 
 SCHEME = "gieok://session/"
 PAGE = 20
@@ -52,14 +53,18 @@ def _summaries(caller: Caller, session: Session) -> str:
 
 def _memory(caller: Caller, session: Session) -> str:
     agent = caller.agent
-    if agent.memory is None:
+    if agent.memory is None or not caller.has_memory:
         return json.dumps({"state": "off"})
-    view = agent.memory.context(agent.tenant, session.id, session.language, user=agent.user)
+    view = agent.memory.reader.read_view(agent.tenant, session.id, session.language, user=agent.user)
     told = {
-        "state": "away" if view.away else "there",
+        "state": "there",
         "version": view.version,
         "text": view.whole,
         "entities": [asdict(entity) for entity in view.entities],
+        "profile": [
+            {"day": line.day, "text": line.row.label, "pinned": line.row.pinned}
+            for line in (*view.covered_profile, *view.profile, *view.cut_profile)
+        ],
         "pins": view.pins,
         "waiting_turns": view.waiting,
     }
@@ -137,9 +142,9 @@ def _content(caller: Caller, part: Part, name: str) -> types.TextResourceContent
 
 def completed(caller: Caller, begun: str) -> list[str]:
     """Returns ids of the user's newest sessions for what was typed so far of an id, a name or a title."""
-    typed = begun.casefold()
+    typed = fold_text(begun)
     return [
         session.id
         for session in caller.agent.store.sessions(limit=100)
-        if any(text.casefold().startswith(typed) for text in (session.id, session.alias, session.title))
+        if any(fold_text(text).startswith(typed) for text in (session.id, session.alias, session.title))
     ]

@@ -21,7 +21,7 @@ from door.mcp.call import Call
 from door.mcp.caller import Caller, Context
 from door.mcp.seal import boundary
 from door.mcp.tool import Tool
-from door.openai.refusal import Refusal, of
+from door.openai.refusal import Refusal, of, shutting_down
 from door.openai.running import Requests
 from door.status import INVALID_PARAMS, status_of
 from errors import GieokError, known
@@ -62,7 +62,7 @@ class Answers:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {params.name}")
         try:
             if self._requests.closing:
-                raise Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5)
+                raise shutting_down()
             leave = caller.begin()
             try:
                 return await tool.call(Call(caller, context, params, self._requests))

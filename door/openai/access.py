@@ -53,11 +53,13 @@ class Access:
         return known
 
     def agent(self, key: ApiKey | None) -> Agent:
-        """Returns the agent as the user of the key."""
+        """Returns the agent as the user of the key. One without memory knows what was made with it alone: the turns of
+        the user's other conversations are memory, too."""
         if key is None:
             return self._agent
         agent = self._agent.of(key.user)
-        return agent if key.documents else replace(agent, library=None)
+        store = agent.store if key.memory else agent.store.narrow(key.id)
+        return replace(agent, store=store, apart=not key.memory, library=agent.library if key.documents else None)
 
     def begin(self, key: ApiKey | None) -> Callable[[], None]:
         """Counts a request; the caller calls the result when the request has ended. Raises ``Refusal`` (429) above the

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from door.openai.body import Body
-from door.openai.form import DONE, Completion, Report, ResponseForm, sse
+from door.openai.client_call import Called
+from door.openai.form import DONE, Completion, Report, ResponseForm, finish_reason, sse
 from door.openai.refusal import Refusal
 from door.openai.running import Begun
-from graph.turn.event import Done
+from graph.turn.event import Done, Thought
 
 
 class Answer(Protocol):
@@ -25,6 +26,10 @@ class Answer(Protocol):
 
     def piece(self, text: str) -> str:
         """Returns the event of a piece of the answer."""
+        ...
+
+    def think(self, thought: Thought) -> str:
+        """Returns the event of a piece of what the model thinks; empty where the form has no place for it."""
         ...
 
     def end(self, done: Done) -> Iterator[str]:
@@ -55,9 +60,14 @@ class ChatAnswer:
     def piece(self, text: str) -> str:
         return self._chunk({"content": text})
 
+    def think(self, thought: Thought) -> str:
+        return self._chunk({"reasoning_content": thought.text})
+
     def end(self, done: Done) -> Iterator[str]:
         more = _more(self._body, self.report, self._begun, done)
-        last = self._completion.piece({}, done.finish_reason, usage=self._body.usage)
+        for index, call in enumerate(done.calls if isinstance(done, Called) else ()):
+            yield self._chunk(self._completion.call(index, call))
+        last = self._completion.piece({}, finish_reason(done), usage=self._body.usage)
         if self._body.usage:
             yield sse(last)
             last = self._completion.end(done)
@@ -68,7 +78,10 @@ class ChatAnswer:
         return sse({"error": error.error})
 
     def whole(self, done: Done) -> dict[str, Any]:
-        return {**self._completion.whole(done), **_more(self._body, self.report, self._begun, done)}
+        return {
+            **self._completion.whole(done, self.report.thought),
+            **_more(self._body, self.report, self._begun, done),
+        }
 
     def _chunk(self, delta: dict[str, Any]) -> str:
         return sse(self._completion.piece(delta, usage=self._body.usage))
@@ -80,7 +93,7 @@ class ResponseAnswer:
     def __init__(self, body: Body) -> None:
         self.report = Report()
         self._body, self._begun = body, Begun()
-        self._form = ResponseForm("", body.model, int(time.time()), body.fields)
+        self._form = ResponseForm("", body.model, int(time.time()), body.fields, body.tools)
 
     def begin(self, begun: Begun) -> Iterator[str]:
         self._begun, self._form.id = begun, begun.response
@@ -89,6 +102,9 @@ class ResponseAnswer:
     def piece(self, text: str) -> str:
         return self._form.piece(text)
 
+    def think(self, thought: Thought) -> str:
+        return self._form.think(thought.text)
+
     def end(self, done: Done) -> Iterator[str]:
         return self._form.end(done, _more(self._body, self.report, self._begun, done))
 
@@ -96,6 +112,7 @@ class ResponseAnswer:
         return self._form.failed(error.error)
 
     def whole(self, done: Done) -> dict[str, Any]:
+        self._form.thought = self.report.thought.strip()
         return {**self._form.whole(done), **_more(self._body, self.report, self._begun, done)}
 
 

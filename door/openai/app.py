@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -28,18 +29,23 @@ from door.mcp.http import PATH, Endpoint
 from door.openai import refusal, work, world
 from door.openai.access import Access
 from door.openai.answer import Answer, ChatAnswer, ResponseAnswer
-from door.openai.body import MODEL, Body, chat_body, parsed, response_body
+from door.openai.body import MODEL, Body, chat_body, parsed, read_body, response_body
+from door.openai.chat_name import is_temporary, read_name
+from door.openai.client_tools import make_tool_form
 from door.openai.embedding import embedded, embedding_body
 from door.openai.health import Health
+from door.openai.lost import report_to_log
 from door.openai.metric import Metrics
+from door.openai.origin import Origins
 from door.openai.passing import Passing
-from door.openai.refusal import Refusal
-from door.openai.reply import SESSION, Reply
+from door.openai.refusal import Refusal, shutting_down
+from door.openai.reply import Reply
 from door.openai.running import LEAVE_SECONDS, Requests, Work
 from door.openai.side_call import is_side_call
 from door.openai.watch import Watch, note_of
 from errors import GieokError, MissingExtra
 from graph.answer import documents
+from graph.tool.client_tool import NO_TOOLS
 from graph.turn.agent import Agent, open_agent
 from model.modelset import ModelSet
 from settings import Settings, current
@@ -64,6 +70,7 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(report_to_log)
         before_ending(service.leave)
         loop.run_in_executor(None, service.warm)
         async with service.mcp.running():
@@ -87,7 +94,8 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
     app.add_exception_handler(Refusal, service.refused)
     app.add_exception_handler(GieokError, service.refused)
     app.add_exception_handler(HTTPException, service.unknown)
-    app.add_middleware(Host, answer=_foreign)
+    app.add_middleware(Origins, origins=settings.api_origins)
+    app.add_middleware(Host, answer=_foreign, origins=settings.api_origins)
     app.add_middleware(Watch, metrics=service.metrics, tracing=service.tracing)  # the last one is the outermost
     return app
 
@@ -168,31 +176,34 @@ class Service:
         given = await self._json(request)
         if world.is_world(given):
             return await self._story(request, key, world.asked(given, request))
-        body = chat_body(given)
-        agent = self._access.agent(key)
+        body = await self._with_tools(chat_body(given))
+        agent = self._agent_for(key, body)
         aside = is_side_call(body.messages)
-        task = work.side(agent, body) if aside else work.turn(agent, body, _name(request, body))
+        task = work.side(agent, body) if aside else _choose_turn(request, agent, body)
         return await self._answer(request, key, body, task, ChatAnswer(body))
 
     async def _story(self, request: Request, key: ApiKey | None, given: world.Asked) -> Response:
-        leave = self._access.begin(key)
-        running = self._requests.start(world.turn(self._engine(key), given))
-        return await Passing(request, running, self.metrics, leave, stream=given.stream).response()
+        work = world.turn(self._engine(key), given)
+        running = self._requests.start(work, free=self._access.begin(key))
+        return await Passing(request, running, self.metrics, stream=given.stream).response()
 
     async def respond(self, request: Request) -> Response:
         """Answers a request of the responses API."""
         key = await self._key(request)
-        body = response_body(await self._json(request))
-        task = work.turn(self._access.agent(key), body, _name(request, body))
+        given = await self._json(request)
+        if world.is_world(given):
+            raise world.only_completions(given["model"])
+        body = await self._with_tools(response_body(given))
+        task = _choose_turn(request, self._agent_for(key, body), body)
         return await self._answer(request, key, body, task, ResponseAnswer(body))
 
     async def embed(self, request: Request) -> Response:
         """Embeds texts by the built-in model, as passages."""
         key = await self._key(request)
-        body = embedding_body(await self._json(request))
+        body = embedding_body(await self._json(request), self._settings.api_embedding_tokens)
         leave = self._access.begin(key)
         try:
-            return JSONResponse(await self._requests.call(partial(embedded, body)))
+            return JSONResponse(await self._requests.call_while(partial(embedded, body), request.is_disconnected))
         finally:
             leave()
 
@@ -229,27 +240,38 @@ class Service:
 
     async def _key(self, request: Request) -> ApiKey | None:
         if self._requests.closing:
-            raise Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5)
+            raise shutting_down()
         return await self._requests.look(partial(self._access.key, request))
 
     async def _json(self, request: Request) -> Any:
         """Returns the body as JSON. Raises ``Refusal`` for a large body (413) and for one that is no JSON (400)."""
-        limit, parts, size = self._settings.api_body_limit, list[bytes](), 0
-        async for part in request.stream():
-            size += len(part)
-            if size > limit:
-                raise Refusal(413, f"The body is too large; the limit is {limit:,} bytes.", code="request_too_large")
-            parts.append(part)
-        return parsed(b"".join(parts))
+        return parsed(await read_body(request, self._settings.api_body_limit))
 
     async def _names(self) -> list[str]:
         """Returns the names under which the model answers."""
+        return list(dict.fromkeys([MODEL, (await self._models()).name]))
+
+    async def _models(self) -> ModelSet:
         if self._known is None:
             self._known = await self._requests.call(self._agent.models)
-        return list(dict.fromkeys([MODEL, self._known.name]))
+        return self._known
+
+    async def _with_tools(self, body: Body) -> Body:
+        """Returns the request without the client's tools where the model does not call tools itself; one that it must
+        call becomes the form of its answer. Raises ``Refusal`` (400) where it would have to choose one."""
+        if not body.tools.forms or (await self._models()).profile.tools == "native":
+            return body
+        if body.tools.choice is not None:
+            limits = replace(body.limits, form=make_tool_form(body.tools))
+            return replace(body, tools=NO_TOOLS, fills=str(limits.form.name if limits.form else ""), limits=limits)
+        return replace(body, tools=NO_TOOLS, left_out=tuple(dict.fromkeys(("tools", *body.left_out))))
+
+    def _agent_for(self, key: ApiKey | None, body: Body) -> Agent:
+        agent = self._access.agent(key).in_zone(body.zone)
+        return replace(agent, apart=True) if body.apart else agent
 
     def _engine(self, key: ApiKey | None) -> Engine:
-        return self._worlds if key is None else self._worlds.of(key.user)
+        return self._worlds.using(self._access.agent(key).store)
 
     async def _story_names(self, key: ApiKey | None) -> list[str]:
         """Returns the names under which the model answers with a world."""
@@ -263,9 +285,8 @@ class Service:
 
     async def _answer(self, request: Request, key: ApiKey | None, body: Body, task: Work, answer: Answer) -> Response:
         await self._check(body.model)
-        leave = self._access.begin(key)
-        running = self._requests.start(task)
-        return await Reply(request, running, answer, self.metrics, leave).response(body)
+        running = self._requests.start(task, free=self._access.begin(key))
+        return await Reply(request, running, answer, self.metrics).response(body)
 
 
 def _tracing(settings: Settings) -> Any:
@@ -285,14 +306,11 @@ def _foreign(message: str) -> Response:
     return Refusal(403, message, code="foreign_host", kind="permission_error").response()
 
 
-def _name(request: Request, body: Body) -> str | None:
-    """Returns the conversation's name, as the client gave it."""
-    given = request.headers.get(SESSION)
-    if given is None:
-        return body.session
-    with suppress(UnicodeError):  # a header's bytes are read as Latin-1, and clients write UTF-8
-        return given.encode("latin-1").decode("utf-8")
-    return given
+def _choose_turn(request: Request, agent: Agent, body: Body) -> Work:
+    """Returns the work of a turn; that of a temporary chat leaves no trace."""
+    if is_temporary(request):
+        return work.private_turn(agent, body)
+    return work.turn(agent, body, *read_name(request, body))
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Which conversation a client's request belongs to, and which turn it asks for.
 
-Most clients name no conversation: they send the whole of it with every message. ``plan`` holds this history against
-the conversations of the user, by the marks of their turns (``store.history``). It only reads, and its cost grows with
-the history and not with the number of conversations. ``prepare`` then opens the session that the plan names.
+Most clients name no conversation: they send the whole of it with every message, in a shape of their own. ``plan`` finds
+the conversations of the user that speak of the same (``store.history``) and lays the history over their turns
+(``history.align``). It only reads, and its cost grows with the history and not with the number of conversations.
+``prepare`` then opens the session that the plan names.
 
 Nothing is held between the plan and the turn, so requests at the same moment may plan alike. Two without a known
 conversation begin one each: nothing is merged. Two for the same conversation wait for each other at its lock
@@ -12,24 +13,36 @@ names the number of its turn: after a turn that came between, the message begins
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from door.openai.told import Message, Told, told
+from door.openai.client_call import own_calls
+from door.openai.message import Message
+from door.openai.told import Told, told
 from door.phrase import chosen
 from errors import Empty
 from graph.turn.agent import Agent
 from graph.turn.request import Kind, Request
+from history.align import Alignment, Exchange, Pair, align, find_changed
+from history.likeness import compare_messages
+from history.script import read_script
 from store import GivenTurn, Session
-from store.history import MOST_MARKS, Asked, Run, mark_of
+from store.history import Asked, Lead
 from store.path import Path, branch_at
+from text.fence import find_words
 from text.language import detect
 
-__all__ = ["Fit", "Message", "Plan", "plan", "prepare"]
+__all__ = ["Fit", "Message", "Plan", "make_request", "plan", "prepare"]
 
 Fit = Literal["new", "goes_on", "again", "edited", "given", "ambiguous"]
 NOT_ENDED = ("running", "failed")
+CUT_SHORT = (*NOT_ENDED, "stopped")
+"""How a turn ends whose client has no whole answer: it had left, or its user stopped it."""
+MOST_LAID = 6
+"""The most conversations that a history is laid over."""
+LIKE = ("same", "part", "reworded")
+"""How the message to answer is like a stored question that it asks again."""
 SURE = 3
 """Turns in a row that show whose history this is, when it begins with something that is not known."""
 
@@ -42,7 +55,8 @@ class Plan:
 
     ``fit``: how the history fits what is known. ``new``: there is none. ``goes_on``: the message follows the last turn.
     ``again``: another answer to a turn. ``edited``: a turn with another question, or later turns that the client has no
-    more. ``given``: turns that were not known. ``ambiguous``: several conversations fit alike, so a new one begins.
+    more. ``given``: turns that were not known. ``ambiguous``: several conversations fit alike, and the last used one
+    goes on. ``learned``: turns of a path of the session in words of the client that mean the same.
     """
 
     request: Request
@@ -50,6 +64,16 @@ class Plan:
     fit: Fit
     alias: str = ""
     switch: tuple[int, int] | None = None
+    learned: tuple[Learned, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A turn of a path, as the client tells it."""
+
+    path: Path
+    number: int
+    turn: GivenTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +81,7 @@ class Place:
     """Where a history lies in a session: its turns from ``start`` on follow turn ``last`` of ``path``, which is the
     last one that is known. ``start`` is the history's length when all of it is known. ``agreeing``: how many of its
     turns the session says, too. ``skipped``: how many at its beginning are left out, though they are not known.
+    ``turns``: the told turns, those that the session has in other words as it has them.
     """
 
     session: Session
@@ -65,26 +90,43 @@ class Place:
     start: int
     agreeing: int = 0
     skipped: int = 0
+    turns: tuple[GivenTurn, ...] = ()
+    learned: tuple[Learned, ...] = ()
 
 
-def plan(agent: Agent, messages: Sequence[Message], name: str | None) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A history laid over a path of a session. ``texts``: the turns of the path that were compared by their texts."""
+
+    lead: Lead
+    alignment: Alignment
+    texts: Mapping[int, Asked]
+
+    @property
+    def last(self) -> Pair:
+        return self.alignment.pairs[-1]
+
+
+def plan(agent: Agent, messages: Sequence[Message], name: str | None, whole: bool = False) -> Plan:
     """Returns the session and the turn that a client asks for. ``agent``: the user's; ``name``: the id or the name that
     the client gave the session, if any; a name that is not known becomes that of a new session.
 
     A history that is sent with a name is held against that session alone; without a history the message follows its
-    last turn. Raises ``NoUserMessage``, and ``Empty`` for a last message without text and images.
+    last turn, or is its first one where the client always sends the ``whole`` of it. Raises ``NoUserMessage``, and
+    ``Empty`` for a last message without text and images.
     """
-    request = told(messages, chosen("auto", agent.settings.language))
+    request = told(messages, chosen("auto", agent.settings.language), own_calls(agent, messages))
     if not request.text.strip() and not request.images:
         raise Empty(what="message")
-    marks = [mark_of(turn.question, turn.answer) for turn in request.turns]
     if name:
         session = agent.store.named(name)
-        return _new(request, name) if session is None else _named(agent, request, marks, session)
+        return _new(request, name) if session is None else _named(agent, request, session, whole)
+    if not request.turns and (found := _read_script(agent, request)):
+        return found
     if not request.began:  # a greeting alone is that of every conversation with the same character
         return _new(request)
-    runs = agent.store.histories.runs(marks)
-    return _among(agent, request, marks, runs) if runs else _new(request)
+    leads = agent.store.histories.find(_pair_turns(request.turns))
+    return _among(agent, request, leads) if leads else _new(request)
 
 
 def prepare(agent: Agent, planned: Plan) -> Request:
@@ -94,11 +136,13 @@ def prepare(agent: Agent, planned: Plan) -> Request:
     """
     request = planned.request
     if planned.created:
-        language = detect(request.text, chosen("auto", agent.settings.language))
+        language = detect(find_words(request.text), chosen("auto", agent.settings.language))
         session = agent.store.create_session(language, agent.settings.compression_rate, alias=planned.alias)
         return replace(request, session=session.id)
     if planned.switch is not None:
         agent.switch(request.session, *planned.switch)
+    for one in planned.learned:
+        agent.store.histories.learn(request.session, one.path, one.number, one.turn.question, one.turn.answer)
     return request
 
 
@@ -107,26 +151,32 @@ def prepare(agent: Agent, planned: Plan) -> Request:
 
 def _new(request: Told, alias: str = "", fit: Fit = "given") -> Plan:
     """Returns the plan for a new session that begins with all told turns."""
-    turn = _turn(request, "", "new", 1 if request.turns else 0, request.turns)
+    turn = make_request(request, "", "new", 1 if request.turns else 0, request.turns)
     return Plan(turn, True, fit if request.began else "new", alias)
 
 
-def _turn(request: Told, session: str, kind: Kind, number: int, given: Sequence[GivenTurn] = ()) -> Request:
-    return Request(session, kind, request.text, number, tuple(given), request.system, images=request.images, asks=False)
+def make_request(request: Told, session: str, kind: Kind, number: int, given: Sequence[GivenTurn] = ()) -> Request:
+    """Returns the request for a turn with what a client told. Every request of this door is made here: it has no way
+    to ask the user."""
+    told_turns, images, earlier = tuple(given), request.images, request.earlier_images
+    return Request(
+        session, kind, request.text, number, told_turns, request.system, images=images, earlier_images=earlier
+    )
 
 
 # --- by its name --------------------------------------------------------------------------------
 
 
-def _named(agent: Agent, request: Told, marks: Sequence[str], session: Session) -> Plan:
+def _named(agent: Agent, request: Told, session: Session, whole: bool) -> Plan:
     """Returns the plan for a session that the client named."""
-    if marks:
-        runs = agent.store.histories.runs(marks, session.id)
-        return _at(agent, request, _place(agent, request, marks, session, runs))
+    if request.turns or whole:
+        leads = agent.store.histories.find(_pair_turns(request.turns), session.id)
+        lead = leads[0] if leads else Lead(session.id, session.path, {}, 0.0)
+        return _at(agent, request, _place(request, session, _lay_history(agent, request, lead)))
     number = session.turn_count
     last = agent.store.histories.asked(session.id, session.path, number) if number else None
-    if last is not None and last.status in NOT_ENDED and _same(last.question, request.text):
-        number -= 1  # the client sends the message of a turn that failed once more
+    if last is not None and last.status in (*CUT_SHORT, "waiting") and _asks(last, request):
+        number -= 1  # the client sends the message once more
     planned = _at(agent, request, Place(session, session.path, number, 0))
     # such a client sends its message alone: it follows the last turn there is by then, and a stored system text stays
     turn = replace(planned.request, system=request.system or None)
@@ -136,30 +186,124 @@ def _named(agent: Agent, request: Told, marks: Sequence[str], session: Session) 
 # --- by its history -----------------------------------------------------------------------------
 
 
-def _among(agent: Agent, request: Told, marks: Sequence[str], runs: Sequence[Run]) -> Plan:
-    """Returns the plan for the session that the longest run lies in, or for a new one if several fit alike."""
-    best = _best(agent, request, len(marks), [run for run in runs if run.length == runs[0].length])
-    if len({run.session_id for run in best}) > 1:
-        return _new(request, fit="ambiguous" if 2 * best[0].length >= len(marks) else "given")
-    session = agent.store.session(best[0].session_id)
-    place = _place(agent, request, marks, session, [run for run in runs if run.session_id == session.id])
-    if _chance(agent, place, len(marks)) or _examples(agent, request, place):
+def _among(agent: Agent, request: Told, leads: Sequence[Lead]) -> Plan:
+    """Returns the plan for the session that has most of the history and proves something, or for a new one if there is
+    none. Of several that fit alike the one goes on that was used last."""
+    all_laid = [_lay_history(agent, request, lead) for lead in leads[:MOST_LAID]]
+    proved = _find_proved(agent, request, all_laid)
+    if not proved:
+        return _follow_changed(agent, request, all_laid) or _new(request)
+    best = _choose_best(agent, request, proved)
+    is_alike = len(best) > 1
+    if is_alike and 2 * best[0].alignment.known_count < len(request.turns):
         return _new(request)
-    return _at(agent, request, place)
+    sessions = {laid.lead.home: agent.store.session(laid.lead.home) for laid in best}
+    laid = max(best, key=lambda one: sessions[one.lead.home].updated)
+    place = _place(request, sessions[laid.lead.home], laid)
+    if _chance(agent, place, len(request.turns)) or _is_one_of_many(agent, request, laid):
+        return _new(request)
+    planned = _at(agent, request, place)
+    return replace(planned, fit="ambiguous") if is_alike else planned
 
 
-def _best(agent: Agent, request: Told, count: int, runs: Sequence[Run]) -> Sequence[Run]:
-    """Returns those of equally long runs of several sessions that fit best: that end with the history; that no turn
-    follows; whose next turn asks the same; that leave out no turn of the session.
+def _follow_changed(agent: Agent, request: Told, laid: Sequence[Laid]) -> Plan | None:
+    """Returns the plan for the session whose answered turn the last told one was made from, where no turn is known:
+    all of the history is told there on a branch. None for no such session."""
+    last = Exchange(find_words(request.turns[-1].question), request.turns[-1].answer)
+    for one in laid:
+        number = find_changed(last, {at: asked.exchange for at, asked in one.texts.items() if asked.answer})
+        if number is not None and agent.store.histories.is_answered(one.lead.home, one.lead.path, [number]):
+            session = agent.store.session(one.lead.home)
+            return _at(agent, request, Place(session, one.lead.path, 0, 0))
+    return None
+
+
+def _read_script(agent: Agent, request: Told) -> Plan | None:
+    """Returns the plan for a message that is a whole history with names, if a conversation has it; else None."""
+    script = read_script(request.text)
+    if script is None:
+        return None
+    turns = tuple(GivenTurn(question, answer, tokens=0) for question, answer in script.turns)
+    told_so = replace(request, turns=turns, began=True, text=script.question)
+    leads = agent.store.histories.find(script.turns)
+    planned = _among(agent, told_so, leads) if leads else None
+    return planned if planned is not None and not planned.created else None
+
+
+def _pair_turns(turns: Sequence[GivenTurn]) -> list[tuple[str, str]]:
+    return [(turn.question, turn.answer) for turn in turns]
+
+
+def _lay_history(agent: Agent, request: Told, lead: Lead) -> Laid:
+    """Lays the history over a path."""
+    texts: dict[int, Asked] = {}
+
+    def read(numbers: Sequence[int]) -> dict[int, Exchange]:
+        texts.update(agent.store.histories.read(lead.home, lead.path, numbers))
+        return {number: asked.exchange for number, asked in texts.items() if asked.answer}
+
+    turns = [Exchange(find_words(turn.question), turn.answer) for turn in request.turns]
+    return Laid(lead, align(turns, lead.weights, read), texts)
+
+
+def _find_proved(agent: Agent, request: Told, laid: Sequence[Laid]) -> list[Laid]:
+    """Returns those with the most known turns, all as many, that show whose history this is."""
+    proved = list[Laid]()
+    for one in sorted(laid, key=lambda one: -one.alignment.known_count):
+        if not one.alignment.known_count or (proved and one.alignment.known_count < proved[0].alignment.known_count):
+            break
+        numbers = [pair.number for pair in one.alignment.pairs if pair.kind != "edited"]
+        if agent.store.histories.is_answered(one.lead.home, one.lead.path, numbers) or _follows(agent, request, one):
+            proved.append(one)
+    return proved
+
+
+def _follows(agent: Agent, request: Told, laid: Laid) -> bool:
+    """Returns whether the history goes on after turns that were only told as a session does that answered what follows:
+    the client wants that answer, another one, or changed it.
+
+    Told turns alone prove nothing: chats that have nothing to do with each other begin with the same greeting, scripts
+    send the same examples with each of their questions. A few of them prove it with the same question only while its
+    answer has not reached the client.
     """
-    if len({run.session_id for run in runs}) == 1:
-        return runs
-    following = [agent.store.histories.asked(run.session_id, run.path, run.last + 1) for run in runs]
+    asked = agent.store.histories.asked(laid.lead.home, laid.lead.path, laid.last.number + 1)
+    if asked is None or asked.given or (laid.alignment.known_count < SURE and asked.status not in NOT_ENDED):
+        return False
+    return _asks_alike(_find_next(request, laid), asked.question)
+
+
+def _find_next(request: Told, laid: Laid) -> str:
+    """Returns the message that a client tells behind the last known turn."""
+    after = laid.last.sent + 1
+    return request.turns[after].question if after < len(request.turns) else request.text
+
+
+def _is_one_of_many(agent: Agent, request: Told, laid: Laid) -> bool:
+    """Returns whether so many conversations say this history that not all were looked at, and the best of those goes on
+    with another message: it is probably not the one that is meant."""
+    if not laid.lead.is_cut:
+        return False
+    asked = agent.store.histories.asked(laid.lead.home, laid.lead.path, laid.last.number + 1)
+    return asked is not None and not _asks_alike(_find_next(request, laid), asked.question)
+
+
+def _choose_best(agent: Agent, request: Told, laid: Sequence[Laid]) -> Sequence[Laid]:
+    """Returns those with equally many known turns of several sessions that fit best: that end with the history; that no
+    turn follows; whose next turn asks the same; that leave out no turn of the session.
+    """
+    if len(laid) == 1:
+        return laid
+    following = [agent.store.histories.asked(one.lead.home, one.lead.path, one.last.number + 1) for one in laid]
     ranks = [
-        (_ends(run, count), asked is None, _asks(asked, request), run.first == run.start + 1)
-        for run, asked in zip(runs, following, strict=True)
+        (
+            one.alignment.ends,
+            asked is None,
+            _asks(asked, request),
+            one.alignment.pairs[0].number == one.alignment.pairs[0].sent + 1,
+        )
+        for one, asked in zip(laid, following, strict=True)
     ]
-    return [run for run, rank in zip(runs, ranks, strict=True) if rank == max(ranks)]
+    return [one for one, rank in zip(laid, ranks, strict=True) if rank == max(ranks)]
 
 
 def _chance(agent: Agent, place: Place, count: int) -> bool:
@@ -173,70 +317,54 @@ def _chance(agent: Agent, place: Place, count: int) -> bool:
     return agent.store.histories.asked(place.session.id, place.path, place.last + 1) is not None
 
 
-def _examples(agent: Agent, request: Told, place: Place) -> bool:
-    """Returns whether the known turns are examples that a script sends with each of its questions, several of them at a
-    time: the turns were told, and another question that follows them is being answered.
-    """
-    if place.start < len(request.turns) or place.last == 0:
-        return False
-    asked = agent.store.histories.asked(place.session.id, place.path, place.last + 1)
-    if asked is None or asked.status != "running" or _asks(asked, request):
-        return False
-    last = agent.store.histories.asked(place.session.id, place.path, place.last)
-    return last is not None and last.given
-
-
 # --- the place in the session -------------------------------------------------------------------
 
 
-def _place(agent: Agent, request: Told, marks: Sequence[str], session: Session, runs: Sequence[Run]) -> Place:
-    """Returns where the history lies in a session. ``runs``: those of the session.
+def _place(request: Told, session: Session, laid: Laid) -> Place:
+    """Returns where the history lies in a session: what follows the first difference is not known any more, turns that
+    the client edited, deleted in the middle or put there. Turns in other words of the same meaning are no difference.
 
-    A run decides alone that begins with the history and ends with it: a client that drops its oldest turns, because its
-    context is full, tells none of them anew. Else the history is laid over the turns so that the longest run fits, and
-    what follows the first difference is not known: turns that the client edited, or deleted in the middle.
+    A client that drops its oldest turns, because its context is full, may keep the greeting, and may put something in
+    their place, such as a summary; turns that it tells before the session's first one are a difference.
     """
-    count = len(marks)
-    for run in runs:
-        if _ends(run, count) and run.start == max(0, count - MOST_MARKS):
-            return Place(session, run.path, run.last, count, count)
-    if not runs:
-        return Place(session, session.path, 0, 0)
-    run = max(runs, key=lambda run: (run.length, _ends(run, count)))
-    first = run.first - run.start  # the turn that the history's first one lies on
-    agreeing = _agreeing(agent, request, marks, run, 1)
-    beginning = _leading(agreeing)
-    greeting = 0 if request.turns[0].question else 1  # some clients keep it when they drop their oldest turns
-    if first <= 1 or beginning > greeting:
-        return Place(session, run.path, beginning, beginning, max(sum(agreeing), run.length))
-    agreeing = _agreeing(agent, request, marks, run, first)
-    # a client that drops its oldest turns may put something in their place, such as a summary
-    skipped = agreeing.index(True)
-    start = skipped + _leading(agreeing[skipped:])
-    return Place(session, run.path, first + start - 1, start, sum(agreeing), skipped)
+    path, pairs, known = laid.lead.path, laid.alignment.pairs, laid.alignment.known_count
+    turns, learned = _word_as_stored(request.turns, laid)
+    if not pairs or (pairs[0].sent and pairs[0].number <= pairs[0].sent + 1):
+        return Place(session, path, 0, 0, known, turns=turns)
+    first_known = next(pair for pair in pairs if pair.kind != "edited")
+    skipped = first_known.sent if pairs[0].kind == "edited" and pairs[0].number > 1 else pairs[0].sent
+    keeps_greeting = pairs[0].number == 1 and not request.turns[0].question and len(pairs) > 1
+    if keeps_greeting and pairs[1].sent == 1 and pairs[1].number > 2:
+        pairs = pairs[1:]
+    last, start = pairs[0].number - 1, pairs[0].sent
+    for pair in pairs:
+        if (pair.number, pair.sent) != (last + 1, start) or pair.kind == "edited" or pair.answer == "more":
+            break
+        last, start = pair.number, pair.sent + 1
+    return Place(session, path, last, start, known, skipped, turns, learned)
 
 
-def _agreeing(agent: Agent, request: Told, marks: Sequence[str], run: Run, first: int) -> list[bool]:
-    """Returns for each turn of the history whether the session says the same, when the history begins at turn
-    ``first``. A client that drops its oldest messages may keep the answer of a turn whose question it dropped.
-    """
-    agreeing = agent.store.histories.agreeing(run.session_id, run.path, marks, first)
-    told_first = request.turns[0]
-    if not agreeing[0] and not told_first.question:
-        asked = agent.store.histories.asked(run.session_id, run.path, first)
-        agreeing[0] = asked is not None and _same(asked.answer, told_first.answer)
-    return agreeing
+def _word_as_stored(told_turns: tuple[GivenTurn, ...], laid: Laid) -> tuple[tuple[GivenTurn, ...], tuple[Learned, ...]]:
+    """Returns the told turns, those in the session's words that it has in others; and these others."""
+    turns, learned = list(told_turns), list[Learned]()
+    for pair in laid.alignment.pairs:
+        stored = laid.texts.get(pair.number)
+        if stored is not None and pair.kind == "reworded" and pair.answer != "more":
+            learned.append(Learned(laid.lead.path, pair.number, turns[pair.sent]))
+            turns[pair.sent] = GivenTurn(stored.question, stored.answer, tokens=0)
+    return tuple(turns), tuple(learned)
 
 
 def _at(agent: Agent, request: Told, place: Place) -> Plan:
     """Returns the plan for the turn that follows the known turns of a session, after those that are told."""
-    session, number, given = place.session, place.last + 1, request.turns[place.start :]
+    session, number, given = place.session, place.last + 1, (place.turns or request.turns)[place.start :]
     switch = None
     if place.last and (branch := branch_at(place.path, place.last)) != branch_at(session.path, place.last):
         switch = (place.last, branch)
     if given:
         fit: Fit = "given" if request.began or session.turn_count else "new"
-        return Plan(_turn(request, session.id, "new", number, given), False, fit, switch=switch)
+        turn = make_request(request, session.id, "new", number, given)
+        return Plan(turn, False, fit, switch=switch, learned=place.learned)
     asked = agent.store.histories.asked(session.id, place.path if switch else session.path, number)
     kind: Kind
     if asked is None:
@@ -246,26 +374,24 @@ def _at(agent: Agent, request: Told, place: Place) -> Plan:
     else:
         ended = asked.status not in NOT_ENDED or number < session.turn_count
         kind, fit = "again" if ended else "retry", "again"
+        if not _same(asked.question, request.text):  # the client sends something else along with the same words
+            kind = "edited"
     if switch:
         kind = (
             "new"  # which turn follows is known after the switch; at this number a new one begins a branch if need be
         )
-    return Plan(_turn(request, session.id, kind, number), False, fit, switch=switch)
-
-
-def _ends(run: Run, count: int) -> bool:
-    """Returns whether a run ends right before the message of a history of ``count`` turns."""
-    return run.start + run.length == count
-
-
-def _leading(agreeing: Sequence[bool]) -> int:
-    """Returns how many turns agree before the first that does not."""
-    return agreeing.index(False) if False in agreeing else len(agreeing)
+    turn = make_request(request, session.id, kind, number)
+    return Plan(turn, False, fit, switch=switch, learned=place.learned)
 
 
 def _asks(asked: Asked | None, request: Told) -> bool:
-    """Returns whether a known turn asks what the request asks."""
-    return asked is not None and _same(asked.question, request.text)
+    """Returns whether a known turn asks what the request asks, in the user's words."""
+    return asked is not None and _asks_alike(request.text, asked.question)
+
+
+def _asks_alike(sent: str, question: str) -> bool:
+    """Returns whether a message is a stored question, as far as it is the user's."""
+    return compare_messages(find_words(sent), find_words(question), "question") in LIKE
 
 
 def _same(one: str, other: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 
 from door.openai.body import MODEL
 from door.openai.refusal import bad
+from model.call.stream import Stopped
 from model.call.token import estimate
 from model.embedding import built_in
 
+BATCH = 8
+"""Texts that are embedded between two looks whether the client is still there."""
 MOST_TEXTS = 2048
 """The most texts of one request, as OpenAI has it."""
 
@@ -30,8 +34,8 @@ class EmbeddingBody:
     dimensions: int | None
 
 
-def embedding_body(given: Any) -> EmbeddingBody:
-    """Returns the request. Raises ``Refusal``."""
+def embedding_body(given: Any, most_tokens: int) -> EmbeddingBody:
+    """Returns the request. ``most_tokens``: of one text. Raises ``Refusal``."""
     fields = given if isinstance(given, Mapping) else {}
     asked = fields.get("input")
     texts = [asked] if isinstance(asked, str) else asked
@@ -39,19 +43,26 @@ def embedding_body(given: Any) -> EmbeddingBody:
         raise bad("input", "input must be a text or a list of texts that are not empty.")
     if len(texts) > MOST_TEXTS:
         raise bad("input", f"input has {len(texts)} texts; the limit is {MOST_TEXTS}.")
+    for at, text in enumerate(texts):
+        if (tokens := estimate(text)) > most_tokens:
+            raise bad("input", f"Text {at + 1} of input has about {tokens:,} tokens; the limit is {most_tokens:,}.")
     form = fields.get("encoding_format") or "float"
     if form not in ("float", "base64"):
         raise bad("encoding_format", "encoding_format must be float or base64.")
     return EmbeddingBody(str(fields.get("model") or MODEL), texts, form == "base64", fields.get("dimensions"))
 
 
-def embedded(body: EmbeddingBody) -> dict[str, Any]:
-    """Returns the answer. For a thread: it computes. Raises ``Refusal`` for a size that the model does not have, and
-    the errors of the built-in model."""
-    vectors = built_in().passages(body.texts)
-    size = int(vectors.shape[1])
-    if body.dimensions not in (None, size):
-        raise bad("dimensions", f"dimensions must be {size}, or be left out.")
+def embedded(body: EmbeddingBody, stop: threading.Event) -> dict[str, Any]:
+    """Returns the answer. For a thread: it computes. ``stop``: set when the client has left. Raises ``Refusal`` for a
+    size that the model does not have, ``Stopped``, and the errors of the built-in model."""
+    model, batches = built_in(), list[NDArray[np.float32]]()
+    for first in range(0, len(body.texts), BATCH):
+        if stop.is_set():
+            raise Stopped
+        batches.append(model.passages(body.texts[first : first + BATCH]))
+        if body.dimensions not in (None, size := int(batches[0].shape[1])):
+            raise bad("dimensions", f"dimensions must be {size}, or be left out.")
+    vectors = np.concatenate(batches)
     tokens = sum(map(estimate, body.texts))
     return {
         "object": "list",

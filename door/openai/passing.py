@@ -3,7 +3,7 @@ are."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -16,8 +16,7 @@ from door.openai.refusal import Refusal
 from door.openai.reply import COMMENT, EventStream, ItemsForClient
 from door.openai.running import Begun, Item, RunningRequest
 from door.openai.watch import note_of
-from errors import GieokError
-from graph.turn.event import Done, Token
+from graph.turn.event import Done, Step, Token
 
 PASSED = ("retry-after", "retry-after-ms", "x-should-retry", "www-authenticate")
 PASSED_BEGINS = ("x-ratelimit-", "anthropic-ratelimit-", "openai-processing-")
@@ -51,13 +50,10 @@ def passed(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 class Passing:
-    """The answer to one request. ``leave``: called once, when the request has ended in any way."""
+    """The answer to one request."""
 
-    def __init__(
-        self, request: Request, running: RunningRequest, metrics: Metrics, leave: Callable[[], object], *, stream: bool
-    ) -> None:
-        self._request, self._running, self._stream = request, running, stream
-        self._metrics, self._leave = metrics, leave
+    def __init__(self, request: Request, running: RunningRequest, metrics: Metrics, *, stream: bool) -> None:
+        self._request, self._running, self._stream, self._metrics = request, running, stream, metrics
         self._note = note_of(request.scope)
         self._items = ItemsForClient(request, running)
 
@@ -71,7 +67,7 @@ class Passing:
             self._note.begun = begun
             if self._stream:
                 streams = True
-                return EventStream(self._events(), headers, self._end)
+                return EventStream(self._events(), headers, self._running.stop.set)
             text = ""
             while not isinstance(item := self._heard(await self._items.next()), Done):
                 text += item.text if isinstance(item, Token) else ""
@@ -81,18 +77,17 @@ class Passing:
             raise
         finally:
             if not streams:
-                self._end()
+                self._running.stop.set()
 
-    def _heard(self, item: Item) -> Item:
-        """Takes what an item tells. Raises ``Refusal`` for a failure."""
-        if isinstance(item, GieokError):
-            raise refusal.of(item)
-        if isinstance(item, Refusal):
-            raise item
+    def _heard(self, item: Item) -> Begun | Token | Step | Done:
+        """Takes what an item tells. Raises ``Refusal`` for an end without an answer."""
+        if isinstance(item, Begun | Token | Step):
+            return item
         if isinstance(item, Done):
             self._note.done = item
             self._metrics.ended(item, None)
-        return item
+            return item
+        raise refusal.of_end(item)
 
     async def _events(self) -> AsyncIterator[str]:
         """Yields what has come, in one piece as often as the client takes it (``door.openai.running.Items``)."""
@@ -108,10 +103,6 @@ class Passing:
         except Refusal as error:
             self._note.code = error.code
             yield sse({"error": error.error})
-
-    def _end(self) -> None:
-        self._running.stop.set()
-        self._leave()
 
 
 __all__ = ["PassedOn", "Passing", "PassingBegun", "passed"]

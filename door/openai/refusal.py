@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, assert_never
 
 from starlette.responses import JSONResponse, Response
 
 import errors
-from door.status import retry_after, status_of
+from door.status import INVALID_REQUEST, SERVER_ERROR, retry_after, status_of
 from errors import GieokError, OutOfRange, TooLong
-from graph.turn.event import Failed
+from graph.turn.event import Asked, Failed
 
 PLACES = frozenset(("address", "file", "log", "path", "place", "url", "where"))
 """Values of errors that name a place on the machine or in its network."""
@@ -44,10 +44,29 @@ class Refusal(Exception):
         again = {"x-should-retry": "true" if self.again else "false"}
         return JSONResponse({"error": self.error}, self.http, {**self.headers, **again, **wait})
 
+    def rpc_response(self) -> Response:
+        """Returns the answer in the envelope of JSON-RPC, as an error without a request: MCP and A2A."""
+        wait = {"Retry-After": str(self.wait)} if self.wait else {}
+        number = INVALID_REQUEST if self.http in (400, 413) else SERVER_ERROR
+        data = {"code": self.code, "retryable": self.again}
+        told = {"code": number, "message": str(self), "data": data}
+        return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, self.http, {**self.headers, **wait})
+
 
 def bad(field: str, message: str, code: str = "invalid_value") -> Refusal:
     """Returns the refusal of a field that the endpoint cannot take."""
     return Refusal(400, message, code=code, param=field)
+
+
+def shutting_down() -> Refusal:
+    """Returns the refusal of a server that ends."""
+    return Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5)
+
+
+def waits_for_user() -> Refusal:
+    """Returns the refusal of a turn that waits for an answer of the user, which the endpoint cannot bring."""
+    message = "This conversation waits for an answer of its user: give it in Gieok, or send the message once more."
+    return Refusal(409, message, code="waits_for_user", kind="conflict_error")
 
 
 def of(error: GieokError) -> Refusal:
@@ -62,6 +81,21 @@ def of(error: GieokError) -> Refusal:
         wait=retry_after(error),
         again=error.retryable,
     )
+
+
+def of_end(end: Failed | Asked | GieokError | Refusal) -> Refusal:
+    """Returns the refusal for the end of a request that has no answer."""
+    match end:
+        case Failed():
+            return of_turn(end)
+        case Asked():
+            return waits_for_user()
+        case GieokError():
+            return of(end)
+        case Refusal():
+            return end
+        case _:
+            assert_never(end)
 
 
 def of_turn(failed: Failed) -> Refusal:
@@ -80,7 +114,9 @@ def error_of(failed: Failed) -> GieokError | None:
 
 def _told(error: GieokError, *, ours: bool) -> str:
     """Returns the text of an error without the values that name a place; of an error that is ``ours``, with numbers
-    only."""
+    only, or what it says to callers."""
+    if error.outside:
+        return error.outside
     values = {
         name: HIDDEN if name in PLACES or (ours and not isinstance(value, int | float)) else value
         for name, value in error.values.items()

@@ -6,6 +6,7 @@ A client that leaves stops its request: the model's call is cut, and what was sa
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
@@ -18,15 +19,15 @@ from door.openai.answer import Answer
 from door.openai.body import Body
 from door.openai.metric import Metrics
 from door.openai.refusal import Refusal
-from door.openai.running import Begun, Item, RunningRequest
+from door.openai.running import LOOK_SECONDS, Begun, Item, RunningRequest
 from door.openai.watch import note_of
 from errors import GieokError
-from graph.turn.event import Done, Failed, Token
+from graph.turn.event import Done, Step, Thought, Token
+
+log = logging.getLogger("gieok.endpoint")
 
 SILENCE = 10.0
 """Seconds without a piece after which a stream sends a comment, so that no proxy takes it for dead."""
-LOOK = 0.5
-"""Seconds between two looks whether a client that waits for the beginning of its answer is still there."""
 COMMENT = ": still at work\n\n"
 SESSION, TURN, FIT, LEFT_OUT = "X-Gieok-Session", "X-Gieok-Turn", "X-Gieok-Fit", "X-Gieok-Left-Out"
 
@@ -42,7 +43,7 @@ class ItemsForClient:
         """Returns the next item. Stops the request when the client leaves."""
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK):
+                async with asyncio.timeout(LOOK_SECONDS):
                     return await self._running.items.get()
             if not self._note.left and await self._request.is_disconnected():
                 self._note.left = True
@@ -57,13 +58,10 @@ class ItemsForClient:
 
 
 class Reply:
-    """The answer to one request. ``leave``: called once, when the request has ended in any way."""
+    """The answer to one request."""
 
-    def __init__(
-        self, request: Request, running: RunningRequest, answer: Answer, metrics: Metrics, leave: Callable[[], object]
-    ) -> None:
-        self._request, self._running, self._answer = request, running, answer
-        self._metrics, self._leave = metrics, leave
+    def __init__(self, request: Request, running: RunningRequest, answer: Answer, metrics: Metrics) -> None:
+        self._request, self._running, self._answer, self._metrics = request, running, answer, metrics
         self._note = note_of(request.scope)
         self._items = ItemsForClient(request, running)
 
@@ -72,7 +70,7 @@ class Reply:
         headers = {LEFT_OUT: ",".join(body.left_out)} if body.left_out else {}
         streams = False
         try:
-            begun = self._checked(await self._items.next())
+            begun = self._heard(await self._items.next())
             assert isinstance(begun, Begun)
             self._note.begun = begun
             if begun.session:
@@ -81,24 +79,16 @@ class Reply:
             if body.stream:
                 first = await self._first()
                 streams = True
-                return EventStream(self._stream(events, first), headers, self._end)
-            return JSONResponse(self._answer.whole(await self._done()), headers=headers)
+                return EventStream(self._stream(events, first), headers, self._running.stop.set)
+            done = await self._done()
+            await self._deliver()
+            return JSONResponse(self._answer.whole(done), headers=headers)
         except Refusal as error:
             error.headers |= headers
             raise
         finally:
             if not streams:
-                self._end()
-
-    def _checked(self, item: Item) -> Item:
-        """Returns an item that is no failure. Raises ``Refusal`` for one."""
-        if isinstance(item, Failed):
-            raise refusal.of_turn(item)
-        if isinstance(item, GieokError):
-            raise refusal.of(item)
-        if isinstance(item, Refusal):
-            raise item
-        return item
+                self._running.stop.set()
 
     async def _done(self) -> Done:
         while not isinstance(item := self._heard(await self._items.next()), Done):
@@ -109,20 +99,36 @@ class Reply:
         """Returns the first piece of a stream, so that an early failure has a status of its own; None after a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SILENCE):
-                while not isinstance(item := self._heard(await self._items.next()), Token | Done):
+                while not isinstance(item := self._heard(await self._items.next()), Token | Thought | Done):
                     pass
                 return item
         return None
 
-    def _heard(self, item: Item) -> Item:
-        """Takes what an item tells. Raises ``Refusal`` for a failure."""
-        item = self._checked(item)
-        if isinstance(item, Done):
-            self._note.done = item
-            self._metrics.ended(item, self._answer.report.context)
-        elif not isinstance(item, Begun | GieokError | Refusal):
+    def _heard(self, item: Item) -> Begun | Token | Step | Done:
+        """Takes what an item tells. Raises ``Refusal`` for an end without an answer."""
+        if isinstance(item, Step):
             self._answer.report.hear(item)
-        return item
+            return item
+        match item:
+            case Begun() | Token():
+                return item
+            case Done():
+                self._note.done = item
+                self._metrics.ended(item, self._answer.report.context)
+                return item
+            case _:
+                raise refusal.of_end(item)
+
+    async def _deliver(self) -> None:
+        """Notes that the client has its answer, before its end goes out: the client's next request may come at once.
+        One that has left has none."""
+        deliver = self._note.begun.deliver
+        if deliver is None or self._note.left or await self._request.is_disconnected():
+            return
+        try:
+            await asyncio.to_thread(deliver)
+        except GieokError as error:  # the answer is there
+            log.warning("that an answer went out was not noted: %s", error.code)
 
     async def _stream(self, events: list[str], item: Item | None) -> AsyncIterator[str]:
         for event in events:
@@ -133,18 +139,17 @@ class Reply:
                     yield COMMENT
                 elif isinstance(item, Token):
                     yield self._answer.piece(item.text)
+                elif isinstance(item, Thought) and (event := self._answer.think(item)):
+                    yield event
                 item = await self._items.soon()
                 item = self._heard(item) if item is not None else None
         except Refusal as error:
             self._note.code = error.code
             yield self._answer.failed(error)
             return
+        await self._deliver()
         for event in self._answer.end(item):
             yield event
-
-    def _end(self) -> None:
-        self._running.stop.set()
-        self._leave()
 
 
 class EventStream(StreamingResponse):

@@ -10,16 +10,16 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from door.openai.refusal import Refusal
+from door.openai.refusal import Refusal, shutting_down
 from errors import GieokError, SessionBusy, known
-from graph.turn.event import Event, Token
+from graph.turn.event import Ended, Event, Thought, Token
 
 _T = TypeVar("_T")
 log = logging.getLogger("gieok.endpoint")
@@ -31,6 +31,8 @@ LEAVE_SECONDS = 20.0
 """How long the requests of a server that ends may go on before they are stopped."""
 STOPPED_SECONDS = 5.0
 """How long stopped requests may take to write what was said."""
+LOOK_SECONDS = 0.5
+"""Seconds between two looks whether a client that waits is still there."""
 LOOKS = 16
 """Threads for short looks into the store, which wait for no running turn."""
 
@@ -38,17 +40,19 @@ LOOKS = 16
 @dataclass(frozen=True, slots=True)
 class Begun:
     """The conversation and the turn that a request has led to. ``response``: the id under which the responses API goes
-    on from there. All are empty for an answer without a conversation."""
+    on from there. ``deliver``: notes that the client has its answer, right before the end of it goes out. All are empty
+    for an answer without a conversation."""
 
     session: str = ""
     turn: int = 0
     fit: str = ""
     response: str = ""
+    deliver: Callable[[], None] | None = field(default=None, compare=False)
 
 
 Item = Begun | Event | GieokError | Refusal
 Emit = Callable[[Item], None]
-Work = Callable[[threading.Event, Emit], Event]
+Work = Callable[[threading.Event, Emit], Ended]
 """Runs a request: takes the event that stops it and the receiver of its items, ``Begun`` first; returns the end. Raises
 ``SessionBusy`` before its first item while another turn of the session runs."""
 
@@ -56,32 +60,48 @@ Work = Callable[[threading.Event, Emit], Event]
 class Items:
     """The items of a request on their way from its thread to the event loop, in order.
 
-    Pieces of the answer that wait for the loop become one piece, and the loop is woken once for all that waits: so a
-    busy server sends fewer and longer pieces. A piece that finds the loop idle goes on at once.
+    Pieces of the answer, or of the thoughts before it, that wait for the loop become one piece, and the loop is woken
+    once for all that waits: so a busy server sends fewer and longer pieces. A piece that finds the loop idle goes on at
+    once.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop, self._arrived = loop, asyncio.Event()
         self._lock, self._waiting, self._told = threading.Lock(), deque[Item](), False
+        self._closed = False
 
     def put(self, item: Item) -> None:
         """Adds an item; for any thread. Does nothing after the loop has ended."""
         with self._lock:
-            if isinstance(item, Token) and self._waiting and isinstance(last := self._waiting[-1], Token):
+            last = self._waiting[-1] if self._waiting else None
+            if isinstance(item, Token) and isinstance(last, Token):
                 self._waiting[-1] = Token(last.text + item.text)
+            elif isinstance(item, Thought) and isinstance(last, Thought) and not item.moved:
+                self._waiting[-1] = replace(last, text=last.text + item.text, seconds=item.seconds)
             else:
                 self._waiting.append(item)
             told, self._told = self._told, True
         if not told:
-            with suppress(RuntimeError):  # the loop has ended; the turn writes its row all the same
-                self._loop.call_soon_threadsafe(self._arrived.set)
+            self._wake()
+
+    def close(self) -> None:
+        """Says that nothing more comes, so that no reader waits for ever; for any thread."""
+        with self._lock:
+            self._closed = self._told = True
+        self._wake()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended; the turn writes its row all the same
+            self._loop.call_soon_threadsafe(self._arrived.set)
 
     async def get(self) -> Item:
-        """Waits for the next item and takes it; for the loop."""
+        """Waits for the next item and takes it; for the loop. Raises ``Refusal`` where none comes any more."""
         while True:
             with self._lock:
                 if self._waiting:
                     return self._waiting.popleft()
+                if self._closed:
+                    raise Refusal(500, "The request ended without an answer.", code="no_answer", kind="api_error")
                 self._told = False
             await self._arrived.wait()
             self._arrived.clear()
@@ -90,11 +110,13 @@ class Items:
 @dataclass(eq=False)
 class RunningRequest:
     """A request while it runs. ``items``: what ``work`` gives; an error instead of the rest when it cannot run.
-    ``patience``: seconds to wait for a session that still answers."""
+    ``patience``: seconds to wait for a session that still answers. ``free``: called once, when the work has ended in
+    any way, whether or not its client is still there."""
 
     work: Work
     loop: asyncio.AbstractEventLoop
     patience: float
+    free: Callable[[], object]
     stop: threading.Event = field(default_factory=threading.Event)
     began: float = field(default_factory=time.monotonic)
 
@@ -117,6 +139,13 @@ class RunningRequest:
             put(known(error, log, "a request"))
         return True
 
+    def end(self, refusal: Refusal | None = None) -> None:
+        """Ends the request; ``refusal``: where its work never ran."""
+        if refusal is not None:
+            self.items.put(refusal)
+        self.items.close()
+        self.free()
+
 
 class Requests:
     """The running requests of one process, each in a thread; at most ``most`` at a time, the others wait.
@@ -132,14 +161,17 @@ class Requests:
         self._count = count
         self.closing = False
 
-    def start(self, work: Work, patience: float | None = None) -> RunningRequest:
+    def start(
+        self, work: Work, patience: float | None = None, free: Callable[[], object] = lambda: None
+    ) -> RunningRequest:
         """Starts a request in a thread. Call it from the event loop that reads the items. ``patience``: seconds to wait
-        for a session that still answers; None: ``BUSY_SECONDS``."""
-        request = RunningRequest(work, asyncio.get_running_loop(), BUSY_SECONDS if patience is None else patience)
+        for a session that still answers; None: ``BUSY_SECONDS``. ``free``: as in ``RunningRequest``."""
+        patience = BUSY_SECONDS if patience is None else patience
+        request = RunningRequest(work, asyncio.get_running_loop(), patience, free)
         with self._change:
             self._running.add(request)
             self._count(len(self._running))
-        self._threads.submit(self._run, request)
+        self._submit(request)
         return request
 
     async def look(self, work: Callable[[], _T]) -> _T:
@@ -149,6 +181,15 @@ class Requests:
     async def call(self, work: Callable[[], _T]) -> _T:
         """Returns the result of work that may take long, which runs in a thread beside the requests."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def call_while(self, work: Callable[[threading.Event], _T], has_left: Callable[[], Awaitable[bool]]) -> _T:
+        """Returns the result of work that may take long, and stops it by its event when the client has left."""
+        stop = threading.Event()
+        task = asyncio.ensure_future(self.call(partial(work, stop)))
+        while not (await asyncio.wait({task}, timeout=LOOK_SECONDS))[0]:
+            if await has_left():
+                stop.set()
+        return await task
 
     def leave(self, seconds: float = LEAVE_SECONDS) -> None:
         """Begins to end: nothing new is taken, and after some seconds the running requests are stopped. Returns at
@@ -170,11 +211,21 @@ class Requests:
             self._change.wait_for(lambda: not self._running, STOPPED_SECONDS)
         for threads in (self._threads, self._looks):
             threads.shutdown(wait=False, cancel_futures=True)
+        with self._change:
+            left = list(self._running)
+        for request in left:  # those that waited for a thread will never get one
+            self._end(request, shutting_down())
 
     def _stop(self) -> None:
         with self._change:
             for request in self._running:
                 request.stop.set()
+
+    def _submit(self, request: RunningRequest) -> None:
+        try:
+            self._threads.submit(self._run, request)
+        except RuntimeError:  # the threads have ended
+            self._end(request, shutting_down())
 
     def _run(self, request: RunningRequest) -> None:
         ended = True
@@ -182,15 +233,22 @@ class Requests:
             ended = request.run() or not self._later(request)
         finally:
             if ended:
-                with self._change:
-                    self._running.discard(request)
-                    self._count(len(self._running))
-                    self._change.notify_all()
+                self._end(request)
+
+    def _end(self, request: RunningRequest, refusal: Refusal | None = None) -> None:
+        """Ends a request once, whichever thread comes first."""
+        with self._change:
+            if request not in self._running:
+                return
+            self._running.discard(request)
+            self._count(len(self._running))
+            self._change.notify_all()
+        request.end(refusal)
 
     def _later(self, request: RunningRequest) -> bool:
         """Runs a request once more after a pause, in which it holds no thread. Returns False when the loop has
         ended."""
-        again = partial(self._threads.submit, self._run, request)
+        again = partial(self._submit, request)
         try:
             request.loop.call_soon_threadsafe(lambda: request.loop.call_later(BUSY_PAUSE, again))
         except RuntimeError:

@@ -4,40 +4,51 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from door.openai.running import LEAVE_SECONDS
-from door.reach import is_loopback, page_name
+from door.reach import is_loopback, listen, page_name
 from errors import NeedsKey
 from settings import Settings, share_metrics
 from store import Store
 
 GRACE = int(LEAVE_SECONDS) + 5
 """Seconds that uvicorn waits for its clients after it was told to end."""
+STARTUP_FAILURE = 3
+"""The exit code of uvicorn for an application that did not start."""
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[[str], None]) -> None:
-    """Serves until the process is told to end. ``say``: called with the address. Raises ``NeedsKey`` for an open
-    address without a key."""
+    """Serves until the process is told to end. ``say``: called with the address once it is ours. Raises ``NeedsKey``
+    for an open address without a key, ``BadAddress`` and ``PortTaken``."""
     if not is_loopback(host):
         store = Store(settings.database)
         has_keys = store.api_keys.any()
         store.close()
         if not has_keys:
             raise NeedsKey(address=host)
-    say(f"http://{page_name(host, settings)}:{port}/v1")
-    with tempfile.TemporaryDirectory(prefix="gieok-metrics-") as folder:
+    config = uvicorn.Config(
+        "door.openai.app:application",
+        factory=True,
+        http="door.openai.connection:LimitedConnection",
+        workers=workers,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    with listen(host, port) as listening, tempfile.TemporaryDirectory(prefix="gieok-metrics-") as folder:
+        say(f"http://{page_name(host, settings)}:{port}/v1")
         if workers > 1:
             share_metrics(Path(folder))
-        uvicorn.run(
-            "door.openai.app:application",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=GRACE,
-        )
+            listening.set_inheritable(True)
+            Multiprocess(config, sockets=[listening]).run()
+            return
+        server = uvicorn.Server(config)
+        with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has ended
+            server.run(sockets=[listening])
+    if not server.started:  # uvicorn has logged why
+        raise SystemExit(STARTUP_FAILURE)

@@ -12,7 +12,9 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from door.openai.told import SPOKEN, SYSTEM, Message
+from door.openai.message import Message
+from door.openai.told import SPOKEN
+from model.call.message_form import SYSTEM
 
 PATTERNS = Path(__file__).with_suffix(".yaml")
 
@@ -32,12 +34,14 @@ class Nudge(BaseModel):
 
 
 class Pattern(Nudge):
-    """The words of a side call. ``holds``: all of them are in the message; ``one_of``: at least one of them."""
+    """The words of a side call. ``holds``: all of them are in the message; ``one_of``: at least one of them; ``ends``:
+    the message ends with it."""
 
     role: Literal["user", "system"]
     begins: str = ""
     holds: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    ends: str = ""
 
     @model_validator(mode="after")
     def _says_something(self) -> Pattern:
@@ -47,7 +51,8 @@ class Pattern(Nudge):
 
     def matches(self, text: str) -> bool:
         one = not self.one_of or any(words in text for words in self.one_of)
-        return super().matches(text) and one and all(words in text for words in self.holds)
+        whole = super().matches(text) and text.endswith(self.ends)
+        return whole and one and all(words in text for words in self.holds)
 
 
 class Patterns(BaseModel):

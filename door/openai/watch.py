@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from door.openai import refusal
@@ -22,6 +23,7 @@ from door.openai.running import Begun
 from door.openai.trace import Tracing
 from errors import known
 from graph.turn.event import Done
+from model.call.stream import Stopped
 
 log = logging.getLogger("gieok.endpoint")
 
@@ -93,6 +95,8 @@ class Watch:
         with self._tracing.span(scope, note) if self._tracing is not None else nullcontext():
             try:
                 await self._app(scope, receive, sent)
+            except (ClientDisconnect, Stopped):  # the client left while it sent, or while its work ran
+                note.left = True
             except Exception as error:
                 failure = refusal.of(known(error, log, "a request"))
                 note.code = failure.code

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 
 from door.openai.body import Body
-from door.openai.conversation import Plan, plan, prepare
+from door.openai.client_call import (
+    Called,
+    Results,
+    end_with_calls,
+    fill_call,
+    find_open_calls,
+    find_results,
+    own_calls,
+    usage_of,
+)
+from door.openai.conversation import Plan, make_request, plan, prepare
+from door.openai.message import Message
 from door.openai.refusal import Refusal, bad
+from door.openai.resend import mark_first_message, take_up
 from door.openai.running import Begun, Emit, Work
-from door.openai.told import SYSTEM, Message, told
+from door.openai.told import told
 from door.phrase import chosen
-from errors import EmptyAnswer, SessionUnknown
+from errors import EmptyAnswer, NothingToAnswer, SessionUnknown
 from graph.node.llm import SENT_STOPS
-from graph.turn.agent import Agent
-from graph.turn.event import Done, Event, Token, ToolStarted, Usage, reason
+from graph.tool.client_tool import is_client_call
+from graph.turn.agent import Agent, PrivateAgent, private_agent
+from graph.turn.event import Asked, Done, Ended, Event, Token, ToolStarted, Usage, reason
 from graph.turn.request import Request
 from graph.turn.runtime import asked
+from model.call.message_form import SYSTEM
 from model.call.stream import cut_off, stream, summed, usage
 from store.options import Options
 from store.path import branch_at
@@ -28,41 +44,103 @@ from store.path import branch_at
 # --- a turn -------------------------------------------------------------------------------------
 
 
-def turn(agent: Agent, body: Body, name: str | None) -> Work:
-    """Returns the work that plans a turn and runs it. ``name``: the conversation's, as the client gave it, or None."""
+def turn(agent: Agent, body: Body, name: str | None, whole: bool = False) -> Work:
+    """Returns the work that plans a turn and runs it. ``name``, ``whole``: as for ``conversation.plan``."""
 
-    def run(stop: threading.Event, emit: Emit) -> Event:
-        return _Turn(agent, body, emit).run(_plan(agent, body, name), stop)
+    def run(stop: threading.Event, emit: Emit) -> Ended:
+        found = find_results(agent, body.messages)
+        if found is not None:
+            return _Turn(agent, body, emit).go_on(found, stop)
+        planned = _plan(agent, body, name, whole)
+        mark = "" if isinstance(agent, PrivateAgent) else mark_first_message(planned)  # its store ends with the turn
+        return _Turn(agent, body, emit, mark).run(take_up(agent, planned, mark), stop)
+
+    return run
+
+
+def private_turn(agent: Agent, body: Body) -> Work:
+    """Returns the work of a turn that leaves nothing behind: its record ends with it, and no memory hears of it. The
+    client sends the whole conversation with each message, so the next one has all that it needs."""
+
+    def run(stop: threading.Event, emit: Emit) -> Ended:
+        private = private_agent(agent)
+        try:
+            return turn(private, body, None)(stop, emit)
+        finally:
+            private.close()
 
     return run
 
 
 class _Turn:
-    """A turn that runs; hears its events."""
+    """A turn that runs; hears its events. ``mark``: of the first message of a conversation (``door.openai.resend``)."""
 
-    def __init__(self, agent: Agent, body: Body, emit: Emit) -> None:
-        self._agent, self._body, self._emit = agent, body, emit
+    def __init__(self, agent: Agent, body: Body, emit: Emit, mark: str = "") -> None:
+        self._agent, self._body, self._emit, self._mark = agent, body, emit, mark
         self._begun: Begun | None = None
         self._shown = ""
 
-    def run(self, planned: Plan, stop: threading.Event) -> Event:
+    def run(self, planned: Plan, stop: threading.Event) -> Ended:
         """Runs the turn and returns its end."""
-        request = replace(prepare(self._agent, planned), limits=self._body.limits)
+        if planned.request.kind == "again" and (waiting := self._waiting(planned.request)):
+            return self._tell(planned, waiting)
+        prepared = prepare(self._agent, planned)
+        if self._mark and planned.created:
+            self._agent.store.undelivered.note(prepared.session, self._mark)
+        request = replace(prepared, limits=self._body.limits, tools=self._body.tools)
         number = request.number + len(request.given) if request.number else self._next(request.session)
 
         def hear(event: Event) -> None:
             self._begin(request.session, number, planned.fit)
             if isinstance(event, Token):
+                if self._body.fills:  # the arguments of a call, which goes out whole
+                    return
                 self._shown += event.text
             self._emit(event)
             if isinstance(event, ToolStarted) and self._shown and not self._shown.endswith("\n\n"):
                 hear(Token("\n\n"))  # what was said before a tool call stands apart from the answer
 
-        end = self._agent.turn(request, stop, hear)
+        end = self._drive(request, stop, hear)
         self._begin(request.session, end.turn, planned.fit)
+        if isinstance(end, Asked) and is_client_call(end.questions):
+            return end_with_calls(request.session, replace(end, said=self._shown.rstrip()))
+        if isinstance(end, Done) and self._body.fills and not (end.stopped or end.usage.cut_at):
+            return fill_call(end, self._body.fills)
         if isinstance(end, Done):
             self._complete(request.session, end)
         return end
+
+    def go_on(self, found: Results, stop: threading.Event) -> Ended:
+        """Goes on with the turn that the results were called for; tells its answer once more where it has one."""
+        turn = found.turn
+        request = Request(found.session, "resume", number=turn.number, answers=found.answers)
+        planned = Plan(request, False, "goes_on")
+        if turn.status in ("done", "stopped"):
+            cut_at, stopped = usage_of(turn).cut_at, turn.status == "stopped"
+            known = Done(turn.number, turn.answer or "", stopped, finish_reason=reason(cut_at, stopped))
+            return self._tell(planned, known)
+        end = self.run(planned, stop)
+        if isinstance(end, Done) and turn.status == "waiting":  # the reply with the calls has told the rest
+            end = replace(end, usage=end.usage.minus(usage_of(turn)), seconds=end.seconds - (turn.seconds or 0.0))
+        return end
+
+    def _drive(self, request: Request, stop: threading.Event, hear: Callable[[Event], None]) -> Ended:
+        """Runs the request; one that brings results to a turn that has them already runs what is left of it."""
+        try:
+            return self._agent.turn(request, stop, hear)
+        except NothingToAnswer:
+            return self._agent.turn(replace(request, kind="retry"), stop, hear)
+
+    def _tell(self, planned: Plan, end: Done) -> Done:
+        """Tells what the record has; nothing runs."""
+        self._begin(planned.request.session, end.turn, planned.fit)
+        if self._body.stream and end.answer:
+            self._emit(Token(end.answer))
+        return end
+
+    def _waiting(self, request: Request) -> Called | None:
+        turn = self._agent.store.turn(request.session, request.number)
+        return find_open_calls(request.session, turn) if turn is not None else None
 
     def _next(self, session: str) -> int:
         return self._agent.store.session(session).turn_count + 1
@@ -70,7 +148,8 @@ class _Turn:
     def _begin(self, session: str, number: int, fit: str) -> None:
         if self._begun is None:
             response = response_id(self._agent, session, number) if self._body.responds else ""
-            self._begun = Begun(session, number, fit, response)
+            deliver = partial(self._agent.store.undelivered.note, session, "") if self._mark else None
+            self._begun = Begun(session, number, fit, response, deliver)
             self._emit(self._begun)
 
     def _complete(self, session: str, end: Done) -> None:
@@ -81,11 +160,12 @@ class _Turn:
         if end.answer.startswith(self._shown) and end.answer != self._shown:
             self._emit(Token(end.answer[len(self._shown) :]))
         elif end.answer != self._shown:
-            self._agent.store.histories.shown(session, end.turn, self._shown)
+            path = self._agent.store.session(session).path
+            self._agent.store.histories.learn(session, path, end.turn, "", self._shown)
 
 
-def _plan(agent: Agent, body: Body, name: str | None) -> Plan:
-    return _after(agent, body) if body.previous is not None else plan(agent, body.messages, name)
+def _plan(agent: Agent, body: Body, name: str | None, whole: bool) -> Plan:
+    return _after(agent, body) if body.previous is not None else plan(agent, body.messages, name, whole)
 
 
 def response_id(agent: Agent, session: str, turn: int) -> str:
@@ -103,10 +183,9 @@ def _after(agent: Agent, body: Body) -> Plan:
         raise unknown from None
     if number > session.turn_count and branch == branch_at(session.path, number):
         raise unknown
-    request = told(body.messages, chosen("auto", agent.settings.language))
-    turn = Request(
-        session_id, "new", request.text, number + 1, request.turns, request.system or None, images=request.images
-    )
+    request = told(body.messages, chosen("auto", agent.settings.language), own_calls(agent, body.messages))
+    turn = make_request(request, session_id, "new", number + 1, request.turns)
+    turn = replace(turn, system=request.system or None)  # without one, the stored system text stays
     switch = (number, branch) if branch_at(session.path, number) != branch else None
     later = switch is not None or number < session.turn_count
     return Plan(turn, False, "edited" if later else "goes_on", switch=switch)
@@ -126,12 +205,13 @@ def side(agent: Agent, body: Body) -> Work:
     """Returns the work that answers a call which a chat program makes for itself: by the model alone, without a
     trace."""
 
-    def run(stop: threading.Event, emit: Emit) -> Event:
+    def run(stop: threading.Event, emit: Emit) -> Ended:
         began, first = time.monotonic(), 0.0
         emit(Begun())
         chunks: list[AIMessageChunk] = []
         messages, stops = list(map(_plain, body.messages)), list(body.limits.stop[:SENT_STOPS])
         limits = asked(Options(), body.limits) | ({"stop": stops} if stops else {})
+        limits |= {"response_format": form.response_format} if (form := body.limits.form) else {}
         for chunk in stream(agent.models().utility, messages, stop=stop, **limits):
             chunks.append(chunk)
             if text := str(chunk.text):

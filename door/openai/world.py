@@ -15,14 +15,14 @@ from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 
+from door.openai.message import Message
 from door.openai.passing import PassedOn, PassingBegun, passed
-from door.openai.refusal import Refusal, bad
+from door.openai.refusal import Refusal, bad, shutting_down
 from door.openai.reply import FIT, TURN
 from door.openai.running import Emit, Work
 from door.openai.side_call import is_side_call
-from door.openai.told import Message
 from errors import WorldUnknown
-from graph.turn.event import Done, Event, Token, Usage, reason
+from graph.turn.event import Done, Token, Usage, reason
 from model.raw import Raw, RawAnswer, RawStopped
 from store.world.record import World
 from world.engine import Begun, Engine
@@ -63,6 +63,16 @@ def is_world(fields: Any) -> bool:
     return isinstance(model, str) and model.startswith(PREFIX)
 
 
+def only_completions(model: str) -> Refusal:
+    """Returns the refusal of a story on another route: what passes a request on knows the form of completions alone."""
+    return Refusal(
+        400,
+        f"The model {model!r} tells a story, and stories answer at /v1/chat/completions only, not at /v1/responses.",
+        code="unsupported_endpoint",
+        param="model",
+    )
+
+
 def asked(fields: Mapping[str, Any], request: Request) -> Asked:
     """Reads a request. Raises ``Refusal`` for what cannot be one."""
     messages = fields.get("messages")
@@ -92,7 +102,7 @@ def names(engine: Engine) -> list[str]:
 def turn(engine: Engine, given: Asked) -> Work:
     """Returns the work that answers a request."""
 
-    def run(stop: threading.Event, emit: Emit) -> Event:
+    def run(stop: threading.Event, emit: Emit) -> Done:
         raw = engine.models().raw
         if raw is None:
             raise _unknown(given.model)
@@ -111,7 +121,7 @@ class _Passage:
         self._first: float | None = None
         self._turn: Turn | None = None
 
-    def run(self, engine: Engine, raw: Raw, body: Json, world: World | None, stop: threading.Event) -> Event:
+    def run(self, engine: Engine, raw: Raw, body: Json, world: World | None, stop: threading.Event) -> Done:
         try:
             if self._given.aside:
                 return self._aside(raw, body, stop)
@@ -122,9 +132,9 @@ class _Passage:
         except Refused as error:
             raise PassedOn(error.status, error.headers, error.content) from error
         except RawStopped as error:  # the client has left, or the server ends
-            raise Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5) from error
+            raise shutting_down() from error
 
-    def _aside(self, raw: Raw, body: Json, stop: threading.Event) -> Event:
+    def _aside(self, raw: Raw, body: Json, stop: threading.Event) -> Done:
         """Passes a program's own question on as it is."""
         with raw.ask(body, stop) as answer:
             if answer.status >= 300:
@@ -215,4 +225,4 @@ def _header(request: Request) -> str | None:
         return unquote(given)
 
 
-__all__ = ["ENTRY", "LATE", "PREFIX", "WORLD", "Asked", "asked", "is_world", "names", "turn"]
+__all__ = ["ENTRY", "LATE", "PREFIX", "WORLD", "Asked", "asked", "is_world", "names", "only_completions", "turn"]

@@ -1,18 +1,18 @@
-"""What every public data set becomes: conversations that can be played, and questions about them."""
+"""What every data set becomes: conversations that can be played, and questions about them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal
 
 from evaluation.scenario import RecordedTurn
 from text.language import Language
 
 LANGUAGE: Language = "en"
-"""All of these data sets are English."""
+"""The language of the data sets that a user names by their files."""
 TEXT_LIMIT = 20_000
 """Characters of the longest question or answer of a recorded turn; the rest of a longer one is cut off."""
 NO_ANSWER = "OK."
@@ -29,7 +29,8 @@ class Question:
 
     ``answers``: every accepted one; none where the data has none. ``gold``: the recorded words that hold the answer,
     one text for each line of the recording. ``adversarial``: the conversation does not tell the answer, and the
-    question pretends that it does.
+    question pretends that it does. ``asked_at``: when this question is asked; None: with all others. ``writer``: who
+    wrote it, where that is told.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Question:
     gold: tuple[str, ...]
     adversarial: bool = False
     scoring: Scoring = "whole"
+    asked_at: datetime | None = None
+    writer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,9 @@ class Conversation:
     """A recorded conversation and its questions.
 
     ``user``, ``other``: the names of the two speakers. ``asked_at``: when the questions are asked; None: now.
-    ``unknown_gold``: how many turns the data names as evidence that the conversation does not have.
+    ``unknown_gold``: how many turns the data names as evidence that the conversation does not have. ``starts``: the
+    turns (from 0) that each begin a separate conversation of the same user, and then the questions are asked in a new
+    one; empty: all turns are one conversation, which the questions continue.
     """
 
     name: str
@@ -56,6 +61,14 @@ class Conversation:
     questions: tuple[Question, ...]
     asked_at: datetime | None = None
     unknown_gold: int = 0
+    language: Language = LANGUAGE
+    starts: tuple[int, ...] = ()
+
+    @property
+    def sessions(self) -> tuple[tuple[RecordedTurn, ...], ...]:
+        """The turns of every separate conversation, in order."""
+        edges = [*(self.starts or (0,)), len(self.turns)]
+        return tuple(self.turns[first:end] for first, end in pairwise(edges))
 
     @property
     def shortened(self) -> int:

@@ -45,6 +45,11 @@ class Figures:
 
 def report(dataset: Dataset, rows: Sequence[Row]) -> dict[str, Any]:
     """Returns the figures of a data set as plain data, with what is known of the mistakes in its own answers."""
+    return {**describe_dataset(dataset), "figures": [asdict(item) for item in figures(rows)]}
+
+
+def describe_dataset(dataset: Dataset) -> dict[str, Any]:
+    """Returns how large a data set is, and what is known of the mistakes in its own answers, as plain data."""
     talks = dataset.conversations
     gold = None
     if dataset.gold:
@@ -58,7 +63,6 @@ def report(dataset: Dataset, rows: Sequence[Row]) -> dict[str, Any]:
         "without_gold": sum(not question.gold for talk in talks for question in talk.questions),
         "unknown_gold": sum(talk.unknown_gold for talk in talks),
         "shortened": sum(talk.shortened for talk in talks),
-        "figures": [asdict(item) for item in figures(rows)],
     }
 
 

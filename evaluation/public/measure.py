@@ -18,11 +18,11 @@ from evaluation.play import IDLE_SECONDS, Play, playing
 from evaluation.public.answer import PublicAnswer, answered
 from evaluation.public.dataset import LANGUAGE, Conversation, Dataset, Question
 from evaluation.public.evidence import Evidence, evidence
-from graph.turn.past_turns import look_up
+from graph.turn.past_turns import recall_past
 from model.call.stream import Stopped
 from model.modelset import ModelSet
 
-FORMS: tuple[Form, ...] = ("full", "turns", "chunks", "recursive", "all")
+FORMS: tuple[Form, ...] = ("full", "turns", "chunks", "recursive")
 SAMPLES = 20
 """How often a form is assembled for its seconds."""
 
@@ -31,14 +31,17 @@ Key = tuple[str, str, str, str]
 
 
 def _with_recalled(play: Play, query: str) -> FormContext:
-    """Returns the next prompt, and what ``recall_turns`` finds when it is called with the question as it stands."""
-    agent, whole = play.agent, play.context("all")
-    found = look_up(agent, agent.store.session(play.session), query, play.turns + 1)
+    """Returns the next prompt, and what ``recall`` finds when it is called with the question as it stands."""
+    agent, whole = play.agent, play.context("all", query)
+    found = recall_past(agent, agent.store.session(play.session), query, play.turns + 1)
     return FormContext((*whole.lines, *found.text.splitlines()), whole.tokens + play.models.count(found.text))
 
 
-BY_QUERY: dict[str, Callable[[Play, str], FormContext]] = {"all_recall": _with_recalled}
-"""The forms that depend on the question, by name. Their seconds are those of the search alone."""
+BY_QUERY: dict[str, Callable[[Play, str], FormContext]] = {
+    "all": lambda play, query: play.context("all", query),
+    "all_recall": _with_recalled,
+}
+"""The forms that depend on the question, by name."""
 
 
 @dataclass(frozen=True, slots=True)

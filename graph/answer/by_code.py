@@ -15,9 +15,10 @@ from babel.dates import format_date, format_time, get_timezone_location
 from babel.units import format_unit
 from langchain_core.messages import AnyMessage, ToolMessage
 
+from graph.choice.question import has_unread
 from prompt import render
 from retrieval.answer.tool import NAME as SEARCH
-from text.calendar import days
+from text.fence import find_words
 
 NEAREST = 3
 """Number of sections that the answer names when no section is near enough to be quoted."""
@@ -75,23 +76,59 @@ def _quoted(result: ToolMessage, question: str, language: str) -> str | None:
 
 
 def _calculated(result: ToolMessage, question: str, language: str) -> str | None:
-    """Returns the expression as people write it, and its value."""
+    """Returns the expression as people write it, and its value; of a day or a time, the sentence."""
+    if facts := result.artifact:
+        kind = next((name for name in ("day", "count", "moment") if name in facts), "")
+        return _DATED[kind](facts, language) if kind else None
     expression, sign, value = re.split(r" ([=≈]) ", str(result.text), maxsplit=1)
     spaced = re.sub(r"(?<=[\d)%])([-+*/])(?=[\d(])", lambda match: f" {_SIGNS.get(match[1], match[1])} ", expression)
     grouped = re.sub(r"(?<![\d.])\d{5,}", lambda match: f"{int(match[0]):,}", spaced)
     return f"{grouped} {sign} **{value}**"
 
 
+def _word_day(facts: Mapping[str, str], language: str) -> str:
+    return _day(language, date.fromisoformat(facts["day"]), int(facts["distance"]))
+
+
+def _word_count(facts: Mapping[str, str], language: str) -> str:
+    """Returns the number of days, weeks and so on, and from which day to which it was counted."""
+    ends = {name: format_date(date.fromisoformat(facts[name]), "full", locale=language) for name in ("first", "last")}
+    if facts["unit"] == "workdays":
+        return render("reply_working_days", language, count=facts["count"], **ends)
+    count = _amount(int(facts["count"]), facts["unit"].removesuffix("s"), language)
+    rest = f" {_amount(int(facts['rest']), 'day', language)}" if facts["rest"] != "0" else ""
+    return render("reply_count", language, count=f"{count}{rest}", **ends)
+
+
+def _word_moment(facts: Mapping[str, str], language: str) -> str:
+    moment, zone = datetime.fromisoformat(facts["moment"]), facts["zone"]
+    told = {
+        "date": format_date(moment, "full", locale=language),
+        "time": format_time(moment, "HH:mm", locale=language),
+    }
+    if not zone:
+        return render("reply_moment", language, **told)
+    place = get_timezone_location(zone, locale=language, return_city=True)
+    return render("reply_moment_there", language, place=place, **told)
+
+
+_KOREAN_UNITS = {"day": "일", "week": "주", "month": "개월", "year": "년"}
+_DATED: dict[str, Callable[[Mapping[str, str], str], str]] = {
+    "day": _word_day,
+    "count": _word_count,
+    "moment": _word_moment,
+}
+
+
 def _timed(result: ToolMessage, question: str, language: str) -> str | None:
-    """Returns the days that the question names, with weekday and distance in days; else the date and time, and the same
-    of the days that the user has just written about, because the question may mean them."""
+    """Returns the date and time, and those days with weekday and distance that the user has just written about, because
+    the question may mean them. None where the question asks for more than that: the model has the same as facts."""
     artifact = result.artifact or {}
     if "now" not in artifact:
         return None
     now, zone = datetime.fromisoformat(artifact["now"]), str(artifact.get("zone") or "")
-    asked_days = [day for day in days(question, now.date()) if day != now.date()]
-    if asked_days and not zone:
-        return "\n".join(_day(language, day, (day - now.date()).days) for day in asked_days)
+    if has_unread(find_words(question), now):
+        return None
     place = get_timezone_location(zone, locale=language, return_city=True) if zone else ""
     today = format_date(now, "full", locale=language)
     clock = format_time(now, "HH:mm", locale=language)
@@ -104,9 +141,15 @@ def _timed(result: ToolMessage, question: str, language: str) -> str | None:
 
 def _day(language: str, day: date, distance: int, name: str = "reply_day") -> str:
     text = format_date(day, "full", locale=language)
-    count = abs(distance)
-    number = f"{count}일" if language == "ko" else format_unit(count, "duration-day", "long", locale=language)
-    return render(f"{name}_{'ahead' if distance > 0 else 'past'}", language, date=text, days=number)
+    way = "ahead" if distance > 0 else "past"
+    return render(f"{name}_{way}", language, date=text, days=_amount(abs(distance), "day", language))
+
+
+def _amount(count: int, unit: str, language: str) -> str:
+    """Returns a number with its unit, as the language writes it."""
+    if language == "ko":  # the CLDR has no words for months and years there
+        return f"{count}{_KOREAN_UNITS[unit]}"
+    return format_unit(count, f"duration-{unit}", "long", locale=language)
 
 
 _SIGNS = {"*": "×", "/": "÷", "-": "−"}

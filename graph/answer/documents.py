@@ -27,6 +27,7 @@ from graph.turn.channel import Channel
 from graph.turn.engine import Engine
 from graph.turn.event import ToolFinished, ToolStarted
 from graph.turn.runtime import Notes
+from model.call.stream import Stopped
 from model.modelset import ModelSet
 from prompt import render
 from retrieval.answer.kind import asked_for
@@ -34,11 +35,15 @@ from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS
 from retrieval.answer.tool import LEANING_WORDS, MEANT, NAME, result, tool
 from retrieval.batch import NICE
+from retrieval.calculation.question import read_question
+from retrieval.calculation.tool import NAME as QUERY
+from retrieval.calculation.tool import query_tool
 from retrieval.document import COLLECTIONS, SearchScope
 from retrieval.library import Library
 from retrieval.product_docs import first_run
 from settings import Settings
 from store import Session
+from text.fence import find_words
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +77,9 @@ def search(
     within = scope(engine, session, number)
     if engine.library.is_empty(within):
         return None
-    return Search(engine.library, within, engine.prompting, models, notes, language, channel or Channel())
+    turn = engine.store.turn(session.id, number)
+    question = find_words(turn.question) if turn else ""
+    return Search(engine.library, within, engine.prompting, models, notes, language, channel or Channel(), question)
 
 
 def offered(engine: Engine, session: Session) -> Sequence[BaseTool]:
@@ -93,7 +100,10 @@ class Search:
         notes: Notes,
         language: str,
         channel: Channel,
+        asked: str = "",
     ) -> None:
+        """``asked``: the question of the turn."""
+        self._asked = asked
         self._library, self._scope = library, scope
         self._settings, self._models, self._notes = settings, models, notes
         self._language, self._channel = language, channel
@@ -103,12 +113,27 @@ class Search:
 
     @property
     def tools(self) -> Sequence[BaseTool]:
-        """Returns ``search_documents``; no tool when the documents are searched before the answer."""
+        """Returns ``search_documents``, unless the documents are searched before the answer, and ``query_table`` where
+        they have tables."""
         if self._settings.retrieval_first:
-            return ()
+            return self._table_tools()
         search_tool = tool(self.look_up)
-        search_tool.metadata = {**(search_tool.metadata or {}), MEANT: self._scope.asked_with_files}
-        return (search_tool,)
+        search_tool.metadata = {**(search_tool.metadata or {}), MEANT: self._is_meant()}
+        return (search_tool, *self._table_tools())
+
+    def _is_meant(self) -> bool:
+        """Returns whether the question means the documents: it came with files, or code can answer it from a table."""
+        by_code = self._models.profile.documents == "quoted"
+        return self._scope.asked_with_files or (
+            by_code and read_question(self._asked, self._library.sheets(self._scope)) is not None
+        )
+
+    def _table_tools(self) -> Sequence[BaseTool]:
+        """Returns ``query_table`` where the documents have tables and the model can write a query."""
+        if self._models.profile.documents == "quoted":
+            return ()
+        sheets = self._library.sheets(self._scope)
+        return (query_tool(self._library, sheets, self._language, self._numbered),) if sheets else ()
 
     def look_up(self, query: str) -> LookUp:
         """Runs one search with the tool calls that are left of the turn's three (specification 7.8).
@@ -146,7 +171,8 @@ class Search:
         began, started = time.monotonic(), ToolStarted("search-first", NAME, {"query": query})
         self._channel.emit(started)
         part, artifact, ok = self._tried(query)
-        finished = ToolFinished(started.call, NAME, part.text, ok, time.monotonic() - began, artifact)
+        seconds, found = time.monotonic() - began, bool((artifact or {}).get("passages"))
+        finished = ToolFinished(started.call, NAME, part.text, ok, seconds, artifact, found)
         self._notes.steps.append((started, finished))
         self._channel.emit(finished)
         return part
@@ -177,10 +203,9 @@ class Search:
 def query(messages: Sequence[AnyMessage]) -> str:
     """Returns the query for the last user message; puts the question before it in front of a very short message."""
     question, *_ = current(messages)
-    text = str(question.text)
-    earlier = [
-        str(message.text) for message in messages[: -len(current(messages))] if isinstance(message, HumanMessage)
-    ]
+    text = find_words(str(question.text))
+    before = messages[: -len(current(messages))]
+    earlier = [find_words(str(message.text)) for message in before if isinstance(message, HumanMessage)]
     return f"{earlier[-1]} {text}" if earlier and len(text.split()) <= LEANING_WORDS else text
 
 
@@ -195,7 +220,7 @@ def look_ups(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     arguments, hits with dense, lexical, fused and reranked ranks, judgement, reason, tokens, seconds), sufficiency,
     confidence, missing, fallback (kind, text, links), calls, prompt_tokens, answer_tokens, seconds.
     """
-    return [dict(step["artifact"]) for step in steps if step.get("name") == NAME and step.get("artifact")]
+    return [dict(step["artifact"]) for step in steps if step.get("name") in (NAME, QUERY) and step.get("artifact")]
 
 
 def offered_links(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -246,6 +271,9 @@ def _first_run(library: Library) -> None:
     step_behind()
     try:
         indexed = first_run(library)
+        library.complete()
+    except Stopped:
+        return
     except GieokError as error:
         log.warning("the product's own documents were not indexed: %s", error.code)
     except Exception as error:  # nobody waits for this thread, so it reports its own errors

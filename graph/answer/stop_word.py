@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from text.cut import find_overlap
+
 
 @dataclass
 class StopWords:
@@ -27,7 +29,7 @@ class StopWords:
         if places:
             self.met, self._held = True, ""
             return text[: min(places)]
-        shown = len(text) - max(_overlap(text, word) for word in self.words)
+        shown = len(text) - max(find_overlap(text, word) for word in self.words)
         self._held = text[shown:]
         return text[:shown]
 
@@ -35,8 +37,3 @@ class StopWords:
         """Returns the text that was held back and began no stop word after all."""
         held, self._held = self._held, ""
         return held
-
-
-def _overlap(text: str, word: str) -> int:
-    """Returns how many characters at the end of the text are the beginning of the word."""
-    return next((size for size in range(min(len(word) - 1, len(text)), 0, -1) if text.endswith(word[:size])), 0)

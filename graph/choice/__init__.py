@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 from langchain_core.tools import BaseTool
 
 from graph.choice import native, routed
 from graph.choice.expression import Sum
+from graph.context.clock import Clock, local
 from graph.context.prompt import Layout
 from graph.context.turns import current
+from graph.tool.tool_call import make_call
 from model.call.stream import Model
 from model.modelset import ModelSet
 from model.profile import Profile
 from retrieval.answer.tool import MEANT, QUERY_CHARS
+from text.fence import find_words
 
 
 def layout(profile: Profile) -> Layout:
@@ -46,18 +48,20 @@ def choose(
     tools: Sequence[BaseTool],
     messages: Sequence[AnyMessage],
     write: Callable[[Sum], str | None] = lambda asked: None,
+    now: Clock = local,
 ) -> list[ToolCall]:
     """Returns the calls that run before the model is asked for the answer; none when the model calls tools itself.
 
-    ``write``: has the model write the expression of a sum; returns None when there is none to trust.
+    ``write``: has the model write the expression of a sum; returns None when there is none to trust. ``now``: the
+    clock of the turn.
     """
     if profile.tools == "native" or not tools:
         return []
     question, *_ = turn = current(messages)
-    earlier = [str(message.text) for message in messages[: -len(turn)] if isinstance(message, HumanMessage)]
-    text = str(question.text)
-    asked = Sum(text, _last_sum(messages[: -len(turn)]))
-    return routed.choose(text, earlier, tools, partial(write, asked)) or _meant(text, tools)
+    earlier = [find_words(str(it.text)) for it in messages[: -len(turn)] if isinstance(it, HumanMessage)]
+    text = find_words(str(question.text))
+    asked = Sum.read(text, _last_sum(messages[: -len(turn)]), now())
+    return routed.choose(text, earlier, tools, partial(write, asked), now) or _meant(text, tools)
 
 
 def _last_sum(earlier: Sequence[AnyMessage]) -> tuple[str, str] | None:
@@ -75,4 +79,4 @@ def _meant(question: str, tools: Sequence[BaseTool]) -> list[ToolCall]:
     """Returns the calls that search the files of the question; none when no files came with it."""
     names = [tool.name for tool in tools if (tool.metadata or {}).get(MEANT)]
     query = {"query": question[:QUERY_CHARS]}
-    return [ToolCall(name=name, args=query, id=uuid4().hex, type="tool_call") for name in names]
+    return [make_call(name, query) for name in names]

@@ -9,7 +9,7 @@ from typing import Any
 from graph.choice.expression import stated
 from graph.choice.feature import Label, core
 from graph.tool import zone
-from graph.tool.recall_memory import QUERY_CHARS as RECALL_CHARS
+from graph.tool.recall import QUERY_CHARS as RECALL_CHARS
 from graph.tool.time import LOCAL
 from retrieval.answer.tool import NAME as SEARCH
 from retrieval.answer.tool import QUERY_CHARS
@@ -26,9 +26,11 @@ def calls(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Returns the names of the tools to call, with their arguments; no call for a sum without an expression.
 
-    ``dates``: dates that the user has just written, which a question about a day may mean. ``write``: returns the
-    expression of a message that code cannot read.
+    ``dates``: days that the message names, or that the user has just written about, which the question may mean.
+    ``write``: returns the expression of a message that code cannot read.
     """
+    if label == "time" and (formula := write()):
+        return [("calculate", {"expression": formula})]
     if label == "time":
         named = zones(question, previous)
         told = {"dates": list(dates)} if dates and named == [LOCAL] else {}
@@ -39,7 +41,7 @@ def calls(
     if label == "documents":
         return [(SEARCH, {"query": question[:QUERY_CHARS]})]
     if label == "recall":
-        return [("recall_memory", {"query": question[:RECALL_CHARS]})]
+        return [("recall", {"query": question[:RECALL_CHARS]})]
     return [(label, {"message": question})] if label != "none" else []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from graph.tool.client_tool import ClientTool
 from model.call.stream import Model
 from model.modelset import ModelSet
 
@@ -34,6 +35,8 @@ def mark(tools: Sequence[BaseTool]) -> str:
 def _form(tool: BaseTool) -> tuple[dict[str, Any], str]:
     """Returns the tool in OpenAI's form, and that form as JSON. Builds both only once for tools that differ only in the
     session they reach."""
+    if isinstance(tool, ClientTool):
+        return tool.form, json.dumps(tool.form, ensure_ascii=False)
     key = (tool.name, tool.description, tool.args_schema)
     cacheable = isinstance(tool.args_schema, type)  # only a class can stand for its schema in the key
     if cacheable and key in _FORMS:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from uuid import uuid4
+from datetime import date
 
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
 
 from graph.choice.arguments import calls
+from graph.choice.expression import Sum
 from graph.choice.feature import Label
+from graph.choice.question import read_question
 from graph.choice.router import router
-from text.calendar import written
+from graph.choice.wish import find_wish
+from graph.context.clock import Clock, local
+from graph.tool.time import DATES
+from graph.tool.tool_call import make_call
+from text.calendar import days, find_written
 
 RECENT = 3
 """Messages of the user before the question in which dates are looked for."""
@@ -21,17 +27,39 @@ messages has it (decision 44)."""
 
 
 def choose(
-    question: str, earlier: Sequence[str], tools: Sequence[BaseTool], write: Callable[[], str | None] = lambda: None
+    question: str,
+    earlier: Sequence[str],
+    tools: Sequence[BaseTool],
+    write: Callable[[], str | None] = lambda: None,
+    now: Clock = local,
 ) -> list[ToolCall]:
     """Returns the calls that a message needs, only of the tools given. ``earlier``: the user's messages before
-    ``question``, the last one last. ``write``: returns the expression of a sum that the question states in words."""
+    ``question``, the last one last. ``write``: returns the expression of a sum that the question states in words.
+
+    A question about days or times that code reads to the last word needs no router.
+    """
     offered = {tool.name for tool in tools}
+    if "calculate" in offered and (expressions := read_question(question, now())):
+        return [make_call("calculate", {"expression": expression}) for expression in expressions]
     previous = earlier[-1] if earlier else None
     route = router().route(question, previous)
-    dates = written("\n".join(earlier[-RECENT:])) if route.time >= LEANING else []
+    dates = _find_dates(question, earlier, now().date()) if route.time >= LEANING else []
     label: Label = "time" if dates else route.label
-    return [
-        ToolCall(name=name, args=arguments, id=uuid4().hex, type="tool_call")
-        for name, arguments in calls(label, question, previous, dates, write)
-        if name in offered
-    ]
+    if label in ("remember", "none"):  # the message's own words decide what is a wish, and what it names
+        wish = find_wish(question, earlier, route.wish)
+        label, question = ("none", question) if wish is None else ("remember", wish)
+    if label == "time" and Sum.read(question, None, now()).named is None:
+        write = _write_nothing
+    chosen = calls(label, question, previous, dates, write)
+    return [make_call(name, arguments) for name, arguments in chosen if name in offered]
+
+
+def _write_nothing() -> None:
+    """Stands for the model where a question about the time names no day and no time of day."""
+
+
+def _find_dates(question: str, earlier: Sequence[str], today: date) -> list[str]:
+    """Returns the days that a question names, else those that the messages before it write out, today left out."""
+    named = [day for day in days(question, today) if day != today]
+    found = named or [day for message in earlier[-RECENT:] for day in find_written(message, today)]
+    return list(dict.fromkeys(map(str, found)))[:DATES]

@@ -25,17 +25,18 @@ MARGIN = 0.5
 """Least lead in probability of a tool over any other label; chosen on the development set (decision 20)."""
 
 _log = logging.getLogger(__name__)
-_TIME = LABELS.index("time")
+_TIME, _WISH = LABELS.index("time"), LABELS.index("remember")
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The label of a message, its lead in probability over the next label (0–1), and the probability that the message
-    asks for a time or a day, also where that is not its label."""
+    """The label of a message, its lead in probability over the next label (0–1), and the probabilities that the message
+    asks for a time or a day (``time``) or wants something remembered (``wish``), also where that is not its label."""
 
     label: Label
     margin: float
     time: float = 0.0
+    wish: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Router:
         second, first = np.argsort(likely)[-2:]
         margin = float(likely[first] - likely[second])
         label: Label = LABELS[first] if margin >= MARGIN else "none"
-        return Route(label, margin, float(likely[_TIME]))
+        return Route(label, margin, float(likely[_TIME]), float(likely[_WISH]))
 
     def _likely(self, question: str, previous: str | None, before: Label) -> Values:
         """Returns the probability of each label: shape ``(len(LABELS),)``, sum 1."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 from graph.context.prompt import Changing
 from prompt import render
@@ -19,6 +20,19 @@ Clock = Callable[[], datetime]
 def local() -> datetime:
     """Returns the moment by this machine's clock and zone."""
     return datetime.fromtimestamp(time.time()).astimezone()
+
+
+def set_zone(clock: Clock, zone: tzinfo | None) -> Clock:
+    """Returns the clock in a zone, as where the reader is; the same clock without one."""
+    return clock if zone is None else lambda: clock().astimezone(zone)
+
+
+def find_zone(name: str) -> ZoneInfo | None:
+    """Returns the zone with an IANA name, such as a browser or a client tells; None for any other text."""
+    try:
+        return ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        return None
 
 
 def clock(session: Session, moment: datetime) -> Sequence[Changing]:

@@ -24,12 +24,13 @@ from graph.context.turns import covered, question
 from graph.node.summary import within
 from graph.state import SummaryRecord
 from graph.summary import Made, make
-from graph.turn import long_term
+from graph.turn import long_term, past_turns
 from graph.turn.engine import Engine
 from graph.turn.rebuild import made as state_of
 from graph.turn.rebuild import messages_of
 from graph.turn.runtime import Inputs, TurnContext, asked
 from model.call.stream import stream
+from model.call.thought import is_moved
 from model.modelset import ModelSet
 from model.price import usd
 from store import Session, Summary
@@ -78,7 +79,7 @@ def cost(engine: Engine, session_id: str, text: str, variant: Variant, turn: int
     )
     tokens = raw_tokens + len(missing) * REQUEST_TOKENS
     now = replace(variant, rate=None)
-    prompt = _prompt(engine, session, text, now, models, _given(engine, session, models, turn)).report.total_tokens
+    prompt = _prompt(engine, session, text, now, models, turn).report.total_tokens
     price = usd(models.name, prompt + tokens, 0, engine.settings.answer_tokens // 2, url=models.url)
     return Cost(prompt, len(missing), tokens, price, models.exact)
 
@@ -99,9 +100,11 @@ def answer(
     halt = stop or threading.Event()
     session, models = _before(engine, session_id, turn), engine.models()
     with engine.background.turn(lambda _key: False, engine.yields):
-        prompt = _prompt(engine, session, text, variant, models, _given(engine, session, models, turn), halt)
+        prompt = _prompt(engine, session, text, variant, models, turn, halt)
         pieces: list[str] = []
         for chunk in stream(models.chat, prompt.messages, stop=halt, **asked(engine.store.options.of(session.id))):
+            if is_moved(chunk):
+                pieces.clear()
             if piece := clean(str(chunk.text)):
                 pieces.append(piece)
                 yield piece
@@ -118,12 +121,12 @@ def _before(engine: Engine, session_id: str, turn: int | None) -> Session:
     return replace(session, turn_count=turn - 1, history_tokens=engine.store.tokens_before(session_id, turn))
 
 
-def _given(engine: Engine, session: Session, models: ModelSet, turn: int | None) -> Sequence[Changing]:
+def _given(engine: Engine, session: Session, models: ModelSet, turn: int | None, text: str) -> Sequence[Changing]:
     """Returns the parts before the question. Memory is read only for a question at the end of the conversation, because
     memory holds only that state; the parts of an earlier turn come from the record."""
     if turn is None:
-        remembered = long_term.before(engine, session, models, session.turn_count + 1)
-        return changing(engine, session, remembered, models.profile)
+        remembered = long_term.before(engine, session, models)
+        return changing(engine, session, remembered, models.profile, text)
     row = engine.store.turn(session.id, turn)
     return exact_prompt.changing(engine, row, session.language) if row else ()
 
@@ -134,15 +137,17 @@ def _prompt(
     text: str,
     variant: Variant,
     models: ModelSet,
-    given: Sequence[Changing],
+    turn: int | None,
     stop: threading.Event | None = None,
 ) -> Prompt:
     number = session.turn_count + 1
+    given = _given(engine, session, models, turn, text)
+    past = past_turns.find_past(engine, session, text, number, models.profile) if turn is None else None
     records = _records(engine, session, variant, models, stop)
     rows = engine.store.turns_between(session.id, covered(records) + 1, session.turn_count)
     messages = [message for row in rows for message in messages_of(row)]
     all_messages = [*messages, question(clean(text), number, session.id)]
-    return next_prompt(engine, session, models, all_messages, records, given)
+    return next_prompt(engine, session, models, all_messages, records, given, past, variant.full)
 
 
 def _records(

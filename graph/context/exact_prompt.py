@@ -12,14 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from errors import TurnUnknown
+from graph.context.past import UNCITED
 from graph.context.prompt import (
     VERSION_MARK,
     Changing,
     Layout,
     Limits,
+    add_note,
     build,
     digest,
     is_search,
@@ -34,13 +36,19 @@ from graph.context.report import PartName
 from graph.context.turns import is_answer
 from graph.node.casual import casual_prompt
 from graph.state import SummaryRecord
+from graph.turn import past_turns
 from graph.turn.engine import Engine
 from graph.turn.rebuild import messages_of
+from model.call.message_form import make_strict
+from model.profile import SMALL, STRONG
 from store import Turn
 from text.language import Language
 
 _RAW: tuple[PartName, ...] = ("short", "recent")
 """Parts that hold raw turns, in prompt order."""
+LASTING = frozenset({"profile", "memory", "entities"})
+"""Parts that stay with the question that they were first given with; a bare prompt chooses lines of the profile by
+the question."""
 _APART: tuple[PartName, ...] = (
     *_RAW,
     "instructions",
@@ -50,6 +58,9 @@ _APART: tuple[PartName, ...] = (
     "question",
     "images",
     "current",
+    "form",
+    "unfit",
+    "form_again",
 )
 """Parts that are no changing parts."""
 Missing = Literal["old", "gone", "images"]
@@ -79,10 +90,11 @@ class PartText:
 @dataclass(frozen=True, slots=True)
 class Exact:
     """The parts in prompt order; ``proven``: together they are word for word the prompt that was sent. Images are no
-    words."""
+    words. ``sent``: the messages as a strict server got them, where that is another form of the same words."""
 
     parts: tuple[PartText, ...]
     proven: bool
+    sent: tuple[PromptPiece, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -99,9 +111,29 @@ def exact(engine: Engine, session_id: str, number: int) -> Exact:
     if turn is None or not turn.report:
         raise TurnUnknown(session=session_id, turn=number)
     record = _Record(engine, turn, session.language)
-    parts = tuple(record.part(part) for part in turn.report["parts"] if part["tokens"] > 0)
-    whole = Exact(parts, False).whole
-    return Exact(parts, whole and digest(record.messages()) == turn.report.get("digest"))
+    parts = tuple(record.part(part) for part in shown_parts(turn.report))
+    messages = record.messages() if Exact(parts, False).whole else []
+    sent = _as_strict_server_got(messages) if turn.report.get("strict") else ()
+    return Exact(parts, bool(messages) and digest(messages) == turn.report.get("digest"), sent)
+
+
+def shown_parts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the parts of a report that have a text; a form that went out as a field of the request takes no tokens
+    of ours."""
+    return [part for part in report["parts"] if part["tokens"] > 0 or part["name"] == "form"]
+
+
+def _as_strict_server_got(messages: Sequence[AnyMessage]) -> tuple[PromptPiece, ...]:
+    """Returns the messages of a prompt in the form of strict servers; none where that is the form they have."""
+    roles = {"human": "user", "ai": "assistant"}
+    plain = [{"role": roles.get(message.type, message.type), "content": str(message.text)} for message in messages]
+    for row, message in zip(plain, messages, strict=True):
+        if isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and message.tool_calls):
+            row["call"] = "never merged"
+    if (strict := make_strict(plain)) == plain:
+        return ()
+    speakers: dict[str, Speaker] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+    return tuple(PromptPiece(row["content"], speakers.get(row["role"], "")) for row in strict)
 
 
 def changing(engine: Engine, turn: Turn, language: Language) -> tuple[Changing, ...]:
@@ -124,7 +156,8 @@ class _Record:
         name: PartName = part["name"]
         if name in ("short", "recent"):
             numbered = ((entry, row.number) for row in self._rows(name) for entry in self._sent(self._past(row)))
-            return PartText(name, tuple(_piece(*entry) for entry in numbered))
+            with_block = self._layout != "bare"  # a bare prompt leaves out the blocks of earlier questions
+            return PartText(name, tuple(_piece(*entry, with_block) for entry in numbered))
         if name == "question":
             question = self._own[0] if "images" in self._parts else marked(self._own[0], self._language)
             return PartText(name, (PromptPiece(str(question.text), "user", self._turn.number),))
@@ -135,8 +168,9 @@ class _Record:
             return PartText(name, tuple(_piece(entry, 0) for entry in messages))
         text = self._text(name)
         if text is not None:
-            return PartText(name, (PromptPiece(text),))
-        return PartText(name, missing="gone" if part.get("mark") or name == "retrieval" else "old")
+            speakers: dict[PartName, Speaker] = {"unfit": "assistant", "form_again": "user"}
+            return PartText(name, (PromptPiece(text, speakers.get(name, "")),))
+        return PartText(name, missing="gone" if part.get("mark") or name in ("retrieval", "turns") else "old")
 
     def messages(self) -> list[AnyMessage]:
         """Returns the whole prompt, built by the function that built it then; valid only when no part is missing."""
@@ -144,7 +178,7 @@ class _Record:
         if "recent" not in self._parts:
             return casual_prompt(system, question)
         raw = [message for name in _RAW for row in self._rows(name) for message in messages_of(row)]
-        return build(
+        *before, last = build(
             [*raw, *self._own],
             self._records() or [],
             self._turn.number,
@@ -159,11 +193,22 @@ class _Record:
             client_system=self._text("client_system") or "",
             images=({"type": "image_url"},) if "images" in self._parts else (),
         ).messages
+        return [*before, *self._add_form(last)]
+
+    def _add_form(self, last: AnyMessage) -> list[AnyMessage]:
+        """Returns the last message of a prompt with what asked for the answer's form after it."""
+        note, unfit = (self._parts.get(name, {}) for name in ("form", "unfit"))
+        messages = add_note(last, str(note["text"])) if note.get("tokens") else [last]
+        if not unfit:
+            return messages
+        again = str(self._parts["form_again"]["text"])
+        return [*messages, AIMessage(str(unfit["text"])), HumanMessage(again)]
 
     def changing(self) -> tuple[Changing, ...]:
         """Returns the changing parts whose texts are there."""
+        lasting = LASTING - {"profile"} if self._layout == "bare" else LASTING
         return tuple(
-            Changing(name, self._text(name) or "", int(part["budget"]), lasting=name in ("memory", "entities"))
+            Changing(name, self._text(name) or "", int(part["budget"]), lasting=name in lasting)
             for name, part in self._parts.items()
             if name not in _APART and not (name == "retrieval" and self._passages() is None)
         )
@@ -180,14 +225,23 @@ class _Record:
             return None if records is None else summed(untold(records, raw), self._language, self._layout)
         if name == "retrieval":
             return self._passages()
+        if name == "turns":
+            return self._found_turns(part)
         if part.get("text"):
             return str(part["text"])
         return self._memory().get(part.get("mark", ""))
 
+    def _found_turns(self, part: Mapping[str, Any]) -> str | None:
+        """Returns the past turns that stood in the prompt, word for word; None when one of them is gone."""
+        session, bare = self._engine.store.session(self._turn.session_id), self._layout == "bare"
+        profile = SMALL if bare else STRONG
+        cites = part.get("mark") != UNCITED
+        return past_turns.render_found(self._engine, session, part["items"], self._turn.question, profile, cites)
+
     def _memory(self) -> Mapping[str, str]:
         if self._given is None:
             memory = self._engine.memory
-            self._given = memory.given(self._engine.tenant, self._turn.session_id) if memory else {}
+            self._given = memory.reader.read_given(self._engine.tenant, self._turn.session_id) if memory else {}
         return self._given
 
     def _passages(self) -> str | None:
@@ -240,10 +294,10 @@ def _before_the_answer(turn: Turn) -> list[AnyMessage]:
     return messages[:-1] if is_answer(messages[-1]) else messages
 
 
-def _piece(message: AnyMessage, number: int) -> PromptPiece:
+def _piece(message: AnyMessage, number: int, with_block: bool = True) -> PromptPiece:
     """Returns a message as a reader sees it; a question includes the block that stays with it, as it was sent."""
     if isinstance(message, HumanMessage):
-        frozen = str(message.additional_kwargs.get("block", ""))
+        frozen = str(message.additional_kwargs.get("block", "")) if with_block else ""
         return PromptPiece("\n\n".join(text for text in (frozen, str(message.text)) if text), "user", number)
     if isinstance(message, AIMessage):
         calls = "\n".join(f"{call['name']}({call['args']})" for call in message.tool_calls)

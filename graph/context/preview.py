@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
 
@@ -12,13 +12,15 @@ from langchain_core.messages import AnyMessage
 from graph import choice
 from graph.answer.documents import offered
 from graph.context.chunk import chunk_messages
+from graph.context.past import FoundPast
 from graph.context.prompt import Changing, Prompt, build
 from graph.context.report import ContextReport
 from graph.context.system_prompt import system_prompt
 from graph.context.turns import closing, due_chunks, question
 from graph.node.summary import MOST_DUE, leaving, within
 from graph.state import ChatState, SummaryRecord
-from graph.turn import long_term, outside
+from graph.summary import backlog
+from graph.turn import long_term, outside, past_turns
 from graph.turn.engine import Engine
 from graph.turn.rebuild import fits, made
 from graph.turn.runtime import Inputs, TurnContext
@@ -53,21 +55,25 @@ def upcoming(engine: Engine, session_id: str, text: str = "") -> tuple[Prompt, t
     """Returns the next prompt under the question ``text``, and the turns whose summary is still to be made. Raises as
     ``preview`` does."""
     session, models = engine.store.session(session_id), engine.models()
-    number, state = session.turn_count + 1, _state(engine, session)
+    number, (state, is_filled) = session.turn_count + 1, _state(engine, session)
     messages = [*state["messages"], *closing(state["messages"], number - 1), question(text, number, session_id)]
-    remembered = long_term.before(engine, session, models, number)
-    unfolded, ledger = long_term.unfolded(remembered), engine.store.ledger
-    turn = TurnContext(models, engine.settings, inputs=Inputs(budgets=engine.budgets, unfolded=unfolded), ledger=ledger)
-    later = models.side.summaries == "model" and engine.settings.ahead
-    records, making = _due(engine, session, messages, list(state["summary_history"]), later)
+    remembered = long_term.before(engine, session, models)
+    inputs, ledger = Inputs(budgets=engine.budgets), engine.store.ledger
+    turn = TurnContext(models, engine.settings, inputs=inputs, ledger=ledger)
+    later = models.side.summaries == "model" and engine.settings.ahead and not is_filled
+    most = None if is_filled else MOST_DUE
+    records, making = _due(engine, session, messages, list(state["summary_history"]), later, most)
     shown = within(records[len(leaving(records, turn)) :], session_id, turn)
-    parts = changing(engine, session, remembered, models.profile)
-    return next_prompt(engine, session, models, messages, shown, parts), making
+    parts = changing(engine, session, remembered, models.profile, text)
+    past = past_turns.find_past(engine, session, text, number, models.profile)
+    return next_prompt(engine, session, models, messages, shown, parts, past), making
 
 
-def changing(engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile) -> tuple[Changing, ...]:
+def changing(
+    engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile, question: str
+) -> tuple[Changing, ...]:
     """Returns the parts of the next prompt that change from turn to turn."""
-    parts = long_term.parts(remembered, engine, session.language, session.turn_count + 1, profile)
+    parts = long_term.parts(remembered, engine, session.language, session.turn_count + 1, profile, question)
     return parts if profile.prompt == "bare" else (*parts, *engine.changing(session, engine.now()))
 
 
@@ -78,13 +84,17 @@ def next_prompt(
     messages: Sequence[AnyMessage],
     records: Sequence[SummaryRecord],
     given: Sequence[Changing],
+    past: FoundPast | None = None,
+    is_whole: bool = False,
 ) -> Prompt:
-    """Returns the prompt that the next turn of a session would have, built from these messages and summaries and from
-    the parts before the question (``given``). Raises ``ContextTooLong``."""
+    """Returns the prompt that the next turn of a session would have, built from these messages and summaries, from the
+    parts before the question (``given``), and from what a search in past turns found. ``is_whole``: with all raw
+    messages, whatever their budget. Raises ``ContextTooLong``."""
     number, options = session.turn_count + 1, engine.store.options.of(session.id)
     inputs = Inputs(budgets=engine.budgets, options=options, client_system=session.client_system)
     own = [*engine.tools, *long_term.tools(engine, session, number, models.profile), *offered(engine, session)]
     tools = [*own, *outside.tools(engine, models)]
+    limits = TurnContext(models, engine.settings, inputs=inputs).limits()
     return build(
         messages,
         records,
@@ -93,31 +103,40 @@ def next_prompt(
         system=system_prompt(models.profile, session.language, tools, own=inputs.own_role),
         count=models.count,
         exact=models.exact,
-        limits=TurnContext(models, engine.settings, inputs=inputs).limits(),
+        limits=replace(limits, unsummarised=None) if is_whole else limits,
         changing=given,
         history_tokens=session.history_tokens,
         beside=choice.form_tokens(models, tools),
         layout=choice.layout(models.profile),
         instructions=options.system_prompt,
         client_system=session.client_system,
+        past_turns=past,
     )
 
 
-def _state(engine: Engine, session: Session) -> ChatState:
-    """Returns the state that the next turn starts from; writes nothing."""
+def _state(engine: Engine, session: Session) -> tuple[ChatState, bool]:
+    """Returns the state that the next turn starts from, and whether that turn first extracts all missing summaries
+    (``graph.turn.repair.entry``); writes nothing."""
     state = engine.state(session.id)
-    return state if state and fits(state, session, session.turn_count) else made(engine, session, session.turn_count)
+    if state and fits(state, session, session.turn_count):
+        return state, backlog.is_behind(state, session.turn_count)
+    return made(engine, session, session.turn_count), True
 
 
 def _due(
-    engine: Engine, session: Session, messages: list[AnyMessage], records: list[SummaryRecord], later: bool
+    engine: Engine,
+    session: Session,
+    messages: list[AnyMessage],
+    records: list[SummaryRecord],
+    later: bool,
+    most: int | None,
 ) -> tuple[list[SummaryRecord], tuple[str, ...]]:
     """Returns the records that the next turn will have, and the turns whose record is not made yet.
 
-    ``later``: the next turn takes only records that are ready.
+    ``later``: the next turn takes only records that are ready; ``most``: how many it takes.
     """
     making = []
-    for chunk in islice(due_chunks(session.turn_count + 1, records), MOST_DUE):
+    for chunk in islice(due_chunks(session.turn_count + 1, records), most):
         ready = engine.store.ledger.ready(session.id, chunk, session.compression_rate)
         if ready is None:
             making.append(f"{chunk[0]}-{chunk[-1]}")

@@ -16,14 +16,20 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from errors import ContextTooLong, SystemTextTooLong
+from graph.context.past import RECALL, UNCITED, FoundPast, choose_entries, list_left_out, render_entries
 from graph.context.report import ContextReport, LeftOut, Part, PartName
-from graph.context.turns import CHUNK, TurnMessages, covered, image_count, is_answer, split, unanswered
+from graph.context.turns import CHUNK, TurnMessages, covered, image_count, is_answer, split, split_raw, unanswered
 from graph.state import SummaryRecord
 from memory.line import Told, letters_of, lines, says, statements_of, undated
 from prompt import render
 from retrieval.answer.tool import NAME as SEARCH
 from store.wording import mark
 from text import fact, sentence
+from text.cited_turn import strip_marks
+from text.cut import cut_text
+
+KEPT_SUMMARIES, MOST_SUMMARIES = 20, 24
+"""The newest summaries that always stand in the prompt, and how many stand there before the oldest leave."""
 
 FROZEN_TOKENS = 64
 """A block of changing parts that is no longer than this stays with its turn while the turn is raw, so that the prompt's
@@ -37,9 +43,9 @@ Layout = Literal["messages", "inline", "bare"]
 results stand before the question they were asked for, because a model that does not call tools would take a call for an
 answer and imitate it. ``bare``: the user's messages hold only the user's words."""
 
-RECALL = "recall_memory"
-RECALLING = frozenset({RECALL, "recall_turns", "remember", "forget", SEARCH})
-"""Tools whose results are not new: text out of memory or documents never goes into memory or summaries again."""
+RECALLING = frozenset({"recall", "recall_memory", "recall_turns", "remember", "forget", SEARCH})
+"""Tools whose results are not new: text out of memory or documents never goes into memory or summaries again. Two of
+them stand only in turns of older versions."""
 _SPEAKER = re.compile(r"(?<!\S)(사용자|도구|User|Tool|AI): ")
 _USER = ("사용자", "User")
 _MESSAGE_TOKENS = 4
@@ -73,7 +79,8 @@ class Changing:
 
 @dataclass(frozen=True)
 class Limits:
-    """Token budgets by part; ``prompt``: the tokens that the whole prompt may have."""
+    """Token budgets by part; ``prompt``: the tokens that the whole prompt may have; ``unsummarised``: those of older
+    turns that stand raw because they have no summary, None for any number."""
 
     prompt: int
     system: int = 1500
@@ -81,6 +88,7 @@ class Limits:
     recent: int = 1500
     question: int = 100
     retrieval: int = 1500
+    unsummarised: int | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,8 @@ def build(
     instructions: str = "",
     client_system: str = "",
     images: Sequence[dict[str, Any]] = (),
+    earlier_images: Sequence[dict[str, Any]] = (),
+    past_turns: FoundPast | None = None,
 ) -> Prompt:
     """Builds the prompt of turn ``turn`` from the state's messages and summary records.
 
@@ -116,8 +126,11 @@ def build(
     go to the model beside the messages, for the forms of its tools; they count as the system's part. ``layout``: see
     ``Layout``. ``instructions``: the conversation's own system prompt, which stands before ``system``.
     ``client_system``: the client's system text, which stands behind ``system``. ``images``: the content parts of this
-    turn's images, which go with its question; earlier images stand as short marks. Raises ``ContextTooLong`` when the
-    current turn alone does not fit; ``SystemTextTooLong`` when it would fit without the client's system text.
+    turn's images, which go with its question; earlier images stand as short marks. ``earlier_images``: those of earlier
+    turns that the client sends once more, oldest first; the newest that have room stand before the question.
+    ``past_turns``: what a search found for the question; turns that stand raw here are left out of it. Raises
+    ``ContextTooLong`` when the current turn alone does not fit; ``SystemTextTooLong`` when it would fit without the
+    client's system text.
     """
     last = covered(records)
     turns = split(
@@ -130,13 +143,30 @@ def build(
         first = short_term(turns, last, limits.recent, count)
         short = [_spoken(_without_calls(group)) for group in turns if first <= group.number <= last]
         recent = [_spoken(group) for group in recent]
+    early, recent = _bound_raw(recent, limits.unsummarised, count)
+    raw = {group.number for group in (*short, *recent)}
+    changing = [*_past(past_turns, raw, language, count), *changing]
     parts = (records, recent, current, language, system, count, changing, beside, layout, short)
-    draft = _Draft(*parts, instructions, client_system, images)
+    draft = _Draft(*parts, instructions, client_system, images, earlier_images)
     draft, cut = _fit(draft.apart(), limits.prompt)
     marks: dict[str, str] = (
         {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
     )
-    return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, cut), marks)
+    return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, [*early, *cut]), marks)
+
+
+def _past(found: FoundPast | None, raw: Collection[int], language: str, count: Callable[[str], int]) -> list[Changing]:
+    """Returns the part with past turns; nothing where no search was made."""
+    if found is None:
+        return []
+    entries = choose_entries(found, raw, language, count)
+    items, dropped = tuple(entry.item for entry in entries), list_left_out(found, entries, raw)
+    text = render_entries(entries, language, found.frame)
+    return [
+        Changing(
+            "turns", text, found.room, items=items, left_out=dropped, whole=UNCITED if found.frame == UNCITED else ""
+        )
+    ]
 
 
 def block(changing: Sequence[Changing], language: str) -> str:
@@ -162,12 +192,18 @@ class _Draft:
     instructions: str = ""
     client_system: str = ""
     images: Sequence[dict[str, Any]] = ()
+    earlier_images: Sequence[dict[str, Any]] = ()
 
     @cached_property
     def own(self) -> int:
         """Returns the tokens of the conversation's own system prompt."""
         alone = 0 if self.system else _MESSAGE_TOKENS
         return self.count(self.instructions) + alone if self.instructions else 0
+
+    @property
+    def image_count(self) -> int:
+        """Returns how many images go along."""
+        return len(self.images) + len(self.earlier_images)
 
     @cached_property
     def client(self) -> int:
@@ -225,7 +261,7 @@ class _Draft:
         tools = [str(message.text) for message in _found(rest) if isinstance(message, ToolMessage)]
         beside = _joined([*tools, block(self.changing, self.language)])
         extra = [SystemMessage(beside)] if beside else []
-        return [first, *raw, *extra, _asked(str(question.text), self.images)]
+        return [first, *raw, *extra, _asked(str(question.text), self.images, self.earlier_images)]
 
     def _lasting(self) -> tuple[list[str], list[Told]]:
         """Returns the lasting parts of a bare prompt: the texts outside summarised chunks, and the statements inside
@@ -253,8 +289,8 @@ class _Draft:
         frozen = str(question.additional_kwargs.get("block", "")) if changes is None else changes
         lasting = (part.text for part in self.lasting(turn.number))
         text = _joined([*lasting, *result_texts, frozen, str(question.text)])
-        images = self.images if turn is self.current else ()
-        return [_asked(text, images), *(given(message) for message in rest if message not in results)]
+        images, earlier = (self.images, self.earlier_images) if turn is self.current else ((), ())
+        return [_asked(text, images, earlier), *(given(message) for message in rest if message not in results)]
 
     def lasting(self, number: int) -> list[Changing]:
         """Returns the lasting parts that stand with the question of turn ``number``."""
@@ -307,6 +343,22 @@ def short_term(turns: Sequence[TurnMessages], last: int, budget: int, count: Cal
     while first < last and sum(size for number, size in sizes.items() if number >= first) > budget // 2:
         first = min(last, first + CHUNK - (first - 1) % CHUNK)
     return first
+
+
+def _bound_raw(
+    recent: Sequence[TurnMessages], budget: int | None, count: Callable[[str], int]
+) -> tuple[list[LeftOut], list[TurnMessages]]:
+    """Returns what the report says of the raw turns that have no room, and the other raw turns."""
+    if budget is None:
+        return [], list(recent)
+
+    def size(turn: TurnMessages) -> int:
+        return sum(message_tokens(past(message), count) for message in turn.messages)
+
+    early, kept = split_raw(recent, budget, size)
+    if not early:
+        return [], kept
+    return [LeftOut(_range([early[0].number, early[-1].number]), "unsummarised", sum(map(size, early)))], kept
 
 
 def summed(records: Sequence[SummaryRecord], language: str, layout: Layout = "messages") -> str:
@@ -362,6 +414,13 @@ def digest(messages: Sequence[AnyMessage]) -> str:
         for message in messages
     )
     return mark(repr(list(rows)))
+
+
+def add_note(last: AnyMessage, note: str) -> list[AnyMessage]:
+    """Returns a prompt's last message with a note to the model, which stands in the question where that is last."""
+    if isinstance(last, HumanMessage) and isinstance(last.content, str):
+        return [last.model_copy(update={"content": f"{last.content}\n\n{note}"})]
+    return [last, HumanMessage(note)]
 
 
 def given(message: AnyMessage) -> AnyMessage:
@@ -423,7 +482,7 @@ def _unsaid(result: ToolMessage, answer: str) -> str:
     if result.status == "error" or (result.name or "") in RECALLING:
         return ""
     sentences = [piece.strip() for piece in sentence.split(str(result.text)) if fact.lost(piece, answer)]
-    return shortened(f"[{result.name}] {' '.join(sentences)}", UNSAID_CHARS) if sentences else ""
+    return cut_text(f"[{result.name}] {' '.join(sentences)}", UNSAID_CHARS) if sentences else ""
 
 
 def _is_asked(message: AnyMessage, turn: int) -> bool:
@@ -441,11 +500,12 @@ def marked(message: AnyMessage, language: str) -> AnyMessage:
     return message.model_copy(update={"content": text})
 
 
-def _asked(text: str, images: Sequence[dict[str, Any]]) -> HumanMessage:
-    """Returns the user's message: a plain text, or content parts when images go with it."""
-    if not images:
+def _asked(text: str, images: Sequence[dict[str, Any]], earlier: Sequence[dict[str, Any]] = ()) -> HumanMessage:
+    """Returns the user's message: a plain text, or content parts when images go with it. Those of earlier turns stand
+    before the text, so that «this picture» is one behind it."""
+    if not (images or earlier):
         return HumanMessage(text)
-    return HumanMessage([*([{"type": "text", "text": text}] if text else []), *images])
+    return HumanMessage([*earlier, *([{"type": "text", "text": text}] if text else []), *images])
 
 
 def _told(message: ToolMessage, language: str) -> str:
@@ -456,7 +516,11 @@ def _told(message: ToolMessage, language: str) -> str:
 
 def past(message: AnyMessage) -> AnyMessage:
     """Returns a message of an earlier turn; the result of a search keeps only the places of its passages. Retrieved
-    text belongs to the question that it was retrieved for, and within the budget of one retrieval (design 4.4)."""
+    text belongs to the question that it was retrieved for, and within the budget of one retrieval (design 4.4). An
+    answer and what ``recall`` gave keep no mark of a past turn: the number means another turn by now."""
+    can_cite = isinstance(message, AIMessage) or (isinstance(message, ToolMessage) and message.name == RECALL)
+    if can_cite and (text := strip_marks(str(message.text))) != str(message.text):
+        return message.model_copy(update={"content": text})
     if not (traces := _traces([message])):
         return message
     places = cited(traces[0])
@@ -497,13 +561,20 @@ def raw_tokens(messages: Sequence[AnyMessage], count: Callable[[str], int]) -> i
 
 def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
     """Cuts the draft to ``limit`` tokens; returns the draft and the parts that were left out. Leaves out the raw turns
-    of a bare prompt that summaries cover, then the oldest raw turns, then the oldest summaries. Then shortens the tool
-    results of the current turn, from the first on. Raises ``ContextTooLong``; ``SystemTextTooLong`` when only the
-    client's system text is too much."""
+    of a bare prompt that summaries cover, then past turns that a search found, then images of earlier turns, then the
+    oldest raw turns, then the oldest summaries. Then shortens the tool results of the current turn, from the first on.
+    Raises ``ContextTooLong``; ``SystemTextTooLong`` when only the client's system text is too much."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
     if tokens > limit and draft.short:
         draft = replace(draft, short=())
+        tokens = draft.tokens()
+    if tokens > limit and (turns := next((part for part in draft.changing if part.items), None)):
+        cut.append(LeftOut(str(len(turns.items)), "turns_cut"))
+        draft = replace(draft, changing=[part for part in draft.changing if part is not turns])
+        tokens = draft.tokens()
+    while tokens > limit and draft.earlier_images:
+        draft = replace(draft, earlier_images=draft.earlier_images[1:])
         tokens = draft.tokens()
     while tokens > limit and draft.recent:
         turn, *recent = draft.recent
@@ -538,12 +609,7 @@ def _shorter(message: ToolMessage, tokens: int, count: Callable[[str], int], *, 
     if is_search(message):
         return message if last else past(message)
     chars = int(len(text) * (1 - (tokens + _CUT_TOKENS) / max(1, count(text))))
-    return message.model_copy(update={"content": shortened(text, chars)}) if chars > 0 else message
-
-
-def shortened(text: str, limit: int) -> str:
-    """Returns the first ``limit`` characters, and how many more there were."""
-    return text if len(text) <= limit else f"{text[:limit]}\n… ({len(text) - limit:,} more characters were left out)"
+    return message.model_copy(update={"content": cut_text(text, chars)}) if chars > 0 else message
 
 
 def _report(
@@ -562,7 +628,7 @@ def _report(
         Part("recent", recent, limits.recent, _numbers(draft.recent)),
         *(_changing(entry, count) for entry in draft.changing if entry.text),
         Part("question", message_tokens(question, count), limits.question, (str(turn),)),
-        *([Part("images", IMAGE_TOKENS * images, 0, (str(images),))] if (images := len(draft.images)) else []),
+        *([Part("images", IMAGE_TOKENS * images, 0, (str(images),))] if (images := draft.image_count) else []),
         *_current(rest, count, limits),
     ]
     total = sum(part.tokens for part in parts)
@@ -575,8 +641,8 @@ def _report(
 def _changing(part: Changing, count: Callable[[str], int]) -> Part:
     """Returns the report's entry for a changing part. The record has the passages of a search, and keeps lasting texts
     by their marks; only other texts stand in the report."""
-    size, in_record = count(part.text), part.lasting or part.name == "retrieval"
-    text_mark, text = (part.whole or mark(part.text)) if part.lasting else "", "" if in_record else part.text
+    size, in_record = count(part.text), part.lasting or part.name in ("retrieval", "turns")
+    text_mark, text = (part.whole or mark(part.text)) if part.lasting else part.whole, "" if in_record else part.text
     return Part(part.name, size, part.budget, part.items, text_mark, text)
 
 
@@ -630,18 +696,19 @@ def _range(turns: Sequence[int]) -> str:
 
 
 def over_budget(records: Sequence[SummaryRecord], budget: int, count: Callable[[str], int]) -> list[SummaryRecord]:
-    """Returns the oldest records that have left the context, as the summaries came one by one and outgrew ``budget``
-    tokens.
+    """Returns the oldest records that have left the context, as the summaries came one by one: more than
+    ``MOST_SUMMARIES``, or more than ``budget`` tokens. Their turns are found by search (``graph.turn.past_turns``).
 
-    When the records outgrow the budget, they leave down to half of it at once: each departure breaks the cached prefix,
-    so departures are rare.
+    They leave several at once, down to ``KEPT_SUMMARIES`` or to half the budget: each departure breaks the cached
+    prefix, so departures are rare.
     """
     sizes = [count(record["summary"]) + _MESSAGE_TOKENS for record in records]
     total = leaving = 0
     for newest, size in enumerate(sizes):
         total += size
-        over = total > budget
-        while over and total > budget // 2 and leaving < newest:
+        least = KEPT_SUMMARIES if newest + 1 - leaving > MOST_SUMMARIES else newest + 1 - leaving
+        room = budget // 2 if total > budget else total
+        while leaving < newest and (newest + 1 - leaving > least or total > room):
             total -= sizes[leaving]
             leaving += 1
     return list(records[:leaving])

@@ -12,8 +12,10 @@ PartName = Literal[
     "summaries",
     "short",
     "recent",
+    "profile",
     "memory",
     "entities",
+    "turns",
     "retrieval",
     "world",
     "time",
@@ -21,16 +23,23 @@ PartName = Literal[
     "current",
     "question",
     "images",
+    "form",
+    "unfit",
+    "form_again",
 ]
 Reason = Literal[
     "summarised",
     "over_budget",
+    "unsummarised",
     "context_full",
     "casual",
+    "profile_cut",
     "memory_cut",
     "entities_cut",
     "memory_away",
     "documents_budget",
+    "turns_cut",
+    "below_floor",
 ]
 
 
@@ -38,11 +47,13 @@ Reason = Literal[
 class Part:
     """One part of the prompt, in prompt order.
 
-    ``tokens`` against ``budget`` (0: none is set). ``items``: what the part holds, such as turn ranges («1-3», «4») or
-    the places of passages. Two fields are for ``graph.context.exact_prompt``. ``mark`` names the text where it is kept
-    apart: the conversation's own system prompt (``instructions``), the system prompt, the client's system text, memory,
+    ``tokens`` against ``budget`` (0: none is set). ``items``: what the part holds, such as turn ranges («1-3»,
+    «4»), the places of passages, or past turns with their scores (``graph.context.past.PastEntry.item``). Two
+    fields are for ``graph.context.exact_prompt``. ``mark`` names the text where it is kept apart: the
+    conversation's own system prompt (``instructions``), the system prompt, the client's system text, profile, memory,
     entities; for summaries, the marks of their versions in a row. ``text``: a text that is kept nowhere else (the
-    time).
+    time). ``form``: the form that a client wants its answer in, as a field of the request (no tokens) or as a note in
+    the question; ``unfit``, ``form_again``: an answer that did not fit it, and what asked for another one.
     """
 
     name: PartName
@@ -58,13 +69,15 @@ class LeftOut:
     """Something that is not in the prompt, and why; ``tokens``: 0 when they are not known.
 
     ``what``: of turns that are not raw in the prompt, their range («1-6»); of the long-term memory, how many sentences
-    or values had no room («3»); of the documents, the place of a passage that had no room; of a tool of the current
-    turn, its name.
+    or values had no room («3»); of past turns, how many had no room or did not fit well enough; of the documents, the
+    place of a passage that had no room; of a tool of the current turn, its name. ``items``: these past turns, the
+    best first, as in ``Part``.
     """
 
     what: str
     reason: Reason
     tokens: int = 0
+    items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,7 @@ class ContextReport:
     ``digest``: of all messages, to tell whether a rebuilt prompt is the same. ``layout``: as in
     ``graph.context.prompt.build``. ``tools``: the mark of the tools' forms, which stand before everything else: where
     it differs from that of the turn before, the prefix that a server has read is broken there. Empty without forms.
+    ``strict``: the messages went out in the form of strict servers (``model.call.message_form``).
     """
 
     turn: int
@@ -86,6 +100,7 @@ class ContextReport:
     digest: str = ""
     layout: str = "messages"
     tools: str = ""
+    strict: bool = False
 
     @property
     def saved_tokens(self) -> int:
@@ -99,8 +114,9 @@ class ContextReport:
         """Returns the report as plain data for storage and doors."""
         parts, left_out = map(_plain, self.parts), map(_plain, self.left_out)
         bare = ({name: part[name] for name in part if part[name] or name not in ("mark", "text")} for part in parts)
-        whole = {**_plain(self), "parts": tuple(bare), "left_out": tuple(left_out)}
-        return whole if self.tools else {name: value for name, value in whole.items() if name != "tools"}
+        out = ({name: each[name] for name in each if each[name] or name != "items"} for each in left_out)
+        whole = {**_plain(self), "parts": tuple(bare), "left_out": tuple(out)}
+        return {name: value for name, value in whole.items() if value or name not in ("tools", "strict")}
 
 
 def _plain(row: Part | LeftOut | ContextReport) -> dict[str, Any]:

@@ -6,7 +6,7 @@ read from the messages and the records, never counted (specification 4.2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,7 +16,12 @@ from errors import Interrupted
 from graph.state import ChatState, SummaryRecord
 
 CHUNK = 3
+ALWAYS_RAW = 2 * CHUNK - 1
+"""Turns without a summary that stand raw however long they are: those of the chunk that a model is summarising, and
+those after it."""
 FIRST_DUE = CHUNK + 1
+REPEATS = 4
+"""The same call with the same result so many times in a turn: more of them would bring nothing new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,25 @@ def due_chunks(turn_count: int, records: Sequence[SummaryRecord]) -> Iterator[li
         first += CHUNK
 
 
+def split_raw(
+    turns: Sequence[TurnMessages], budget: int, size: Callable[[TurnMessages], int]
+) -> tuple[list[TurnMessages], list[TurnMessages]]:
+    """Returns the finished turns without a summary in two parts: the older ones that have no room, and the newer ones
+    that stand raw in the prompt.
+
+    Whole chunks leave, so that the prompt's prefix breaks at most every third turn. ``size`` and ``budget`` in tokens.
+    """
+    sizes = [size(turn) for turn in turns]
+    first, total = 0, sum(sizes)
+    while total > budget and len(turns) - first > ALWAYS_RAW:
+        total -= sizes[first]
+        first += 1
+        while turns[first].number % CHUNK != 1 and len(turns) - first > ALWAYS_RAW:
+            total -= sizes[first]
+            first += 1
+    return list(turns[:first]), list(turns[first:])
+
+
 def current(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Returns the messages of the turn in progress: from the last user message on."""
     for index in range(len(messages) - 1, -1, -1):
@@ -107,6 +131,15 @@ def current(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 def tool_rounds(messages: Sequence[AnyMessage]) -> int:
     """Returns how often the current turn has called tools already."""
     return sum(1 for message in current(messages) if isinstance(message, AIMessage) and message.tool_calls)
+
+
+def is_circling(messages: Sequence[AnyMessage]) -> bool:
+    """Returns whether the last call of the current turn was made ``REPEATS`` times, always with the same result."""
+    turn = current(messages)
+    results = {message.tool_call_id: str(message.text) for message in turn if isinstance(message, ToolMessage)}
+    calls = [call for message in turn if isinstance(message, AIMessage) for call in message.tool_calls]
+    made = [(call["name"], call["args"], results.get(str(call["id"]))) for call in calls]
+    return bool(made) and made.count(made[-1]) >= REPEATS
 
 
 def closing(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:

@@ -15,6 +15,7 @@ from langgraph.types import interrupt
 
 from graph.state import ChatState
 from graph.tool.asking import asking
+from graph.tool.client_tool import KIND
 from graph.turn.runtime import TurnContext, context
 from store.question import NO, Answer, Question, answer, question
 
@@ -23,12 +24,14 @@ ANSWERS = "answers"
 
 
 def ask_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
-    """Returns the user's answers, by the ids of the questions; a question that was left out counts as refused."""
+    """Returns the user's answers, by the ids of the questions; a question that was left out counts as refused. Where
+    nobody can be asked, only a client is, for the results of its own tools."""
     turn = context(runtime)
     questions = [question(plain) for plain in state.get("asked") or ()]
     given: Mapping[str, Any] = {}
-    if turn.inputs.asks and not turn.channel.stopped:
-        given = interrupt([asked.plain() for asked in questions])[ANSWERS]
+    put = [asked for asked in questions if turn.inputs.asks or asked.kind == KIND]
+    if put and not turn.channel.stopped:
+        given = interrupt([asked.plain() for asked in put])[ANSWERS]
     answers = {asked.id: _answer(asked, given.get(asked.id)) for asked in questions}
     _keep(questions, answers, turn.inputs.tools)
     plain = {id_: answered.plain() for id_, answered in answers.items()}

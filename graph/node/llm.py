@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, RemoveMessage, ToolCall
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, ToolCall
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from errors import AnswerCutOff, EmptyAnswer, ToolsUsedUp
+from errors import AnswerCutOff, EmptyAnswer, FormUnmet, RequestRejected, ToolsUsedUp
 from graph import choice
 from graph.answer import by_code
-from graph.answer.equation import Equations
-from graph.answer.stop_word import StopWords
+from graph.answer.json_form import JsonForm
+from graph.answer.reader import AnswerReader
 from graph.choice import expression, named
 from graph.choice.expression import Sum
-from graph.context.prompt import FROZEN_TOKENS, Changing, Prompt, block, build, message_tokens, short_term
+from graph.context.prompt import (
+    FROZEN_TOKENS,
+    Changing,
+    Prompt,
+    add_note,
+    block,
+    build,
+    digest,
+    message_tokens,
+    short_term,
+)
+from graph.context.report import ContextReport, Part, PartName
 from graph.context.system_prompt import system_prompt
-from graph.context.turns import covered, current, split, tool_rounds, turn_number
+from graph.context.turns import covered, current, is_circling, split, tool_rounds, turn_number
 from graph.node.summary import within
 from graph.state import ChatState
-from graph.tool.tool_call import calls_of, storable
-from graph.turn.event import ContextBuilt, Token, ToolFinished, ToolStarted
+from graph.tool.client_tool import ClientTool
+from graph.tool.tool_call import calls_of, make_call, storable
+from graph.turn.event import ContextBuilt, Thought, Token, ToolFinished, ToolStarted
 from graph.turn.runtime import TurnContext, asked, context, emit
+from model.call.client import STRICT_FORM
 from model.call.stream import Model, Stopped, cut_off, stream, summed, usage
-from text import loop
-from text.clean import clean
+from prompt import render
+from text.fence import find_words
 
 SENT_STOPS = 4
 """The most stop words that OpenAI takes; the others are looked for here alone."""
@@ -50,6 +65,7 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         return {"messages": [stopped("")]}
     language = state.get("language", "ko")
     prompt = partial(_prompt, state, turn, documents)
+    form = turn.inputs.limits.form
     try:
         calls = _named(messages, turn, language, prompt)
         calls = calls or _chosen(messages, turn, partial(_expression, turn, language, prompt))
@@ -57,12 +73,19 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         return {"messages": [stopped("")]}
     if calls:
         return {"messages": [AIMessage("", tool_calls=calls)]}
-    if answer := _worded(messages, language, runtime):
+    if form is None and (answer := _worded(messages, language, runtime)):
         return {"messages": [*_covered(state, turn), answer]}
     given = prompt()
-    emit(runtime, ContextBuilt(given.report))
-    tools = turn.inputs.tools if tool_rounds(messages) < turn.settings.tool_limit else ()
-    message = respond(choice.prepare(turn.models, tools), given.messages, runtime, tools)
+    if form is None:
+        emit(runtime, ContextBuilt(given.report))
+    tools = _choose_offered(messages, turn)
+    model = choice.prepare(turn.models, tools)
+    if fields := turn.inputs.client_tools.fields:
+        model = model.bind(**fields)
+    if form is None:
+        message = respond(model, given.messages, runtime, tools)
+    else:
+        message = _respond_in_form(model, given, runtime, tools, form, language)
     if message.tool_calls:
         return {"messages": [message]}
     return {"messages": [*_frozen(messages, language, given, turn), *_covered(state, turn), message]}
@@ -76,7 +99,10 @@ def stopped(text: str) -> AIMessage:
 def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> Prompt:
     """Returns what the model is given, and notes it for the turn's report."""
     system = system_prompt(
-        turn.models.profile, state.get("language", "ko"), turn.inputs.tools, own=turn.inputs.own_role
+        turn.models.profile,
+        state.get("language", "ko"),
+        [tool for tool in turn.inputs.tools if not isinstance(tool, ClientTool)],
+        own=turn.inputs.own_role,
     )
     prompt = build(
         state["messages"],
@@ -89,23 +115,44 @@ def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> P
         limits=turn.limits(),
         changing=[*turn.inputs.changing, *found],
         history_tokens=turn.inputs.history_tokens,
-        beside=choice.form_tokens(turn.models, turn.inputs.tools),
+        beside=choice.form_tokens(turn.models, turn.inputs.tools) + _schema_tokens(state, turn),
         layout=choice.layout(turn.models.profile),
         instructions=turn.inputs.options.system_prompt,
         client_system=turn.inputs.client_system,
         images=turn.inputs.images,
+        earlier_images=turn.inputs.earlier_images,
+        past_turns=turn.inputs.past_turns,
     )
     mark = choice.form_mark(turn.models.profile, turn.inputs.tools)
     prompt = replace(prompt, report=replace(prompt.report, tools=mark))
     turn.notes.report, turn.notes.system = prompt.report, system
+    turn.note_foreign(state["messages"])
     return prompt
+
+
+def _schema_tokens(state: ChatState, turn: TurnContext) -> int:
+    """Returns the tokens that the form of the answer takes where the model reads it in its question, or its server adds
+    it to the prompt."""
+    form = turn.inputs.limits.form
+    note = render("json_form", state.get("language", "ko"), schema=form.text) if form is not None else ""
+    return turn.models.count(note) if note else 0
+
+
+def _choose_offered(messages: list[AnyMessage], turn: TurnContext) -> list[BaseTool]:
+    """Returns the tools for the next call: ours until their rounds are used up, and not where the client wants a call
+    of its own; the client's always, because how long it goes on is its own affair. None once the model repeats a call
+    that brings nothing new."""
+    if is_circling(messages):
+        return []
+    ours = tool_rounds(messages) < turn.settings.tool_limit and turn.inputs.client_tools.choice is None
+    return [tool for tool in turn.inputs.tools if ours or isinstance(tool, ClientTool)]
 
 
 def _chosen(messages: list[AnyMessage], turn: TurnContext, write: Callable[[Sum], str | None]) -> list[ToolCall]:
     """Returns the calls that a router makes at the start of a turn; none without a router, or where tools are off."""
     if tool_rounds(messages) or not turn.settings.tool_limit:
         return []
-    return storable(choice.choose(turn.models.profile, turn.inputs.tools, messages, write))
+    return storable(choice.choose(turn.models.profile, turn.inputs.tools, messages, write, turn.now))
 
 
 def _named(
@@ -116,16 +163,16 @@ def _named(
     if turn.models.profile.tools == "native" or tool_rounds(messages) or not turn.settings.tool_limit:
         return []
     question, *_ = current(messages)
-    found = named.tool_of(str(question.text), turn.inputs.tools)
+    found = named.tool_of(find_words(str(question.text)), turn.inputs.tools)
     if found is None:
         return []
     tool, wish = found
     if not named.parameters(tool).get("properties"):
-        return storable([ToolCall(name=tool.name, args={}, id=uuid4().hex, type="tool_call")])
+        return storable([make_call(tool.name, {})])
     asked_for = named.request(tool, wish, language, prompt().messages[:-1])
     reply, arguments = named.write(turn.models.chat, tool, asked_for, turn.channel.stop)
     _count(turn, reply, asked_for, str(reply.text) if reply else "")
-    return storable([ToolCall(name=tool.name, args=arguments, id=uuid4().hex, type="tool_call")])
+    return storable([make_call(tool.name, arguments)])
 
 
 def _expression(turn: TurnContext, language: str, prompt: Callable[[], Prompt], asked: Sum) -> str | None:
@@ -164,59 +211,154 @@ def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnCont
         text = next((text for artifact in searches if (text := by_code.quote(artifact, language))), None)
     if text is None:
         return None
-    turn.notes.first_token = time.monotonic()
-    emit(runtime, Token(text))
+    _show_text(runtime, text)
     return AIMessage(text, response_metadata={"model": ""})
 
 
+def _respond_in_form(
+    model: Model, given: Prompt, runtime: Runtime[TurnContext], tools: Sequence[Any], form: JsonForm, language: str
+) -> AIMessage:
+    """Returns an answer in the form that the client asked for; shows it whole, because it is checked first.
+
+    A server that takes no forms is asked in words, and an answer that does not fit is asked for once more. A small
+    model always reads the schema: a grammar holds the form of its words and tells it nothing of their meaning. What was
+    stopped or cut off is shown as it is, and what comes before a tool call is not: a client reads all that it is shown
+    as one piece of JSON. Raises ``FormUnmet``, and the errors of ``respond``.
+    """
+    turn = context(runtime)
+    shaped: Model = model.bind(response_format=form.response_format)
+    note = render("json_form", language, schema=form.text)
+    worded = [*given.messages[:-1], *add_note(given.messages[-1], note)]
+    field, in_words = json.dumps(form.response_format, ensure_ascii=False), {"form": note}
+
+    def ask(model: Model, sent: list[AnyMessage], **added: str) -> AIMessage:
+        _report_form(runtime, given.report, sent, added)
+        return respond(model, sent, runtime, tools, quiet=True)
+
+    try:
+        is_bare = turn.models.profile.prompt == "bare"
+        message = ask(shaped, worded, **in_words) if is_bare else ask(shaped, given.messages, form_field=field)
+    except RequestRejected:
+        shaped = model
+        message = ask(shaped, worded, **in_words)
+    text = str(message.text)
+    if _has_ended(message, turn):
+        try:
+            text = form.read(text)
+        except FormUnmet as unmet:
+            again = render("json_form_again", language, reason=unmet.values["reason"])
+            sent = [*worded, AIMessage(text), HumanMessage(again)]
+            message = ask(shaped, sent, **in_words, unfit=text, form_again=again)
+            text = form.read(str(message.text)) if _has_ended(message, turn) else str(message.text)
+    if text and not message.tool_calls:
+        _show_text(runtime, text)
+    return message.model_copy(update={"content": text})
+
+
+def _report_form(
+    runtime: Runtime[TurnContext], report: ContextReport, sent: list[AnyMessage], added: Mapping[str, str]
+) -> None:
+    """Reports a call that asks for a form. ``added``: what is sent beside the prompt, by the names of the report's
+    parts; ``form_field``: the field of the request, which is no message."""
+    turn = context(runtime)
+    field = added.get("form_field", "")
+    parts = [Part("form", 0, 0, text=field)] if field else []
+    names: tuple[PartName, ...] = ("form", "unfit", "form_again")
+    parts += [Part(name, turn.models.count(added[name]), 0, text=added[name]) for name in names if name in added]
+    more = sum(part.tokens for part in parts)
+    turn.notes.report = replace(
+        report,
+        parts=(*report.parts, *parts),
+        total_tokens=report.total_tokens + more,
+        full_tokens=report.full_tokens + more,
+        digest=digest(sent),
+    )
+    emit(runtime, ContextBuilt(turn.notes.report))
+
+
+def _has_ended(message: AIMessage, turn: TurnContext) -> bool:
+    """Returns whether a message is a whole answer, whose form can be checked."""
+    return not (message.tool_calls or message.response_metadata.get("stopped") or turn.notes.cut_at)
+
+
 def respond(
-    model: Model, prompt: list[AnyMessage], runtime: Runtime[TurnContext], tools: Sequence[Any] = ()
+    model: Model,
+    prompt: list[AnyMessage],
+    runtime: Runtime[TurnContext],
+    tools: Sequence[Any] = (),
+    *,
+    quiet: bool = False,
 ) -> AIMessage:
     """Streams one model call as ``Token`` events and returns the message; stops between any two tokens when asked to.
+    ``quiet``: sends no events and leaves the words as they are, for an answer that is checked before it is shown.
 
     The answer ends before a stop word of the client. When the answer of a small model goes round in circles, it ends
-    there, and its repetitions are dropped. Tool calls of a model that was offered no ``tools`` are ignored. Raises
+    there, and its repetitions are dropped. Thoughts are shown apart. Calls of offered ``tools`` count in text as well;
+    tool calls of a model that was offered none are ignored. Raises
     ``EmptyAnswer`` when neither text nor a tool call came, ``AnswerCutOff`` when the tokens were used up before either
     came, as by a model that thinks first, and ``ToolsUsedUp`` when the model wanted only tools that it may not use any
     more.
     """
-    turn = context(runtime)
-    chunks: list[AIMessageChunk] = []
-    limits = turn.inputs.limits
-    small = turn.models.profile.prompt == "bare"
-    corrected: list[tuple[str, str]] = []
-    sums, answer, loop_start = Equations(lambda *sum_: corrected.append(sum_)), "", None
-    words = StopWords(limits.stop)
+    turn, limits = context(runtime), context(runtime).inputs.limits
+    show: Callable[[str], None] = (lambda _: None) if quiet else partial(_show_text, runtime)
+    reader = AnswerReader(
+        show,
+        partial(_show_thought, runtime, turn.notes.thought, turn.notes.thought_seconds),
+        limits.stop,
+        {tool.name for tool in tools} if turn.models.profile.tools == "native" and not quiet else (),
+        small=turn.models.profile.prompt == "bare" and not quiet,
+    )
     if limits.stop:
         model = model.bind(stop=list(limits.stop[:SENT_STOPS]))
+    chunks: list[AIMessageChunk] = []
     for chunk in stream(model, prompt, stop=turn.channel.stop, **asked(turn.inputs.options, limits)):
         chunks.append(chunk)
-        piece = words.feed(clean(str(chunk.text)))
-        if text := sums.feed(piece) if small else piece:
-            turn.notes.first_token = turn.notes.first_token or time.monotonic()
-            emit(runtime, Token(text))
-            answer += text
-            loop_start = loop.begins(answer) if small else None
-        if loop_start is not None or words.met:  # the model would go on until its tokens are used up
+        if reader.hear(chunk):
             break
-    whole, held = summed(chunks), words.end()
-    if rest := sums.feed(held) + sums.end() if small else held:
-        emit(runtime, Token(rest))
-        answer += rest
-    text = answer if loop_start is None else answer[:loop_start].rstrip()
-    for plain, value in corrected:
+    whole = summed(chunks)
+    has_calls = whole is not None and bool(whole.tool_calls or whole.invalid_tool_calls)
+    text = reader.end(takes_calls=not (turn.channel.stopped or has_calls))
+    for plain, value in reader.corrected:
         _show_sum(plain, value, runtime)
-    _count(turn, whole, prompt, text, tools)
+    _count(turn, whole, prompt, reader.thought + text, tools)
+    if reader.thought.strip() == text.strip():  # a model that was expected to think answered at once
+        turn.notes.thought = turn.notes.thought.removesuffix(reader.thought).rstrip()
+    if whole is not None and whole.response_metadata.get(STRICT_FORM) and turn.notes.report is not None:
+        turn.notes.report = replace(turn.notes.report, strict=True)
+        emit(runtime, ContextBuilt(turn.notes.report))
     if turn.channel.stopped:
         return stopped(text)
-    calls = calls_of(whole) if whole is not None and tools and not words.met else []
-    is_cut = whole is not None and cut_off(whole) and not words.met
+    calls = calls_of(whole) if whole is not None and tools and not reader.met_stop_word else []
+    calls = calls or storable(reader.calls)
+    is_cut = whole is not None and cut_off(whole) and not reader.met_stop_word
     turn.notes.cut_at = (usage(whole)[2] if whole else 0) or turn.answer_tokens if is_cut else 0
     if not (text.strip() or calls):
         if turn.notes.cut_at:
             raise AnswerCutOff(tokens=turn.notes.cut_at)
         raise ToolsUsedUp(limit=turn.settings.tool_limit) if whole is not None and whole.tool_calls else EmptyAnswer
     return AIMessage(text, tool_calls=calls, response_metadata={"model": turn.models.name})
+
+
+def _show_thought(
+    runtime: Runtime[TurnContext], earlier: str, seconds_before: float, text: str, seconds: float, *, moved: bool
+) -> None:
+    """Notes and shows a piece of thought. ``earlier``, ``seconds_before``: what the turn was thought about before this
+    call."""
+    notes = context(runtime).notes
+    if notes.thought == earlier and earlier:  # the thoughts before the next call stand apart
+        text = f"\n\n{text}"
+    notes.thought += text
+    notes.thought_seconds = seconds_before + seconds
+    if moved:
+        notes.first_token = None
+    emit(runtime, Thought(text, notes.thought_seconds, moved))
+
+
+def _show_text(runtime: Runtime[TurnContext], text: str) -> None:
+    """Shows a piece of the answer."""
+    notes = context(runtime).notes
+    notes.first_token = notes.first_token or time.monotonic()
+    emit(runtime, Token(text))
 
 
 def _covered(state: ChatState, turn: TurnContext) -> list[RemoveMessage]:

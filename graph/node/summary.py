@@ -17,7 +17,7 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from errors import GieokError
-from graph.context.chunk import chunk_messages, ledger_error, ledger_fields
+from graph.context.chunk import chunk_messages, describe_failure, is_paused, ledger_fields, stands_in
 from graph.context.prompt import message_tokens, over_budget
 from graph.context.turns import due_chunks, turn_number
 from graph.state import ChatState, SummaryRecord
@@ -73,16 +73,7 @@ def within(records: Sequence[SummaryRecord], session_id: str, turn: TurnContext)
 
 
 def _over(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
-    """Returns the oldest records over budget, as far as long-term memory holds their turns (design 4.3).
-
-    Over twice the budget, the oldest are returned in any case.
-    """
-    budget, count = turn.limits().summaries, turn.models.count
-    oldest = over_budget(records, budget, count)
-    if turn.inputs.unfolded is None:
-        return oldest
-    folded = [record for record in oldest if record["turns"][-1] < turn.inputs.unfolded]
-    return max(folded, over_budget(records, 2 * budget, count), key=len)
+    return over_budget(records, turn.limits().summaries, turn.models.count)
 
 
 def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) -> SummaryRecord | None:
@@ -92,7 +83,8 @@ def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) 
     rate = state.get("compression_rate", turn.settings.compression_rate)
     summary = turn.ledger.take(session_id, chunk, rate) if turn.ledger else None
     if summary is None and turn.models.side.summaries == "model":
-        if turn.ledger and turn.settings.ahead and not _overflows(state, turn):
+        number = turn_number(state)
+        if turn.ledger and _waits_for_later(turn, session_id, chunk, number) and not _overflows(state, turn):
             emit(runtime, SummaryLater(tuple(chunk)))
             return None
         emit(runtime, SummaryStarted(tuple(chunk)))
@@ -103,6 +95,13 @@ def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) 
     record = cast(SummaryRecord, summary.record)
     emit(runtime, SummaryMade(tuple(summary.turns), record, summary.ahead, summary.seconds, tuple(summary.lost)))
     return record
+
+
+def _waits_for_later(turn: TurnContext, session_id: str, chunk: list[int], number: int) -> bool:
+    """Returns whether this turn does without the summary: it is made after answers, or the model's server failed."""
+    if turn.settings.ahead or turn.ledger is None:
+        return turn.settings.ahead
+    return is_paused(turn.ledger.find_failure(session_id, chunk), number)
 
 
 def _overflows(state: ChatState, turn: TurnContext) -> bool:
@@ -120,13 +119,20 @@ def _make(
     turn, began = context(runtime), time.monotonic()
     messages = chunk_messages(state["messages"], turn_number(state), chunk)
     write = partial(make, messages, chunk, thread_id=session_id, rate=rate, language=state.get("language", "ko"))
-    again = partial(turn.ledger.hopeless, session_id, chunk) if turn.ledger else lambda: False
+    find_failure = partial(turn.ledger.find_failure, session_id, chunk) if turn.ledger else lambda: None
+
+    def in_place(error: GieokError) -> bool:
+        """Returns whether code writes instead: looked for after an error alone, for it counts the raw turns."""
+        return stands_in(find_failure(), error) or _overflows(state, turn)
+
     try:
-        summary = write(models=turn.models, stop=turn.channel.stop, again=again)
+        summary = write(models=turn.models, stop=turn.channel.stop, stands_in=in_place, known=turn.read_known(chunk))
     except Stopped:
         return None
     except GieokError as error:
-        _failed(chunk, rate, error, session_id, time.monotonic() - began, runtime)
+        if turn.ledger:
+            turn.ledger.fail(session_id, chunk, rate, describe_failure(error, find_failure(), turn_number(state)))
+        emit(runtime, SummaryMade(tuple(chunk), None, False, time.monotonic() - began, error=str(error)))
         return None
     turn.notes.add_tokens(
         summary.prompt_tokens, 0, summary.answer_tokens, summary.exact, turn.models, summary.calls, side=True
@@ -135,13 +141,3 @@ def _make(
         turn.ledger.add(session_id, chunk, rate, "active", **ledger_fields(summary))
     emit(runtime, SummaryMade(tuple(chunk), summary.record, False, summary.seconds, tuple(summary.lost)))
     return summary.record
-
-
-def _failed(
-    chunk: list[int], rate: float, error: GieokError, session_id: str, seconds: float, runtime: Runtime[TurnContext]
-) -> None:
-    turn = context(runtime)
-    if turn.ledger:
-        hopeless = turn.ledger.hopeless(session_id, chunk)
-        turn.ledger.fail(session_id, chunk, rate, ledger_error(error, hopeless))
-    emit(runtime, SummaryMade(tuple(chunk), None, False, seconds, error=str(error)))

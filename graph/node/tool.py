@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
-from graph.context.prompt import shortened
-from graph.context.turns import open_calls, tool_rounds
+from graph.context.turns import is_circling, open_calls, tool_rounds
 from graph.state import ChatState
 from graph.tool import guard
 from graph.tool.asking import asked_before, with_answers
+from graph.tool.client_tool import RESULT_CHARS as CLIENT_RESULT_CHARS
+from graph.tool.client_tool import ClientTool
 from graph.tool.guard import is_foreign
 from graph.tool.time import at
 from graph.tool.tool_call import MALFORMED
@@ -26,6 +27,7 @@ from model.call.stream import Stopped
 from prompt import render
 from store.question import Answer, Question, Waiting, answer
 from text.clean import clean
+from text.cut import cut_text
 
 RESULT_CHARS = 20_000
 SHOWN_CHARS = 200
@@ -35,14 +37,14 @@ def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]
     """Returns the results of the calls that have none yet, in order; in the last round of the turn, the last result
     says so. A tool that fails does not fail the node; what a tool wants to know from the user goes to ``ask_node``."""
     turn, language, rounds = context(runtime), state.get("language", "ko"), tool_rounds(state["messages"])
-    foreign = guard.foreign_read(state["messages"], turn.settings)
-    first = render("memory_asked", language) if foreign else None
     answers = {id_: answer(plain) for id_, plain in (state.get("answers") or {}).items()}
-    calls = [_Call(call, f"{rounds}.{call['id']}", turn, answers, first) for call in open_calls(state["messages"])]
+    messages = state["messages"]
+    calls = [_Call(call, f"{rounds}.{call['id']}", turn, answers, messages, language) for call in open_calls(messages)]
     outcomes = [_run(call, runtime) for call in calls]
     results = [outcome for outcome in outcomes if isinstance(outcome, ToolMessage)]
     asked = [question.plain() for outcome in outcomes if isinstance(outcome, Waiting) for question in outcome.questions]
-    if results and not asked and rounds >= turn.settings.tool_limit:
+    is_over = rounds >= turn.settings.tool_limit and not turn.inputs.client_tools.forms
+    if results and not asked and (is_over or is_circling([*messages, *results])):
         last = results[-1]
         notice = render("tools_over", language)
         results[-1] = last.model_copy(update={"content": f"{last.text}\n\n{notice}"})
@@ -53,18 +55,30 @@ def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]
 class _Call:
     """One call. ``key``: unique within the turn, which the model's ids are not; ``answers``: the user's, in this turn.
 
-    ``first``: the text that the model gets when the user must confirm a write first; None when no write needs that.
+    ``messages``: the state's.
     """
 
     call: ToolCall
     key: str
     turn: TurnContext
     answers: Mapping[str, Answer]
-    first: str | None
+    messages: Sequence[AnyMessage]
+    language: str
 
     @property
     def tool(self) -> BaseTool | None:
-        return next((tool for tool in self.turn.inputs.tools if tool.name == self.call["name"]), None)
+        """Returns the tool of the call; a client need not name its tool again when it brings the result, also where
+        one of ours has the same name."""
+        known = next((tool for tool in self.turn.inputs.tools if tool.name == self.call["name"]), None)
+        answered = self.answers.get(self.key)
+        is_clients = answered is not None and bool(answered.state.get(guard.CLIENT))
+        return ClientTool.of({"function": {"name": self.call["name"]}}) if is_clients else known
+
+    def asks_first(self, tool: BaseTool) -> bool:
+        """Returns whether the user must confirm what this call writes to memory: text of others may have led to it."""
+        turn, messages = self.turn, self.messages
+        led = turn.notes.has_foreign or guard.read_foreign(messages) or turn.is_marked()
+        return led and not guard.is_own_wish(tool, self.call["args"], messages)
 
     def invoked(self, tool: BaseTool) -> Any:
         """Runs the tool; it finds the clock and the user's answers in its configuration."""
@@ -82,6 +96,7 @@ class _Result:
 
 _STOPPED = _Result("stopped by the user", ok=False)
 _REFUSED = _Result("The user said no. Go on without it.", ok=False)
+_NO_RESULT = _Result("The user's program brought no result. Go on without it.", ok=False)
 _CANNOT_ASK = _Result("The user must allow this tool first, and can do so only in the app.", ok=False)
 
 
@@ -96,7 +111,8 @@ def _run(call: _Call, runtime: Runtime[TurnContext]) -> ToolMessage | Waiting:
     result = _outcome(call, before)
     if isinstance(result, Waiting):
         return result
-    text, ok, foreign = shortened(clean(result.text), RESULT_CHARS), result.ok, is_foreign(tool, result.artifact)
+    most = CLIENT_RESULT_CHARS if isinstance(tool, ClientTool) else RESULT_CHARS
+    text, ok, foreign = cut_text(clean(result.text), most), result.ok, is_foreign(tool, result.artifact)
     finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began, result.artifact, foreign)
     turn.notes.steps.append((started, finished))
     emit(runtime, finished)
@@ -117,7 +133,9 @@ def _outcome(call: _Call, before: Question | None) -> _Result | Waiting:
     if before is not None:
         return _CANNOT_ASK
     given = call.answers.get(call.key)
-    return _REFUSED if given is not None and given.action == "no" else _result(call)
+    if given is not None and given.action == "no":
+        return _NO_RESULT if isinstance(call.tool, ClientTool) else _REFUSED
+    return _result(call)
 
 
 def _result(call: _Call) -> _Result | Waiting:
@@ -130,8 +148,8 @@ def _result(call: _Call) -> _Result | Waiting:
         text = f"The arguments of {tool.name} are not a JSON object: {written!r}. Correct them and call again."
         return _Result(text, ok=False)
     try:
-        if call.first is not None and (question := guard.held(tool, arguments)) is not None:
-            return _Result(call.first, ok=True, artifact=question)
+        if (question := guard.make_question(tool, arguments)) is not None and call.asks_first(tool):
+            return _Result(render("memory_asked", call.language), ok=True, artifact=question)
         return _answered(call.invoked(tool))
     except Waiting as waiting:
         return waiting

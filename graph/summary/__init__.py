@@ -11,30 +11,29 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 
 from errors import ContextTooLong, GieokError, ModelOutputError, RequestRejected, SummaryRejected, trace
 from graph.context.prompt import past
 from graph.state import SummaryRecord
 from graph.summary import by_model, extracted
+from graph.summary.check import check_size, find_fault
+from graph.summary.mark import mark_suggested
 from graph.summary.original import SLACK, SMALL, Draft, Original
 from model.call.stream import Stopped
 from model.modelset import ModelSet
 from text import fact
 from text.clean import clean
+from text.fence import has_frame, unframed
 
-__all__ = ["SLACK", "SMALL", "Made", "Writer", "is_hopeless", "make", "written"]
+__all__ = ["SLACK", "SMALL", "Made", "Writer", "extract", "is_hopeless", "make", "written"]
 
 log = logging.getLogger(__name__)
 
 Writer = Literal["model", "extracted"]
-_WRITERS: dict[Writer, Callable[[Original, ModelSet, threading.Event | None], Draft]] = {
-    "model": by_model.write,
-    "extracted": extracted.write,
-}
 _REFUSED = (400, 422)
 """HTTP statuses that reject the content of a request; others concern the account, the address or the server."""
 
@@ -45,7 +44,7 @@ class Made:
 
     ``lost``, ``kept``: facts as the original writes them. ``exact``: the server counted the tokens. ``model``: '' when
     no model wrote the summary. ``origin``: ``extracted`` when sentences of the original stand in place of a model's
-    words.
+    words; ``rejected`` says then why the model's words were not used.
     """
 
     record: SummaryRecord
@@ -58,6 +57,7 @@ class Made:
     calls: int
     model: str
     origin: str = "auto"
+    rejected: GieokError | None = None
 
 
 def make(
@@ -69,31 +69,40 @@ def make(
     models: ModelSet,
     language: str,
     stop: threading.Event | None,
-    again: Callable[[], bool] = lambda: False,
+    stands_in: Callable[[GieokError], bool] = lambda _: False,
     writer: Writer | None = None,
+    known: str = "",
 ) -> Made:
     """Summarises all messages of the given turns in ``int(original_chars * rate)`` characters.
 
     The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when the conversation shows
-    none. ``writer``: None takes the profile's. ``again``: whether an earlier attempt at these turns failed hopelessly.
-    When this attempt fails hopelessly too, sentences of the original take the place of the model's words, so that the
-    turns do not stay raw for ever (decision 11). Raises ``SummaryRejected`` when the result is empty or too long or
-    something unexpected failed, ``Stopped`` when ``stop`` was set, and the model's own errors.
+    none. ``writer``: None takes the profile's. ``known``: what else is the user's, as in ``Original``. ``stands_in``:
+    whether sentences of the original take the place of the model's words after this error of the model, so that the
+    turns do not stay raw for ever (decision 11); they do at once when the model's words hold too little of the turns.
+    Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed, ``Stopped`` when
+    ``stop`` was set, and the model's own errors.
     """
     begun = time.monotonic()
     with _rejecting(turns):
-        source = _source(messages, turns, rate, language)
-        draft, origin = _draft(source, models, writer or models.side.summaries, stop, again)
+        source = _source(messages, turns, rate, language, known)
+        by_code = (writer or models.side.summaries) == "extracted"
+        draft, rejected = (
+            (extracted.write(source, models, stop), None) if by_code else _draft(source, models, stop, stands_in)
+        )
+        check_size(draft.text, source)
+        facts = _find_facts(source, draft.text)
         return Made(
             record=source.record(thread_id, draft.text),
-            **_facts(source, draft.text),
+            lost=facts.lost,
+            kept=facts.kept,
             seconds=time.monotonic() - begun,
             prompt_tokens=draft.prompt_tokens,
             answer_tokens=draft.answer_tokens,
             exact=draft.exact,
             calls=draft.calls,
             model=draft.model,
-            origin=origin,
+            origin="extracted" if by_code or rejected else "auto",
+            rejected=rejected,
         )
 
 
@@ -105,18 +114,21 @@ def is_hopeless(error: GieokError) -> bool:
 
 
 def _draft(
-    source: Original, models: ModelSet, writer: Writer, stop: threading.Event | None, again: Callable[[], bool]
-) -> tuple[Draft, str]:
-    """Returns the summary and its origin."""
+    source: Original, models: ModelSet, stop: threading.Event | None, stands_in: Callable[[GieokError], bool]
+) -> tuple[Draft, GieokError | None]:
+    """Returns the model's draft; or the extracted one, and why it stands in place of the model's."""
     try:
         with _rejecting(source.turns):
-            draft = _WRITERS[writer](source, models, stop)
-        _check(draft.text, source)
+            draft = by_model.write(source, models, stop)
+        check_size(draft.text, source)
     except GieokError as error:
-        if writer == "model" and is_hopeless(error) and again():
-            return extracted.write(source, models, stop), "extracted"
+        if stands_in(error):
+            return extracted.write(source, models, stop), error
         raise
-    return draft, "auto" if writer == "model" else "extracted"
+    by_code = extracted.write(source, models, stop)
+    text = by_model.fit_sentences(source, mark_suggested(draft.text, source.unconfirmed, source.language))
+    fault = find_fault(text, by_code.text, source)
+    return (replace(draft, text=by_code.text, model=""), fault) if fault else (replace(draft, text=text), None)
 
 
 def written(
@@ -124,10 +136,36 @@ def written(
 ) -> Made:
     """Returns a summary in the user's own words, of any length, with the facts that it holds and lacks."""
     source, words = _source(messages, turns, rate, language), clean(text)
-    record, facts = source.record(thread_id, words), _facts(source, words)
+    facts = _find_facts(source, words)
     return Made(
-        record, **facts, seconds=0.0, prompt_tokens=0, answer_tokens=0, exact=True, calls=0, model="", origin="edited"
+        source.record(thread_id, words),
+        facts.lost,
+        facts.kept,
+        seconds=0.0,
+        prompt_tokens=0,
+        answer_tokens=0,
+        exact=True,
+        calls=0,
+        model="",
+        origin="edited",
     )
+
+
+def extract(
+    messages: list[AnyMessage], turns: list[int], *, thread_id: str, rate: float, language: str, known: str = ""
+) -> Made:
+    """Returns a summary of sentences of the original, for which no model need be there. ``known``: as in ``make``.
+    Raises ``SummaryRejected`` when something unexpected failed."""
+    begun = time.monotonic()
+    with _rejecting(turns):
+        source = _source(messages, turns, rate, language, known)
+        text = extracted.extract_text(source)
+        record, facts = source.record(thread_id, text), _find_facts(source, text)
+    seconds = time.monotonic() - begun
+    return Made(
+        record, facts.lost, facts.kept, seconds=seconds, prompt_tokens=0, answer_tokens=0, exact=True, calls=0,
+        model="", origin="extracted",
+    )  # fmt: skip
 
 
 @contextmanager
@@ -146,22 +184,24 @@ def _rejecting(turns: Sequence[int]) -> Iterator[None]:
         ) from error
 
 
-def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str) -> Original:
-    return Original(tuple(map(past, messages)), tuple(turns), rate, "ko" if language == "ko" else "en")
+def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str, known: str = "") -> Original:
+    spoken = (_keep_words(past(message)) for message in messages)
+    return Original(tuple(spoken), tuple(turns), rate, "ko" if language == "ko" else "en", known)
 
 
-def _facts(source: Original, text: str) -> dict[Literal["lost", "kept"], tuple[str, ...]]:
+def _keep_words(message: AnyMessage) -> AnyMessage:
+    """Returns a message of the user without what was sent along with it: a summary is of what was said."""
+    text = str(message.text)
+    return HumanMessage(unframed(text)) if isinstance(message, HumanMessage) and has_frame(text) else message
+
+
+class _ToldFacts(NamedTuple):
+    lost: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def _find_facts(source: Original, text: str) -> _ToldFacts:
     """Returns the facts that the original tells, as two lists: those that a text lacks and those that it holds."""
     lost = tuple(told_fact.text for told_fact in source.told if not fact.holds(text, told_fact))
     kept = tuple(told_fact.text for told_fact in source.told if fact.holds(text, told_fact))
-    return {"lost": lost, "kept": kept}
-
-
-def _check(text: str, source: Original) -> None:
-    """Raises ``SummaryRejected`` for a text that must not replace its turns: an empty one, or one that is too long."""
-    if not text:
-        raise source.rejected("it is empty", "empty")
-    if len(text) > source.limit:
-        target, original = source.room.target, len(source.original)
-        reason = f"it has {len(text)} characters, for a target of {target} and an original of {original}"
-        raise source.rejected(reason, "too_long", length=len(text), target=target, original=original)
+    return _ToldFacts(lost, kept)

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from errors import GieokError, SessionUnknown
-from graph.context.chunk import chunk_messages, ledger_error, ledger_fields
+from graph.context.chunk import chunk_messages, describe_failure, is_paused, ledger_fields, stands_in
 from graph.context.turns import CHUNK, due_chunks
 from graph.state import ChatState
 from graph.summary import make
+from graph.summary.known import read_known
 from graph.turn.engine import Engine
 from graph.turn.side_work import Background
 from store import Session
@@ -46,6 +47,12 @@ class Ahead:
 def making(background: Background, session_id: str) -> bool:
     """Returns whether a summary of the session is being made or waits for it."""
     return background.has(lambda job: isinstance(job, tuple) and job[:2] == ("summary", session_id))
+
+
+def is_making(background: Background, session: Session, turns: Sequence[int]) -> bool:
+    """Returns whether the summary of just these turns is being made or waits for it."""
+    wanted = key(session, turns, session.compression_rate)
+    return background.has(lambda job: job == wanted)
 
 
 def needed(session: Session, turn: int) -> Callable[[object], bool]:
@@ -91,16 +98,19 @@ def _work(engine: Engine, session: Session, chunk: list[int], state: ChatState) 
         if ledger.ready(session.id, chunk, rate):  # small talk takes no summary, so a further chunk may be due
             _submit(engine, session, [number + CHUNK for number in chunk], state)
             return
-        again = partial(ledger.hopeless, session.id, chunk, branch)
+        failure, turn = ledger.find_failure(session.id, chunk, branch), state["turn_count"]
+        if is_paused(failure, turn):
+            return
         try:
             write = partial(make, messages, chunk, thread_id=session.id, rate=rate, language=language)
-            summary = write(models=engine.models(), stop=stop, again=again)
+            known = read_known(engine, session, engine.store.turns_between(session.id, chunk[0], chunk[-1]))
+            summary = write(models=engine.models(), stop=stop, stands_in=partial(stands_in, failure), known=known)
             ledger.add(session.id, chunk, rate, "ready", branch=branch, ahead=True, **ledger_fields(summary))
             _submit(engine, session, [number + CHUNK for number in chunk], state)
         except SessionUnknown:  # deleted meanwhile
             return
         except GieokError as error:
-            ledger.fail(session.id, chunk, rate, ledger_error(error, again()), ahead=True, branch=branch)
+            ledger.fail(session.id, chunk, rate, describe_failure(error, failure, turn), ahead=True, branch=branch)
 
     return work
 

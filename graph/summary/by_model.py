@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 
 import prompt
-from graph.summary.original import Draft, Original
+from graph.summary.original import Draft, Original, strip_json
 from model.call.talk import Talk
 from model.modelset import ModelSet
 from text import fact, note, pack, sentence
+from text.reply import strip_around, strip_fences, strip_thoughts
 
 LEAST_TARGET = 12
 """Fewest characters that a request asks for: a model cannot follow a request for fewer."""
@@ -28,24 +29,25 @@ def write(source: Original, models: ModelSet, stop: threading.Event | None) -> D
 
 def _text(source: Original, talk: Talk) -> str:
     target = max(source.room.target, LEAST_TARGET)
-    first = _complete(talk, prompt.render("summary_text", source.language, target=target))
+    first = _complete(source, talk, prompt.render("summary_text", source.language, target=target))
     lost, cut = _worth_asking(source, first), talk.cut
     if not cut and (not first or (not lost and len(first) <= source.limit)):
         return first
     missing = ", ".join(loss.text for loss in lost) or "–"
     request = prompt.render("summary_text_repair", source.language, length=len(first), target=target, lost=missing)
-    return _better(source, first, _complete(talk, request))
+    return _better(source, first, _complete(source, talk, request))
 
 
-def _complete(talk: Talk, request: str) -> str:
-    """Returns the reply; drops the last sentence of a reply that was cut off."""
-    reply = talk.ask(request)
+def _complete(source: Original, talk: Talk, request: str) -> str:
+    """Returns the reply without what stands around it; drops the last sentence of a reply that was cut off."""
+    reply = strip_json(strip_fences(strip_thoughts(talk.ask(request))))
+    reply = strip_around(reply, source.has_fact, source.is_about)
     return " ".join(sentence.split(reply)[:-1]) if talk.cut else reply
 
 
 def _better(source: Original, first: str, second: str) -> str:
     """Returns the version that keeps more facts, cut to whole sentences that fit; the second version on a tie."""
-    fitted = [text for text in (_whole(source, second), _whole(source, first)) if text]
+    fitted = [text for text in (fit_sentences(source, second), fit_sentences(source, first)) if text]
     return max(
         fitted,
         key=lambda text: sum(fact.holds(text, source_fact) for source_fact in source.facts),
@@ -53,7 +55,7 @@ def _better(source: Original, first: str, second: str) -> str:
     )
 
 
-def _whole(source: Original, text: str) -> str:
+def fit_sentences(source: Original, text: str) -> str:
     """Returns the text; of a text that is too long, the sentences that fit and hold the most."""
     if len(text) <= source.limit:
         return text
@@ -65,7 +67,7 @@ def _worth_asking(source: Original, text: str) -> list[fact.Fact]:
     """Returns the lost facts that may still find room: those that the user or the assistant said, in order, up to half
     the target's length."""
     lost, free = [], source.room.target / 2
-    for candidate in (wanted.fact for wanted in source.wanted if wanted.weight >= 1):
+    for candidate in filter(source.is_said, source.facts):
         if len(candidate.text) <= free and not fact.holds(text, candidate):
             lost.append(candidate)
             free -= len(candidate.text) + 2

@@ -13,7 +13,12 @@ from text.clean import clean
 def write(source: Original, models: ModelSet, stop: threading.Event | None) -> Draft:
     """Returns the sentences that hold the most facts and the most new text. Returns the beginning of the original when
     the original is tiny or no sentence fits. Calls no model. The text is '' only for an original without any sign."""
-    return Draft(_packed(source) or _beginning(source))
+    return Draft(extract_text(source))
+
+
+def extract_text(source: Original) -> str:
+    """Returns the text of ``write``, for which no model need be there."""
+    return _packed(source) or _beginning(source)
 
 
 def _packed(source: Original) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from text import fact
 from text.language import detect
@@ -19,6 +20,42 @@ _QUOTED = re.compile(
     r"[「『《〈]([^」』》〉\n]{2,30})[」』》〉]|[“\"]([^”\"\n]{2,30})[”\"]|(?<!\w)[‘']([^’'\n]{2,30})[’'](?![A-Za-z])"
 )
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
+CALCULATOR = "calculate"
+"""The tool whose result is a formula, its sign, and the value: ``36000000/12 = 3,000,000``."""
+_RESULT_SIGN = re.compile(r" [=≈] ")
+_NUMBER = r"\d[\d.,]*"
+_FORMULA = re.compile(rf"\(*{_NUMBER}\)*(?:\s*[*/÷×+−–-]+\s*\(*{_NUMBER}\)*)+")
+
+
+def strip_formulas(messages: Sequence[AnyMessage]) -> list[str]:
+    """Returns the texts of the messages with the calculator's formulas blanked, also where the assistant repeats them.
+
+    Nobody told an operand that stands in a formula only. The lengths of the texts stay; results and the user's own
+    formulas, too.
+    """
+    formulas = [
+        _RESULT_SIGN.split(message.text)[0]
+        for message in messages
+        if isinstance(message, ToolMessage) and message.name == CALCULATOR and _RESULT_SIGN.search(message.text)
+    ]
+    known = {value for formula in formulas for value in _operands(formula)}
+
+    def blank(match: re.Match[str]) -> str:
+        return " " * len(match[0]) if set(_operands(match[0])) <= known else match[0]
+
+    texts: list[str] = []
+    for message in messages:
+        text = str(message.text)
+        if isinstance(message, ToolMessage) and message.name == CALCULATOR and (sign := _RESULT_SIGN.search(text)):
+            text = " " * sign.start() + text[sign.start() :]
+        elif isinstance(message, AIMessage) and known:
+            text = _FORMULA.sub(blank, text)
+        texts.append(text)
+    return texts
+
+
+def _operands(formula: str) -> list[Decimal]:
+    return [Decimal(plain) for found in re.findall(_NUMBER, formula) if (plain := found.replace(",", "").rstrip("."))]
 
 
 def told(
@@ -36,7 +73,7 @@ def told(
     names = {
         candidate.value
         for candidate in fact.facts(user_text)
-        if candidate.kind == "name" and _is_name(candidate.text, english)
+        if candidate.kind == "name" and is_name(candidate.text, english)
     }
     titles = [match.span() for match in _QUOTED.finditer(text)]
     return tuple(
@@ -50,7 +87,7 @@ def told(
     )
 
 
-def _is_name(name: str, english: bool) -> bool:
+def is_name(name: str, english: bool) -> bool:
     """Returns whether a word with a capital is surely a name: several words, a word with a capital inside, a word in
     Hangul, or in English text a word that is not an abbreviation."""
     if not name.isascii() or " " in name or _INNER_CAPITAL.search(name):

@@ -12,6 +12,7 @@ from typing import Any
 from errors import Empty, SummaryUnknown
 from graph.context.chunk import ledger_fields
 from graph.summary import Made, Writer, make, written
+from graph.summary.known import read_known
 from graph.turn.engine import Engine
 from graph.turn.rebuild import messages_of
 from model.call.stream import Stopped
@@ -36,7 +37,9 @@ def remake(
     Raises as ``graph.summary.make``; replaces nothing when stopped (``Stopped``)."""
     checked_rate(rate)
     old = _current(engine, session_id, first_turn)
-    summary = make(**_source(engine, old), rate=rate, models=engine.models(), stop=stop, writer=writer)
+    rows = engine.store.turns_between(session_id, old.turns[0], old.turns[-1])
+    known = read_known(engine, engine.store.session(session_id), rows)
+    summary = make(**_source(engine, old), rate=rate, models=engine.models(), stop=stop, writer=writer, known=known)
     if stop is not None and stop.is_set():
         raise Stopped
     return _replace(engine, old, summary, rate, "regenerated")
@@ -78,7 +81,7 @@ def _source(engine: Engine, old: Summary) -> dict[str, Any]:
 
 def _replace(engine: Engine, old: Summary, made: Made, rate: float, origin: str) -> Summary:
     with engine.hold(old.session_id):
-        fields = ledger_fields(made) | {"origin": origin}
+        fields = ledger_fields(made) | ({} if made.rejected else {"origin": origin})
         engine.store.ledger.replace(old.session_id, old.turns, rate, old.status, **fields)
         engine.store.revise(old.session_id)
     return _current(engine, old.session_id, old.turns[0])

@@ -13,8 +13,10 @@ import prompt
 from model.call.stream import complete
 from model.modelset import ModelSet
 from store import Turn
+from text.cited_turn import strip_marks
 from text.clean import clean
-from text.fence import fenced
+from text.cut import cut_graphemes
+from text.fence import fenced, unframed
 from text.language import Language, detect
 
 CHARS = 30
@@ -35,7 +37,7 @@ def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threa
 
     Raises ``Stopped`` when ``stop`` was set, and the model's own errors.
     """
-    exchanges = [(clean(turn.question), clean(turn.answer or "")) for turn in turns]
+    exchanges = [(clean(unframed(turn.question)), clean(strip_marks(turn.answer or ""))) for turn in turns]
     whole = "\n".join(text for pair in exchanges for text in pair)
     language = detect(whole, default)
     messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(exchanges, language))]
@@ -84,6 +86,6 @@ def _shortened(line: str) -> str:
     """Returns the line in at most ``CHARS`` characters, cut between words where there are spaces."""
     if len(line) <= CHARS:
         return line
-    start = line[:CHARS]  # one character is left for the mark of the cut
-    words = start.rsplit(None, 1)[0] if " " in start else start[:-1]
+    start = cut_graphemes(line, CHARS)  # one character is left for the mark of the cut
+    words = start.rsplit(None, 1)[0] if " " in start else cut_graphemes(line, CHARS - 1)
     return words.rstrip(f"{_AROUND},;") + "…"

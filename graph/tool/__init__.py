@@ -2,8 +2,9 @@
 reaches the long-term memory of the session that calls it.
 
 A tool may describe itself in ``metadata``: ``about`` (one line per language, for prompts); ``foreign`` (the results are
-text that neither the user nor the model wrote); ``writes`` with ``question`` (the tool changes memory, and ``question``
-returns what the user is asked first once foreign text was read): see ``graph/tool/guard.py``. A tool raises
+text that neither the user nor the model wrote); ``writes`` with ``question`` and ``is_said`` (the tool changes memory;
+``question`` returns what the user is asked first once the prompt holds text of others, unless the user's own message
+says all of it): see ``graph/tool/guard.py``. A tool raises
 ``ToolException`` with a text that the model can act on. Called with a ``ToolCall``, every tool here answers with a
 ``ToolMessage``; refused arguments and ``ToolException`` set its ``status`` to «error».
 """
@@ -20,8 +21,7 @@ from graph.tool import wish
 from graph.tool.calculate import calculate
 from graph.tool.forget import forget
 from graph.tool.reach import Reach
-from graph.tool.recall_memory import recall_memory
-from graph.tool.recall_turns import recall_turns
+from graph.tool.recall import recall
 from graph.tool.remember import remember
 from graph.tool.time import current_time
 
@@ -44,12 +44,8 @@ TOOLS: tuple[BaseTool, ...] = (
     _as_text(calculate),
 )
 
-RECALLED, RECALLED_CHARS = 4, 160
-"""Most lines of memory that a small model is shown, and characters of a line: a small model reads slowly."""
-
 MEMORY_TOOLS: tuple[Callable[[Reach], BaseTool], ...] = (
-    recall_memory,
-    recall_turns,
+    recall,
     remember,
     forget,
 )
@@ -62,5 +58,5 @@ def memory_tools(reach: Reach) -> list[BaseTool]:
 
 def wish_tools(reach: Reach, near: wish.Near) -> list[BaseTool]:
     """Returns the memory tools for a profile whose tools a router chooses: ``remember`` and ``forget`` take the user's
-    message, and ``recall_turns`` is left out."""
-    return [_as_text(tool) for tool in (recall_memory(reach, RECALLED, RECALLED_CHARS, near), *wish.tools(reach, near))]
+    message."""
+    return [_as_text(tool) for tool in (recall(reach), *wish.tools(reach, near))]

@@ -188,7 +188,7 @@ def digits(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    return re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])", lambda match: match[0].replace(",", ""), text)
+    return re.sub(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?!,?\d)", lambda match: match[0].replace(",", ""), text)
 
 
 def _unscaled(text: str) -> str:

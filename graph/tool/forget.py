@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
+from graph.tool.own_words import is_to_be_forgotten
 from graph.tool.reach import Reach
 from memory.state import PIN_CHARS
 from prompt import render
@@ -42,7 +43,10 @@ def forget(reach: Reach) -> BaseTool:
         their numbers and drops nothing. Then call it with the numbers of the lines to drop."""
         return _dropped(reach, numbers, what) if numbers else _listed(reach, what)
 
-    made.metadata = {"about": ABOUT, "writes": True, "question": partial(question, reach)}
+    made.metadata = {
+        **{"about": ABOUT, "writes": True},
+        **{"question": partial(question, reach), "is_said": partial(asks_to_forget, reach)},
+    }
     return made
 
 
@@ -53,13 +57,17 @@ def question(reach: Reach, arguments: Mapping[str, Any]) -> dict[str, Any] | Non
     return {"lines": _chosen(reach, call.numbers, call.what)} if call.numbers else None
 
 
+def asks_to_forget(reach: Reach, arguments: Mapping[str, Any], message: str) -> bool:
+    """Returns whether the user's message asks to forget every line that the call drops, each named by its key or word
+    for word (``graph.tool.guard``)."""
+    call = ForgetArguments.model_validate(arguments)
+    texts = _chosen(reach, call.numbers or (), call.what)
+    return all(is_to_be_forgotten(message, text.partition(": ")[0]) for text in texts)
+
+
 def _dropped(reach: Reach, numbers: Sequence[int], what: str | None) -> str:
     texts = _chosen(reach, numbers, what)
-    gone = reach.memory.drop(
-        reach.tenant, reach.session, texts, turn=reach.turn, user=reach.user, patience=reach.patience
-    )
-    if gone is None:
-        return "It will be forgotten as soon as the memory is back."
+    gone = reach.memory.eraser.forget_lines(reach.tenant, reach.session, texts, turn=reach.turn, user=reach.user)
     if not gone:
         return "Nothing was dropped: these lines are not in memory any more."
     return "Forgotten:\n" + "\n".join(f"- {text}" for text in gone)
@@ -76,7 +84,7 @@ def _chosen(reach: Reach, numbers: Sequence[int], what: str | None) -> list[str]
 
 def _listed(reach: Reach, what: str | None) -> str:
     """Returns the lines of memory with their numbers; a number means the same line for the whole turn."""
-    lines = reach.memory.lines(reach.tenant, reach.session, user=reach.user, patience=reach.patience)
+    lines = reach.memory.reader.read_lines(reach.tenant, reach.session, user=reach.user)
     texts = list(dict.fromkeys(line.text for line in lines))
     nearest = sorted(texts, key=lambda text: note.shared(what or "", text), reverse=True)
     shown = nearest[:MOST_LISTED] if len(texts) > MOST_LISTED else texts

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from memory import USER, Memory, Patience
+from memory import USER, Memory
 from text.language import Language
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a search in earlier turns gives to the model. ``foreign``: some of it may be text of a foreign tool."""
+    """What a search in earlier turns gives to the model. ``foreign``: some of it may be text of a foreign tool.
+    ``items``: the turns in it, in the order of their marks (``graph.context.past.PastEntry.item``)."""
 
     text: str
     foreign: bool = False
+    items: tuple[str, ...] = ()
+
+
+class SearchPast(Protocol):
+    """Searches earlier turns for a query; ``day``: only of days that begin so, ``conversation``: only of conversations
+    whose title has this."""
+
+    def __call__(self, query: str, day: str = "", conversation: str = "") -> Recalled: ...
+
+
+def _find_nothing(query: str, day: str = "", conversation: str = "") -> Recalled:
+    return Recalled("")
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The memory of one session of a tenant and user, during turn ``turn``; ``patience``: how long the turn waits for
-    Redis.
+    """The memory of one session of a tenant and user, during turn ``turn``.
 
     ``past``: searches earlier turns. ``listed``: the lines that ``forget`` has listed in
     this turn, by the numbers that it gave them.
@@ -32,6 +44,5 @@ class Reach:
     turn: int
     language: Language = "ko"
     user: str = USER
-    patience: Patience | None = None
-    past: Callable[[str], Recalled] = lambda _query: Recalled("")
+    past: SearchPast = _find_nothing
     listed: dict[int, str] = field(default_factory=dict, compare=False)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
 from errors import Empty, TooLong
+from graph.tool.own_words import is_stated
 from graph.tool.reach import Reach
-from memory.state import KEY_CHARS, VALUE_CHARS, entity
+from memory.state import KEY_CHARS, VALUE_CHARS, entity, same_key
 
+SHORT_KEY, SHORT_KEY_WORDS = 30, 3
+"""Characters and words of a key that the user need not have written: too few for an instruction."""
 ABOUT = {"ko": "사용자가 기억해 달라고 한 값 적어 두기", "en": "keep a value that the user wants remembered"}
 
 
@@ -29,14 +33,12 @@ def remember(reach: Reach) -> BaseTool:
     def made(key: str, value: str) -> str:
         """Keep a value that the user wants remembered; the same key is overwritten."""
         try:
-            written = reach.memory.remember(
-                reach.tenant, reach.session, key, value, turn=reach.turn, user=reach.user, patience=reach.patience
-            )
+            reach.memory.writer.remember(reach.tenant, reach.session, key, value, turn=reach.turn, user=reach.user)
         except (Empty, TooLong) as error:
             raise ToolException(str(error)) from error
-        return f"Kept in memory: {key} = {value}." + ("" if written else " It can be recalled once the memory is back.")
+        return f"Kept in memory: {key} = {value}."
 
-    made.metadata = {"about": ABOUT, "writes": True, "question": question}
+    made.metadata = {"about": ABOUT, "writes": True, "question": question, "is_said": partial(states_value, reach)}
     return made
 
 
@@ -45,3 +47,16 @@ def question(arguments: Mapping[str, Any]) -> dict[str, Any]:
     call = RememberArguments.model_validate(arguments)
     stored = entity(call.key, call.value, 0)
     return {"key": stored.key, "value": stored.value}
+
+
+def states_value(reach: Reach, arguments: Mapping[str, Any], message: str) -> bool:
+    """Returns whether the user's message says the value, under a key that is the user's or short, and nothing that
+    memory holds is replaced (``graph.tool.guard``)."""
+    call = RememberArguments.model_validate(arguments)
+    new = entity(call.key, call.value, 0)
+    is_short = len(new.key) <= SHORT_KEY and len(new.key.split()) <= SHORT_KEY_WORDS
+    if not is_stated(message, new.value) or not (is_short or is_stated(message, new.key)):
+        return False
+    known = reach.memory.reader.read_lines(reach.tenant, reach.session, user=reach.user)
+    valued = [line.text for line in known if line.kind in ("profile", "entity")]
+    return all(text == new.line for text in valued if same_key(text.partition(": ")[0]) == same_key(new.key))

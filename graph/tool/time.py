@@ -24,6 +24,12 @@ _WEEKDAYS = ("월요일", "화요일", "수요일", "목요일", "금요일", "�
 _CLOCK = "clock"
 
 
+def read_clock(config: RunnableConfig) -> datetime:
+    """Returns the moment by the clock of the configuration."""
+    moment: datetime = config.get("configurable", {}).get(_CLOCK, local)()
+    return moment
+
+
 def at(clock: Clock) -> RunnableConfig:
     """Returns the configuration with which tools tell the time of this clock."""
     return {"configurable": {_CLOCK: clock}}
@@ -43,23 +49,22 @@ class TimeArguments(BaseModel, extra="forbid"):
 @tool(args_schema=TimeArguments, response_format="content_and_artifact")
 def current_time(config: RunnableConfig, zone: str = LOCAL, dates: Sequence[str] = ()) -> tuple[str, dict[str, Any]]:
     """The current date, weekday and time in a time zone; the weekdays of other dates, and how far away they are."""
-    moment = config.get("configurable", {}).get(_CLOCK, local)()
+    moment = read_clock(config)
     if zone.strip().casefold() in ("", LOCAL):
-        return _told(moment, dates)
+        return _told(moment, "", dates)
     name = zones.find(zone)
     if name is None:
         near = zones.near(zone)
         advice = f"Did you mean {' or '.join(near)}?" if near else 'Give an IANA zone such as "Asia/Seoul".'
         raise ToolException(f"There is no time zone {zone!r}. {advice}")
-    return _told(moment.astimezone(ZoneInfo(name)), dates)
+    return _told(moment.astimezone(ZoneInfo(name)), name, dates)
 
 
-def _told(now: datetime, dates: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Returns the text for a model, and the moment as data (``now`` in ISO 8601, the IANA ``zone`` or "", ``dates`` in
-    ISO 8601)."""
-    zone = now.tzinfo.key if isinstance(now.tzinfo, ZoneInfo) else ""
+def _told(now: datetime, zone: str, dates: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Returns the text for a model, and the moment as data (``now`` in ISO 8601, the IANA ``zone`` or "" for the user's
+    own, ``dates`` in ISO 8601)."""
     wanted = list(dict.fromkeys(day for text in dates for day in days(text, now.date())))
-    lines = [_say(now), *(_say_day(day, now.date()) for day in wanted)]
+    lines = [_say(now, zone), *(_say_day(day, now.date()) for day in wanted)]
     return "\n".join(lines), {"now": now.isoformat(), "zone": zone, "dates": [day.isoformat() for day in wanted]}
 
 
@@ -69,10 +74,9 @@ def _say_day(day: date, today: date) -> str:
     return f"{day} {day:%A} ({_WEEKDAYS[day.weekday()]}), {far if distance else 'today (오늘)'}"
 
 
-def _say(now: datetime) -> str:
+def _say(now: datetime, zone: str) -> str:
     """Returns the text without the UTC offset: small models take «UTC-06:00» for the zone and say UTC."""
-    place = now.tzinfo.key if isinstance(now.tzinfo, ZoneInfo) else "local time"
-    return f"{now:%Y-%m-%d} {now:%A} ({_WEEKDAYS[now.weekday()]}) {now:%H:%M}, {place}"
+    return f"{now:%Y-%m-%d} {now:%A} ({_WEEKDAYS[now.weekday()]}) {now:%H:%M}, {zone or 'local time'}"
 
 
 current_time.metadata = {"about": {"ko": "지금 시각, 날짜, 요일", "en": "the time, date or weekday right now"}}

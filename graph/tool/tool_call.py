@@ -25,6 +25,11 @@ _REPEATED = re.compile(r"^(\w{3,}?)\1+$")
 """Matches a name that a server repeats with every piece of the arguments; LangChain joins the pieces of a name."""
 
 
+def make_call(name: str, arguments: dict[str, Any]) -> ToolCall:
+    """Returns a call that code makes, or reads in a model's text, with an id of its own."""
+    return ToolCall(name=name, args=arguments, id=uuid4().hex, type="tool_call")
+
+
 def calls_of(answer: AIMessageChunk) -> list[ToolCall]:
     """Returns the calls of a model's answer, also those with malformed arguments, so that the model is told of them."""
     broken = [
@@ -35,16 +40,16 @@ def calls_of(answer: AIMessageChunk) -> list[ToolCall]:
 
 
 def storable(calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """Returns the calls, each with an id, and with arguments that JSON and msgpack take."""
-    return [
-        ToolCall(
-            name=_REPEATED.sub(r"\1", clean(call["name"])),
-            args=_plain(call["args"]),
-            id=clean(call["id"] or "") or f"call_{uuid4().hex[:12]}",
-            type="tool_call",
-        )
-        for call in calls
-    ]
+    """Returns the calls, each with an id of its own, and with arguments that JSON and msgpack take: some servers give
+    several calls one id, which would give them one result."""
+    made, taken = list[ToolCall](), set[str]()
+    for call in calls:
+        name, id_ = _REPEATED.sub(r"\1", clean(call["name"])), clean(call["id"] or "")
+        if not id_ or id_ in taken:
+            id_ = f"call_{uuid4().hex[:12]}"
+        taken.add(id_)
+        made.append(ToolCall(name=name, args=_plain(call["args"]), id=id_, type="tool_call"))
+    return made
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

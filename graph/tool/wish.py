@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from errors import MemoryAway, PinsFull
+from errors import PinsFull
 from graph.tool.ask import asking
 from graph.tool.reach import Reach
 from memory.state import PIN_CHARS
@@ -31,7 +31,9 @@ average."""
 class WishArguments(BaseModel, extra="forbid"):
     """Arguments of both tools."""
 
-    message: str = Field(description="What the user wrote")
+    message: str = Field(
+        description="What the user wrote; for remember, what to keep, or nothing when it names nothing"
+    )
 
 
 def tools(reach: Reach, near: Near) -> list[BaseTool]:
@@ -64,20 +66,21 @@ class WishReply:
 
 
 def keep(reach: Reach, message: str) -> WishReply:
-    """Pins the user's message, word for word, and tells the user what was kept."""
+    """Pins the user's message, word for word, and tells the user what was kept. Asks back for an empty message: the
+    user wants something remembered and has not said what."""
     statement = fitted(message)
+    if not statement:
+        return WishReply(render("wish_what", reach.language))
     try:
-        reach.memory.pin(reach.tenant, reach.session, statement, user=reach.user)
+        reach.memory.writer.pin(reach.tenant, reach.session, statement, turn=reach.turn, user=reach.user)
     except PinsFull as error:
         return WishReply(render("wish_full", reach.language, limit=error.values["limit"]))
-    except MemoryAway:
-        return WishReply(render("wish_away", reach.language))
     return WishReply(render("wish_kept", reach.language, statement=statement))
 
 
 def ask_to_forget(reach: Reach, message: str, near: Near) -> WishReply:
     """Asks the user which of the memory lines near the message to drop; tells the user when no line is near."""
-    stored = reach.memory.lines(reach.tenant, reach.session, user=reach.user, patience=reach.patience)
+    stored = reach.memory.reader.read_lines(reach.tenant, reach.session, user=reach.user)
     texts = list(dict.fromkeys(line.text for line in stored))
     lines = nearest(message, texts, near) if texts else []
     if not lines:

@@ -56,7 +56,7 @@ def near(place: str, count: int = 3) -> list[str]:
 def named(text: str) -> list[str]:
     """Returns the zones of the places that a question about the time names: of the last place, and of places joined to
     it («London and Paris»). A city counts before the country that may stand beside it."""
-    places = list(_places(text))
+    places = list(find_places(text))
     cities = [place for place in places if not place.wide] or places
     backwards = zip(reversed(cities[:-1]), reversed(cities), strict=False)
     joined = takewhile(lambda pair: _JOINED.fullmatch(text[pair[0].end : pair[1].start]), backwards)
@@ -64,7 +64,7 @@ def named(text: str) -> list[str]:
     return list(dict.fromkeys(place.zone for place in chosen))
 
 
-def _places(text: str) -> Iterator[Place]:
+def find_places(text: str) -> Iterator[Place]:
     """Yields the places that a text names; of two overlapping names, the longer one."""
     words = list(_WORD.finditer(text))
     at = 0

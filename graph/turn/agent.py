@@ -12,19 +12,20 @@ from typing import Protocol, Self
 
 import private
 from errors import GieokError, SessionBusy
+from graph.context.prompt import raw_tokens
 from graph.context.system_prompt import prefixes
-from graph.summary import Writer, revise
+from graph.summary import Writer, backlog, revise
 from graph.tool.ask import Ask
 from graph.turn import confirm, long_term, run, trash
 from graph.turn.engine import Engine
-from graph.turn.event import Asked, Done, Event, Failed
+from graph.turn.event import Ended, Event
 from graph.turn.request import Kind, Request
 from graph.turn.side_work import Background
 from graph.turn.stop_watch import StopWatch
 from graph.turn.threaded import play
 from graph.wiring import build
 from host import Host, Servers
-from memory import FoldReport, Memory
+from memory import FoldReport, Memory, apart
 from model.call import token
 from model.choice import kept
 from model.modelset import ModelSet
@@ -58,7 +59,7 @@ class Agent(Engine):
         agent = self if budgets is None else replace(self, budgets=budgets)
         return agent if models is None else replace(agent, models=lambda: models, yields=lambda: models.alone)
 
-    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed | Asked:
+    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Ended:
         """Runs a turn in the caller's thread (``graph.turn.run.run``)."""
         return run.run(self, request, stop, emit)
 
@@ -71,21 +72,21 @@ class Agent(Engine):
 
     def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         """Runs the last turn again and yields its events."""
-        return play(partial(run.run, self, Request(session_id, "retry")), stop)
+        return play(partial(run.run, self, Request(session_id, "retry", asks=True)), stop)
 
     def again(
         self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
     ) -> Iterator[Event]:
         """Runs another version of a turn, with the same question or ``text`` in its place, and yields the events."""
         kind: Kind = "again" if text is None else "edited"
-        return play(partial(run.run, self, Request(session_id, kind, text or "", number)), stop)
+        return play(partial(run.run, self, Request(session_id, kind, text or "", number, asks=True)), stop)
 
     def resume(
         self, session_id: str, answers: Mapping[str, Answer], *, stop: threading.Event | None = None
     ) -> Iterator[Event]:
         """Goes on with the turn that waits for the user, and yields its events. ``answers``: by the ids of the
         questions; a missing one counts as no. Raises ``NothingToAnswer`` when no turn waits."""
-        return play(partial(run.run, self, Request(session_id, "resume", answers=answers)), stop)
+        return play(partial(run.run, self, Request(session_id, "resume", answers=answers, asks=True)), stop)
 
     def stop(self, session_id: str) -> None:
         """Asks for the end of the session's running turn, which any process may run: it ends within about a second. A
@@ -108,8 +109,10 @@ class Agent(Engine):
         Raises ``SessionUnknown``, ``TurnUnknown``.
         """
         copy_id = self.store.tree.copy(session_id, last_turn)
-        if self.memory is not None and self.memory.fork(self.tenant, session_id, copy_id, user=self.user):
-            long_term.follow(self, copy_id, last_turn)
+        if self.memory is not None:
+            self.memory.writer.copy_session(self.tenant, session_id, copy_id, user=self.user)
+        else:
+            apart.keep_copy_apart(self.store, self.tenant, session_id, copy_id, self.user)
         return copy_id
 
     def remake_summary(
@@ -133,8 +136,8 @@ class Agent(Engine):
         language = self.store.session(session_id).language
         if self.memory is None:
             return FoldReport("nothing")
-        return self.memory.rewrite(
-            self.tenant, session_id, models=self.models(), language=language, user=self.user, stop=stop
+        return self.memory.folds.run(
+            self.tenant, session_id, models=self.models(), language=language, stop=stop, anew=True
         )
 
     def edit_summary(self, session_id: str, first_turn: int, text: str) -> Summary:
@@ -172,44 +175,43 @@ class Agent(Engine):
         return portable.export(self.store, session_id, branches)
 
     def import_sessions(self, data: bytes) -> Imported:
-        """Imports the sessions of a file from Gieok or ChatGPT, all or none (``store.export.portable.read``)."""
-        return portable.import_(self.store, data, portable.LIMIT, token.estimate)
+        """Imports the sessions of a file from Gieok or ChatGPT, all or none (``store.export.portable.read``), and
+        extracts their summaries."""
+        imported = portable.import_(self.store, data, portable.LIMIT, partial(raw_tokens, count=token.estimate))
+        if self.memory is not None:  # so that the user's other conversations find what was said in them
+            for session_id in imported.sessions:
+                self.memory.writer.open_session(self.tenant, session_id, user=self.user)
+        backlog.fill_imported(self, imported.sessions)
+        return imported
 
-    def put_away(self, session_id: str, forget: bool = True) -> bool:
-        """Takes a session off the list; ``restore`` brings it back. Returns False when the change of memory waits for
-        Redis.
+    def put_away(self, session_id: str, forget: bool = True) -> None:
+        """Takes a session off the list; ``restore`` brings it back. ``forget``: what it told leaves the profile."""
+        self._put_away(session_id, True, forget)
 
-        ``forget``: long-term memory also drops what only this session told.
-        """
-        return self._put_away(session_id, True, forget)
+    def restore(self, session_id: str) -> None:
+        """Brings back a session that was put away, and what left the profile with it."""
+        self._put_away(session_id, False, None)
 
-    def restore(self, session_id: str) -> bool:
-        """Brings back a session that was put away, and the memory that was forgotten with it. Returns False when the
-        change of memory waits for Redis."""
-        return self._put_away(session_id, False, None)
-
-    def _put_away(self, session_id: str, away: bool, forget: bool | None) -> bool:
+    def _put_away(self, session_id: str, away: bool, forget: bool | None) -> None:
         if self.memory is None:
             self.store.put_away(session_id, away)
-            return True
+            return
         self.store.session(session_id)  # memory is asked only about a session of this user
-        beside = self.memory.deleting(self.tenant, session_id, forget, user=self.user)
+        beside = self.memory.writer.note_deletion(self.tenant, session_id, forget, user=self.user)
         self.store.put_away(session_id, away, beside)
-        return self.memory.settle_deleted(self.tenant, session_id)
 
     def delete_session(self, session_id: str) -> None:
-        """Removes the session and its memory everywhere. What only this session told to the user's memory goes too,
-        unless the user chose to keep it when putting the session away.
+        """Removes the session and its memory everywhere. What it told leaves the profile, too, unless the user chose to
+        keep it when putting the session away.
 
         Raises ``SessionUnknown``, and ``SessionBusy`` while the session answers.
         """
         self.store.session(session_id)  # memory is asked only about a session of this user
-        forget = self.memory is None or self.memory.forgets(self.tenant, session_id) is not False
         with self.hold(session_id):
             self.checkpoints.saver.delete_thread(session_id)
             self.store.delete_session(session_id)
         if self.memory is not None:
-            self.memory.erase(self.tenant, session_id, forget=forget)
+            self.memory.eraser.erase_session(self.tenant, session_id, user=self.user)
         self.tidy_files()
 
     def attach(self, session_id: str, uploads: Iterable[Upload], message: int = NEXT) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from errors import GieokError
-from graph.turn.event import Event, Token, ToolStarted
+from graph.turn.event import Event, Thought, Token, ToolStarted
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Channel:
         match event:
             case Token(text):
                 self._grow(text)
-            case ToolStarted():  # the text before a tool call is no part of the answer
+            case ToolStarted() | Thought(moved=True):  # the text before is no part of the answer
                 self.text = ""
         if self.send is not None:
             self.send(event)

@@ -43,8 +43,8 @@ def confirm(
         answered["answer"] = yes
         if yes and answered["tool"] == "forget":
             answered["chosen"] = _chosen(answered, lines)
-        if yes and not _written(engine, session, number, answered):
-            answered["waits"] = True
+        if yes:
+            _write_memory(engine, session, number, answered)
         engine.store.change_steps(session_id, number, lambda steps: _with(steps, call, answered))
     return answered
 
@@ -76,16 +76,17 @@ def _chosen(question: Forget, lines: Sequence[str] | None) -> list[str]:
     return [line for line in question["arguments"]["lines"] if lines is None or line in lines]
 
 
-def _written(engine: Engine, session: Session, number: int, answered: Ask) -> bool:
-    """Changes memory as the answered question proposes; returns False when the change waits for Redis. Raises
-    ``QuestionUnknown`` where memory is turned off by now."""
+def _write_memory(engine: Engine, session: Session, number: int, answered: Ask) -> None:
+    """Changes memory as the answered question proposes. Raises ``QuestionUnknown`` where memory is turned off by
+    now."""
     if engine.memory is None:
         raise QuestionUnknown(session=session.id, turn=number)
     if answered["tool"] == "remember":
         key, value = answered["arguments"]["key"], answered["arguments"]["value"]
-        return engine.memory.remember(engine.tenant, session.id, key, value, turn=number, user=engine.user)
+        engine.memory.writer.remember(engine.tenant, session.id, key, value, turn=number, user=engine.user)
+        return
     lines, newest = answered["chosen"], session.turn_count  # no turn up to the newest brings the lines back
-    return engine.memory.drop(engine.tenant, session.id, lines, turn=newest, user=engine.user) is not None
+    engine.memory.eraser.forget_lines(engine.tenant, session.id, lines, turn=newest, user=engine.user)
 
 
 def _with(steps: list[dict[str, Any]], call: str, answered: Ask) -> list[dict[str, Any]]:

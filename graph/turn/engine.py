@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import cast
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+from typing import Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import StateSnapshot
 
-from graph.context.clock import Clock, clock, local
+from graph.context.clock import Clock, clock, local, set_zone
 from graph.context.prompt import Changing
 from graph.state import ChatState
 from graph.tool import TOOLS
@@ -39,7 +39,8 @@ class Engine:
     just before the question, at a moment. ``now``: the clock of turns, prompts and tools; a recorded conversation has
     its own. ``yields``: whether side work pauses while a turn with these models runs; None: the side worker decides.
     ``memory`` is None when the settings turn it off; ``tenant`` (the setting) and ``user`` say whose memory it is;
-    ``store`` is the same user's. ``library`` (the documents) is None when the setting ``retrieval`` is off.
+    ``store`` is the same user's. ``apart``: its turns keep their sessions apart from what
+    the user's conversations share. ``library`` (the documents) is None when the setting ``retrieval`` is off.
     ``host`` (foreign tools) is None where there are none.
     ``budgets``: the page's own token budgets for prompts, by the names of the settings that they replace; data that all
     pages share, such as a session's state, goes by the settings.
@@ -60,6 +61,7 @@ class Engine:
     memory: Memory | None = None
     tenant: str = "local"
     user: str = USER
+    apart: bool = False
     library: Library | None = None
     host: Host | None = None
     budgets: Mapping[str, int] = field(default_factory=dict)
@@ -68,6 +70,10 @@ class Engine:
     def prompting(self) -> Settings:
         """Returns the settings that prompts are made with: the settings with the page's budgets."""
         return self.settings.model_copy(update=self.budgets)
+
+    def in_zone(self, zone: tzinfo | None) -> Self:
+        """Returns the same engine with a clock in the reader's zone; None leaves the clock."""
+        return self if zone is None else replace(self, now=set_zone(self.now, zone))
 
     @contextmanager
     def hold(self, session_id: str) -> Iterator[Session]:
@@ -79,15 +85,15 @@ class Engine:
         with self.lock.hold(session_id):
             yield self.store.session(session_id)
 
-    def aside(self, key: Hashable, work: Work, lane: str) -> None:
+    def aside(self, key: Hashable, work: Work, lane: str, *, for_all: bool = False) -> None:
         """Puts side work on the list, in place of waiting work with the same key. ``lane``: what the work goes in order
-        with, usually its session's id.
+        with, usually its session's id. ``for_all``: the work serves all sessions of the user.
 
         Sessions do not wait for each other's work, except where one model on this machine serves everything: it has one
         slot (decision 16), and two calls at once only take the prompt of the other one out of it.
         """
         alone = (self.yields or self.background.yields)()
-        self.background.submit(key, work, "" if alone else lane)
+        self.background.submit(key, work, "" if alone else lane, lane, self.user if for_all else "")
 
     def snapshot(self, session_id: str) -> StateSnapshot:
         """Returns LangGraph's view of the session: state values and the nodes that are still to run. Raises

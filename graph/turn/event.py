@@ -23,6 +23,19 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of what the model thinks before its answer or before a tool call; no part of the answer.
+
+    ``seconds``: how long the turn has been thought about by now. ``moved``: all of the answer that was sent since the
+    last tool call was thought as well, and is part of ``text``: the model's server did not say so before.
+    """
+
+    text: str
+    seconds: float
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ToolStarted:
     """The start of a tool call that the model asked for; ``call`` identifies the call within the turn."""
 
@@ -88,7 +101,8 @@ class Usage:
     """The tokens and the cost of all model calls of a turn. ``exact`` is False when counts are estimates.
 
     ``usd`` is None when a price is unknown. ``cut_at``: the limit in tokens that cut the answer off; 0 when the answer
-    is whole.
+    is whole. ``last_prompt_tokens``: the prompt of the last call for an answer, which is how large the conversation
+    has become; the sum counts what calls of tools sent again and again.
     """
 
     prompt_tokens: int = 0
@@ -98,6 +112,21 @@ class Usage:
     exact: bool = True
     usd: float | None = None
     cut_at: int = 0
+    last_prompt_tokens: int = 0
+
+    def minus(self, earlier: Usage) -> Usage:
+        """Returns what came after an earlier count of the same turn."""
+        usd = None if self.usd is None or earlier.usd is None else self.usd - earlier.usd
+        return Usage(
+            self.prompt_tokens - earlier.prompt_tokens,
+            self.cached_tokens - earlier.cached_tokens,
+            self.answer_tokens - earlier.answer_tokens,
+            self.calls - earlier.calls,
+            self.exact,
+            usd,
+            self.cut_at,
+            self.last_prompt_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +162,19 @@ class Failed:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The end of a run whose turn waits: the user must answer ``questions`` before the turn goes on
-    (``graph.turn.agent.Agent.resume``). Nothing runs meanwhile, and the session is free."""
+    (``graph.turn.agent.Agent.resume``). Nothing runs meanwhile, and the session is free. ``said``: the text before the
+    questions; ``usage``, ``seconds``: of the turn so far."""
 
     turn: int
     questions: tuple[Question, ...]
+    said: str = ""
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
 
 
-Event = (
-    Token
-    | ToolStarted
-    | ToolFinished
-    | SummaryStarted
-    | SummaryLater
-    | SummaryMade
-    | ContextBuilt
-    | Asked
-    | Done
-    | Failed
-)
+Step = Thought | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt
+"""What happens on the way to an answer, beside its text."""
+Ended = Done | Failed | Asked
+"""How the run of a turn ends: each door matches all three, which ``assert_never`` has the type checker see to."""
+Event = Token | Step | Ended
 Outcome = Literal["done", "stopped", "failed", "waiting"]

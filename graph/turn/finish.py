@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, messages
 from errors import GieokError
 from graph.context.prompt import brief, is_search
 from graph.context.turns import split
+from graph.tool.guard import read_foreign
 from graph.turn.event import ToolFinished
 from graph.turn.runtime import Notes
 from store import Finished
@@ -31,9 +32,11 @@ def finished(
         status="stopped" if answer.response_metadata.get("stopped") else "done",
         answer=str(answer.text),
         messages=messages_to_dict([_bare(message) for message in raw]),
-        steps=steps(notes, raw),
+        steps=(made := steps(notes, raw)),
+        has_foreign=_has_foreign(notes, made) or read_foreign(raw),
         report=notes.report.plain() if notes.report else None,
         usage=asdict(notes.usage()),
+        reasoning=notes.reasoning(),
         seconds=seconds,
         first_token_seconds=first_token_seconds,
         tokens=tokens,
@@ -49,9 +52,11 @@ def failed(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -
         "failed",
         arrived if arrived.strip() else None,
         error=plain_error(error),
-        steps=steps(notes),
+        steps=(made := steps(notes)),
+        has_foreign=_has_foreign(notes, made),
         report=report,
         usage=usage,
+        reasoning=notes.reasoning(),
         seconds=seconds,
     )
 
@@ -61,9 +66,11 @@ def waiting(questions: Sequence[Question], notes: Notes, seconds: float, said: s
     return Finished(
         "waiting",
         said if said.strip() else None,
-        steps=steps(notes),
+        steps=(made := steps(notes)),
+        has_foreign=_has_foreign(notes, made),
         report=notes.report.plain() if notes.report else None,
         usage=asdict(notes.usage()),
+        reasoning=notes.reasoning(),
         seconds=seconds,
         questions=[question.plain() for question in questions],
     )
@@ -91,6 +98,11 @@ def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, A
         if isinstance(result, ToolMessage) and result.name and result.tool_call_id not in noted_calls
     ]
     return [*earlier, *noted]
+
+
+def _has_foreign(notes: Notes, made: Sequence[Mapping[str, Any]]) -> bool:
+    """Returns whether a prompt of the turn held text of others, or a tool gave some."""
+    return notes.has_foreign or any(step.get("foreign") for step in made)
 
 
 def _step(done: ToolFinished, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import partial
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -19,9 +20,16 @@ from store.approval import Approvals
 
 
 def tools(
-    engine: Engine, models: ModelSet, question: str = "", *, asks: bool = True, stop: threading.Event | None = None
+    engine: Engine,
+    models: ModelSet,
+    question: str = "",
+    *,
+    session: str = "",
+    asks: bool = True,
+    stop: threading.Event | None = None,
 ) -> list[BaseTool]:
-    """Returns the tools of one turn that lead outside. ``asks``: whether the user can be asked meanwhile. Without
+    """Returns the tools of one turn that lead outside. ``session``: whose turn it is;
+    ``asks``: whether the user can be asked meanwhile. Without
     ``stop``, as for a preview, no server is asked for its tools.
 
     A model that calls tools itself gets all foreign tools, and ``ask_user``; another model gets only the one that the
@@ -33,15 +41,22 @@ def tools(
         foreign = list[BaseTool]()
     else:
         utility = partial(_utility, models, stop)
-        foreign = _foreign(engine.host, engine.store.approvals, stop, utility)
+        begin = partial(engine.store.begun_calls.begin, session)
+        foreign = _foreign(engine.host, engine.store.approvals, stop, utility, begin)
     if native:
         return [*foreign, *([AskUser()] if asks else [])]
     return [tool for tool in foreign if wanted is not None and tool.name == wanted[0]]
 
 
-def _foreign(host: Host, approvals: Approvals, stop: threading.Event | None, utility: Utility) -> list[BaseTool]:
+def _foreign(
+    host: Host,
+    approvals: Approvals,
+    stop: threading.Event | None,
+    utility: Utility,
+    begin: Callable[[str], bool],
+) -> list[BaseTool]:
     try:
-        return host.tools(approvals, stop, utility, look=stop is not None)
+        return host.tools(approvals, stop, utility, look=stop is not None, begin=begin)
     except Stopped:  # while a server was asked; the turn ends at its next step
         return []
 

@@ -1,45 +1,61 @@
-"""Search in past turns, for the tool ``recall_turns``: earlier turns of this conversation and of the user's others.
+"""Search in past turns: this conversation's and the user's others, before every answer and for the tool ``recall``.
 
-``look_up`` returns what a model gets; an evaluation needs nothing else. The vectors are made as side work after the
-answer. What is missing when somebody searches, after a crash or an import, is made then: a few turns at once, the rest
-as side work.
+``find_past`` runs before every answer: what fits the question goes into the prompt, and nothing where nothing fits.
+``recall_past`` serves the tool: another query, a day, a conversation, and no floor, because the model asked for it.
+
+After the answer a turn's words are indexed at once and its vector in an idle moment. What is missing when somebody
+searches, after a crash or an import, is made as side work; until then words alone find a turn.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from itertools import groupby
 
+from errors import trace
+from graph.context.past import (
+    BARE,
+    CITED,
+    NEAR_MISSES,
+    UNCITED,
+    FoundPast,
+    Frame,
+    PastEntry,
+    choose_entries,
+    read_item,
+    render_entries,
+    write_item,
+)
+from graph.context.report import ContextReport, Part
 from graph.tool.reach import Recalled
 from graph.turn.engine import Engine
-from memory import Patience
-from memory.state import SHORT_TURNS
+from memory.past import Past
 from model.call.stream import Stopped
 from model.call.token import estimate
 from model.embedding import built_in
+from model.profile import Profile
 from prompt import render
 from retrieval.index.word import installed, words
-from retrieval.turns import packed, ranked, rules
+from retrieval.past import adds_answer, excerpt_turn, find_turns, keep_fitting, pack_turn, rules
 from store import Session
-from store.search import head
-from store.turn_index import PastTurn
-from text import sentence
+from store.turn_index import AT_ONCE, NewRow, PastTurn, TurnKey
+from text.cited_turn import strip_marks
 from text.fence import fenced
+from text.fold import fold_text
+from text.refusal import is_refusal
+
+log = logging.getLogger(__name__)
 
 ROOM = 1500
-"""Tokens of a result, by ``model.call.token.estimate``."""
-LEAST = 10
-"""Tokens below which no turn fits."""
+"""Tokens of a result of the tool, by ``model.call.token.estimate``."""
 LOOKED_AT = 60
 """The most turns that are considered for a result."""
 SIDE_TOKENS = 150
-"""Tokens of a question or an answer in a result; of a longer one only the sentences with most words of the query."""
-AT_ONCE = 8
-"""The most turns that are taken in before a search, in about a second; the others as side work."""
+"""Tokens of a question or an answer in a result, or a quarter of all the room where that is less."""
 BATCH = 50
 """Turns that the side work reads at a time."""
 COMPUTED = "vectors"
@@ -47,96 +63,168 @@ COMPUTED = "vectors"
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """A turn as a result shows it: its session and day, the heading of that day, and its text."""
+class Hit:
+    """A turn that a search found, with its score from 0 to 1."""
 
     turn: PastTurn
-    day: str
-    heading: str
-    text: str
+    score: float
 
 
 # --- before the answer --------------------------------------------------------------------------
 
 
-def look_up(
-    engine: Engine, session: Session, query: str, before: int, *, room: int = ROOM, patience: Patience | None = None
+def find_past(
+    engine: Engine, session: Session, question: str, number: int, profile: Profile, cites: bool = True
+) -> FoundPast | None:
+    """Returns what earlier turns say about the question of turn ``number``; None where the settings want none, and
+    after a failure, because a turn does without its past rather than fail. ``cites``: whether a reader is shown what
+    the answer cites."""
+    settings = engine.prompting
+    room = 0 if settings.memory_tool_only else min(settings.budget_past, profile.past_tokens)
+    if not room or not question.strip():
+        return None
+    try:
+        hits = [*search(engine, session.id, question, number)]
+    except Exception as error:
+        log.error("past turns could not be searched: %s", trace(error))
+        return None
+    judged = [*zip(hits, keep_fitting([hit.score for hit in hits], question), strict=True)]
+    above, below = ([hit for hit, fits in judged if fits is wanted] for wanted in (True, False))
+    entries = _make_entries(engine, session, above, question, _side_tokens(profile), _is_brief(profile))
+    missed = (write_item(hit.turn.key, hit.turn.key.session_id == session.id, hit.score) for hit in below[:NEAR_MISSES])
+    return FoundPast(tuple(entries), tuple(missed), room, frame_of(profile, cites))
+
+
+def frame_of(profile: Profile, cites: bool) -> Frame:
+    """Returns the frame of past turns for a model; ``cites``: as in ``find_past``."""
+    if profile.prompt == "bare":
+        return BARE
+    return CITED if cites else UNCITED
+
+
+def render_found(
+    engine: Engine, session: Session, items: Sequence[str], question: str, profile: Profile, cites: bool
+) -> str | None:
+    """Returns the text that a prompt had of these past turns (``PastEntry.item``); None when one of them is gone or was
+    forgotten since."""
+    past = _searchable(engine, session.id)
+    found = [
+        (engine.store.turn_index.text(key), score) for key, score in (read_item(each, session.id) for each in items)
+    ]
+    hits = [Hit(turn, score) for turn, score in found if turn is not None and not _is_forgotten(turn, past)]
+    if len(hits) < len(items):
+        return None
+    entries = _make_entries(engine, session, hits, question, _side_tokens(profile), _is_brief(profile))
+    return render_entries([*entries], session.language, frame_of(profile, cites))
+
+
+def search(engine: Engine, session_id: str, query: str, before: int) -> Iterator[Hit]:
+    """Yields the turns before turn ``before`` that fit the query best, at most ``LOOKED_AT``, the best first: turns of
+    the session's path and of the user's other conversations, without those that the user had forgotten or wants to be
+    used no more. Raises ``EmbeddingFailed``."""
+    past, index = _searchable(engine, session_id), engine.store.turn_index
+    others = past.others if past else ()
+    unread = [session_id, *others] if before == 1 else [session_id]  # the side work after an answer reads the others
+    if _index_words(engine, unread) == AT_ONCE:
+        plan_index(engine, session_id)
+    found = find_turns(
+        index,
+        built_in(),
+        query,
+        session_id=session_id,
+        before=before,
+        sessions=[session_id, *others],
+        now=engine.now(),
+        limit=LOOKED_AT,
+    )
+    turns = index.texts([each.key for each in found])
+    for each in found:
+        turn = turns.get(each.key)
+        if turn is not None and not _is_hidden(turn, past):
+            yield Hit(turn, each.score)
+
+
+def recall_past(
+    engine: Engine,
+    session: Session,
+    query: str,
+    before: int,
+    *,
+    day: str = "",
+    conversation: str = "",
+    shown: Collection[TurnKey] = (),
+    room: int = ROOM,
+    frame: Frame = CITED,
 ) -> Recalled:
     """Returns what was said before turn ``before`` about the query, as text for a model of at most ``room`` tokens; a
-    sentence that nothing was found otherwise. The engine must have a memory.
+    sentence that nothing was found otherwise.
 
-    Raises ``EmbeddingFailed``.
+    ``day``: the beginning of an ISO date («2026-03»). ``conversation``: a part of the title of another conversation.
+    ``shown``: turns that the prompt shows already; they come no second time, and the marks count on from them;
+    ``frame``: as ``frame_of`` says. Raises ``EmbeddingFailed``.
     """
-    frame = partial(render, "turns_recalled", session.language)
-    found, wanted = search(engine, session.id, query, before, patience=patience), frozenset(words(query, installed()))
-    shown = (_shown(engine, session, turn, wanted) for turn in found)
-    fitting = _fitting(shown, room - estimate(frame(turns="")))
-    if not fitting:
-        return Recalled(render("turns_recalled_none", session.language, query=query))
-    days = [list(of_day) for _, of_day in groupby(sorted(fitting, key=_place), key=lambda shown: _place(shown)[:2])]
-    text = frame(turns="\n".join(line for day in days for line in (day[0].heading, *(each.text for each in day))))
-    return Recalled(text, any(each.turn.foreign for each in fitting))
+    hits = [hit for hit in search(engine, session.id, query, before) if hit.turn.key not in shown]
+    entries = [
+        entry
+        for entry in _make_entries(engine, session, hits, query, SIDE_TOKENS)
+        if entry.day.startswith(day) and fold_text(conversation) in fold_text(entry.title)
+    ]
+    chosen = choose_entries(FoundPast(tuple(entries), room=room, frame=frame), (), session.language, estimate)
+    if not chosen:
+        return Recalled(render("recall_none", session.language, query=query))
+    text = render_entries(chosen, session.language, frame, first=len(shown) + 1)
+    return Recalled(text, any(entry.foreign for entry in chosen), tuple(entry.item for entry in chosen))
 
 
-def search(
-    engine: Engine, session_id: str, query: str, before: int, *, patience: Patience | None = None
-) -> Iterator[PastTurn]:
-    """Yields the turns before turn ``before`` that fit the query best, at most ``LOOKED_AT``, the best first: turns of
-    the session's path and of the user's other conversations, without those that the user had forgotten.
-
-    Raises ``EmbeddingFailed``.
-    """
-    assert engine.memory is not None
-    past = engine.memory.past(engine.tenant, session_id, user=engine.user, patience=patience)
-    sessions, index, embedder = [session_id, *past.others], engine.store.turn_index, built_in()
-    if _take_in(engine, sessions, AT_ONCE) == AT_ONCE:
-        _submit(engine, "", sessions)
-    for key in ranked(index.rows(sessions, rules(embedder), session_id, before), embedder, query, LOOKED_AT):
-        turn = index.text(key)
-        if turn is not None and not past.hides(key.session_id, key.number, (turn.question, turn.answer)):
-            yield turn
+def shown_turns(report: ContextReport | None, session_id: str) -> list[TurnKey]:
+    """Returns the past turns that a prompt of a session shows, in the order of their marks."""
+    part: Part | None = report.part("turns") if report is not None else None
+    return [read_item(item, session_id)[0] for item in part.items] if part is not None else []
 
 
-def _shown(engine: Engine, session: Session, turn: PastTurn, wanted: frozenset[str]) -> _Shown:
-    question, answer = (_data(_excerpt(text, wanted)) for text in (turn.question, turn.answer))
-    number, language = turn.key.number, session.language
-    text = render("turns_turn", language, number=number, question=question, answer=answer)
-    day = datetime.fromtimestamp(turn.at, engine.now().tzinfo).date().isoformat()
-    elsewhere = turn.key.session_id != session.id
-    return _Shown(turn, day, render("turns_elsewhere", language, day=day) if elsewhere else day, text)
+def _searchable(engine: Engine, session_id: str) -> Past | None:
+    """Returns what may be searched beside this conversation; None without long-term memory: then only its own turns
+    may."""
+    if engine.memory is None:
+        return None
+    return engine.memory.reader.read_past(engine.tenant, session_id, user=engine.user)
 
 
-def _fitting(shown: Iterable[_Shown], room: int) -> list[_Shown]:
-    """Returns the best turns that have room together, with the headings of their days."""
-    fitting, days = list[_Shown](), set[tuple[str, str]]()
-    for each in shown:
-        if room < LEAST:
-            break
-        day = (each.turn.key.session_id, each.day)
-        tokens = estimate(each.text) + (0 if day in days else estimate(each.heading)) + 1
-        if tokens <= room:
-            room -= tokens
-            days.add(day)
-            fitting.append(each)
-    return fitting
+def _is_hidden(turn: PastTurn, past: Past | None) -> bool:
+    return turn.unused or _is_forgotten(turn, past)
 
 
-def _place(shown: _Shown) -> tuple[str, str, int]:
-    return shown.day, shown.turn.key.session_id, shown.turn.key.number
+def _is_forgotten(turn: PastTurn, past: Past | None) -> bool:
+    return past is not None and past.hides(turn.at, (turn.question, turn.answer))
 
 
-def _excerpt(text: str, wanted: frozenset[str]) -> str:
-    """Returns a short text whole, and of a long one the sentences that have most of the wanted words, in order."""
-    if estimate(text) <= SIDE_TOKENS:
-        return text
-    parts = sentence.split(text)
-    scores = [len(wanted & set(words(part, installed()))) for part in parts]
-    room, chosen = SIDE_TOKENS, list[int]()
-    for at in sorted(range(len(parts)), key=lambda at: -scores[at]):
-        if (tokens := estimate(parts[at])) <= room:
-            room -= tokens
-            chosen.append(at)
-    return " … ".join(parts[at] for at in sorted(chosen)) or f"{head(text, SIDE_TOKENS)}…"
+def _make_entries(
+    engine: Engine, session: Session, hits: Sequence[Hit], query: str, tokens: int, brief: bool = False
+) -> Iterator[PastEntry]:
+    """Yields the found turns as a prompt shows them, each side with at most ``tokens`` tokens, without refusals;
+    ``brief``: without answers that add nothing to what the query asks for."""
+    wanted, titles = frozenset(words(query, installed())), dict[str, str]()
+    for hit in hits:
+        turn, other = hit.turn, hit.turn.key.session_id
+        here = other == session.id
+        if not here and other not in titles:
+            titles[other] = _data(engine.store.session(other).title)
+        question, answer = map(_data, excerpt_turn(turn, wanted, tokens))
+        if is_refusal(turn.answer, turn.question) or (brief and not adds_answer(turn, wanted)):
+            answer = ""
+        answer = strip_marks(answer)
+        day = datetime.fromtimestamp(turn.at, engine.now().tzinfo).date().isoformat()
+        title = session.title if here else titles[other]
+        yield PastEntry(turn.key, here, day, turn.at, question, answer, hit.score, title, turn.foreign)
+
+
+def _is_brief(profile: Profile) -> bool:
+    """Returns whether there is so little room that answers stand there only where they are needed (decision 58)."""
+    return profile.prompt == "bare"
+
+
+def _side_tokens(profile: Profile) -> int:
+    return min(SIDE_TOKENS, profile.past_tokens // 4)
 
 
 def _data(text: str) -> str:
@@ -147,30 +235,44 @@ def _data(text: str) -> str:
 # --- after the answer ---------------------------------------------------------------------------
 
 
-def plan(engine: Engine, session_id: str, number: int) -> None:
-    """Puts the vectors of this session's turns on the list of side work, except those of the newest turns, which the
-    next prompts hold word for word anyway. Does nothing where no model calls ``recall_turns``."""
-    if engine.memory is not None and engine.models().profile.tools == "native" and number > SHORT_TURNS:
-        _submit(engine, session_id, [session_id], number - SHORT_TURNS)
+def index_turns(engine: Engine, session_id: str) -> None:
+    """Indexes the words of this session's new turns, and puts what else is missing on the list of side work."""
+    _index_words(engine, [session_id])
+    plan_index(engine, session_id)
 
 
-def _submit(engine: Engine, name: str, sessions: Sequence[str], last: int | None = None) -> None:
-    engine.aside(("turns", name, engine.user), partial(_make, engine, sessions, last), COMPUTED)
+def plan_index(engine: Engine, session_id: str) -> None:
+    """Puts the indexing of all turns that a search from this session reads on the list of side work."""
+    engine.aside(("turns", "", engine.user), partial(_index_all, engine, session_id), COMPUTED, for_all=True)
 
 
-def _make(engine: Engine, sessions: Sequence[str], last: int | None, stop: threading.Event) -> None:
-    """Takes in all turns that are missing. Raises ``Stopped``; the work then goes on after the answer."""
-    while _take_in(engine, sessions, BATCH, last, stop) == BATCH:
+def _index_all(engine: Engine, session_id: str, stop: threading.Event) -> None:
+    """Indexes all turns that a search from this session reads: first all words, then the vectors, each of which takes
+    a sixth of a second. Raises ``Stopped``; the work then goes on after the answer."""
+    past = _searchable(engine, session_id)
+    sessions = [session_id, *(past.others if past else ())]
+    while _index_words(engine, sessions, stop) == AT_ONCE:
         pass
+    index, embedder = engine.store.turn_index, built_in()
+    while missing := index.missing(sessions, rules(embedder), BATCH):
+        for turn in missing:
+            _stop_if_set(stop)
+            index.put([NewRow(turn, *pack_turn(turn, embedder))], rules(embedder))
 
 
-def _take_in(
-    engine: Engine, sessions: Sequence[str], limit: int, last: int | None = None, stop: threading.Event | None = None
-) -> int:
-    """Takes in at most ``limit`` missing turns, the newest first, each by itself; returns how many."""
-    index, embedder, taken = engine.store.turn_index, built_in(), 0
-    for turn in index.missing(sessions, rules(embedder), limit, last):
-        if stop is not None and stop.is_set():
-            raise Stopped
-        taken += index.put(turn, rules(embedder), *packed(embedder, turn))
-    return taken
+def _index_words(engine: Engine, sessions: Sequence[str], stop: threading.Event | None = None) -> int:
+    """Indexes the words of at most ``AT_ONCE`` turns that have no row yet, the newest first, in less than half a
+    second; returns how many. The others follow as side work."""
+    index, made_by = engine.store.turn_index, rules(built_in())
+    missing = index.missing(sessions, made_by, AT_ONCE, vectors=False)
+    rows = list[NewRow]()
+    for turn in missing:
+        _stop_if_set(stop)
+        rows.append(NewRow(turn, *pack_turn(turn)))
+    index.put(rows, made_by)
+    return len(missing)
+
+
+def _stop_if_set(stop: threading.Event | None) -> None:
+    if stop is not None and stop.is_set():
+        raise Stopped

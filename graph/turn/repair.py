@@ -12,6 +12,7 @@ from graph.context.prompt import raw_tokens
 from graph.context.turns import closing, is_answer, unanswered
 from graph.context.turns import question as question_message
 from graph.state import ChatState
+from graph.summary import backlog
 from graph.turn.engine import Engine, config
 from graph.turn.finish import finished, plain_error, turn_messages, waiting
 from graph.turn.rebuild import fits, rebuild
@@ -95,10 +96,14 @@ def entry(engine: Engine, session: Session, number: int, text: str, images: int 
     """Returns the graph's input for a new turn: messages that close the turn before it, then the question. ``images``:
     how many images go with the question.
 
-    A state that does not belong to the record (a power cut, a lost file, another branch) is made anew first.
+    A state that does not belong to the record (a power cut, a lost file, another branch) is made anew first, and so is
+    one that lacks more summaries than a model can be writing.
     """
     state = engine.state(session.id)
     if not fits(state, session, number - 1):
+        backlog.fill_gaps(engine, session, number - 1)
+        state = rebuild(engine, session, number - 1)
+    elif backlog.is_behind(state, number - 1) and backlog.fill_gaps(engine, session, number - 1, backlog.BEHIND):
         state = rebuild(engine, session, number - 1)
     return {
         "messages": [

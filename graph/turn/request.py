@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from errors import BadImage, OutOfRange, TooLong
+from errors import BadImage, GieokError, OutOfRange, TooLong
+from graph.answer.json_form import JsonForm
+from graph.tool.client_tool import NO_TOOLS, ClientTools
 from store.options import SYSTEM_CHARS, TEMPERATURES
 from store.question import Answer
 from store.record import GivenTurn
@@ -34,13 +37,14 @@ class AnswerLimits:
 
     ``max_tokens``: of the answer. ``temperature``, ``top_p``: of the model's choice of words. ``stop``: words before
     which the answer ends. They hold for what a model writes: an answer that code words from the results of tools is
-    short and obeys none of them.
+    short and obeys none of them. ``form``: the JSON that the answer must be, which code never words.
     """
 
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
     stop: tuple[str, ...] = ()
+    form: JsonForm | None = None
 
     def checked(self) -> AnswerLimits:
         """Returns the limits without empty stop words. Raises ``OutOfRange`` and ``TooLong``, naming the field."""
@@ -57,7 +61,7 @@ class AnswerLimits:
         longest = max(map(len, stop), default=0)
         if longest > STOP_CHARS:
             raise TooLong(what="stop word", size=longest, limit=STOP_CHARS)
-        return AnswerLimits(self.max_tokens, self.temperature, self.top_p, stop)
+        return replace(self, stop=stop)
 
 
 NO_LIMITS = AnswerLimits()
@@ -75,8 +79,12 @@ class Request:
     ``given`` (only ``new``): finished turns that a client tells; they begin at turn ``number`` (0: after the last
     turn), and the new message follows them. ``system``: the client's system text, which stays with the session; None
     leaves the stored one. ``limits``: of this answer. ``images``: of this message, as OpenAI's content parts
-    (``{"type": "image_url", "image_url": {"url": …}}``); only their number is stored. ``asks``: whether
-    the user can be asked while the turn runs.
+    (``{"type": "image_url", "image_url": {"url": …}}``); only their number is stored. ``earlier_images``: of
+    earlier turns, oldest first, as far as they have room beside these. ``asks``: whether
+    the user can be asked while the turn runs; only a door that can bring the answers says so, because a turn that asks
+    waits until somebody answers. ``tools``: of the client, which runs them itself (``graph.tool.client_tool``); only a
+    model that calls tools itself gets them. ``cites``: whether the answer marks the past turns that it used, for a
+    reader who is shown them.
     """
 
     session: str
@@ -87,8 +95,11 @@ class Request:
     system: str | None = None
     limits: AnswerLimits = NO_LIMITS
     images: tuple[dict[str, Any], ...] = ()
+    earlier_images: tuple[dict[str, Any], ...] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    asks: bool = True
+    asks: bool = False
+    tools: ClientTools = NO_TOOLS
+    cites: bool = False
 
 
 def checked_system(text: str) -> str:
@@ -117,6 +128,17 @@ def checked_images(images: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], 
     if len(images) > MOST_IMAGES:
         raise OutOfRange(what="number of images", value=len(images), low=0, high=MOST_IMAGES)
     return tuple(_image(part, number) for number, part in enumerate(images, 1))
+
+
+def choose_earlier(images: tuple[dict[str, Any], ...], own: int) -> tuple[dict[str, Any], ...]:
+    """Returns the images of earlier turns that go along with ``own`` images of the message: the newest, with those
+    fields that are passed on. One that could not be sent itself is left out: its own turn is over."""
+    kept = list[dict[str, Any]]()
+    for part in images:
+        with suppress(GieokError):
+            kept.append(_image(part, len(kept) + 1))
+    room = max(0, MOST_IMAGES - own)
+    return tuple(kept[-room:]) if room else ()
 
 
 def _image(part: Mapping[str, Any], number: int) -> dict[str, Any]:

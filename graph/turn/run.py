@@ -24,15 +24,16 @@ from errors import (
 )
 from graph.answer import documents
 from graph.answer.casual import is_casual
-from graph.summary import ahead
+from graph.summary import ahead, backlog
 from graph.turn import given, repair
 from graph.turn.channel import Channel
 from graph.turn.engine import Engine
-from graph.turn.event import Done, Event, reason
-from graph.turn.request import MESSAGE_LIMIT, Request, checked_given, checked_images, checked_system
-from graph.turn.running import Ended, RunningTurn
+from graph.turn.event import Done, Ended, Event, reason
+from graph.turn.request import MESSAGE_LIMIT, Request, checked_given, checked_images, checked_system, choose_earlier
+from graph.turn.running import RunningTurn
 from store import Session, Turn
 from text.clean import clean
+from text.fence import find_words
 from text.language import detect
 
 Emit = Callable[[Event], None]
@@ -78,7 +79,7 @@ def _new(engine: Engine, session: Session, request: Request) -> _Begun:
     if request.given:
         first = request.number or first
         session = given.give(engine, session, first, request.given)
-        told = (request.given[-1].question, text)
+        told = (find_words(request.given[-1].question), find_words(text))
         text = "\n".join(part for part in told if not is_casual(part)) or text
     number = engine.store.accept_turn(session.id, request.text, engine.now().timestamp())
     return _Begun(_speaking(engine, session, first, text), number, request.text)
@@ -93,7 +94,7 @@ def _again(engine: Engine, session: Session, request: Request) -> _Begun:
     _check(question, request)
     engine.store.tree.begin(session.id, number, question)
     session = engine.store.session(session.id)
-    if is_casual(before.question):  # else the language is decided already and stays
+    if is_casual(find_words(before.question)):  # else the language is decided already and stays
         session = _speaking(engine, session, number, question)
     return _Begun(session, number, question)
 
@@ -128,13 +129,16 @@ def dismiss(engine: Engine, session_id: str) -> None:
 
 
 def reconcile(engine: Engine, session_id: str) -> bool:
-    """Completes a turn whose answer is in the state but not in its row, when the user opens the session.
+    """Completes a turn whose answer is in the state but not in its row, when the user opens the session, and extracts
+    summaries where many are missing.
 
     Returns False while the session is answering, in this process or another one: then no turn was cut off.
     """
     try:
         with engine.hold(session_id) as session:
             repair.complete(engine, session)
+            if backlog.fill_gaps(engine, session, session.turn_count, backlog.BEHIND):
+                engine.store.revise(session_id)
     except SessionBusy:
         return False
     return True
@@ -157,7 +161,11 @@ def _checked(engine: Engine, request: Request) -> Request:
     images = checked_images(request.images)
     if images and not (models := engine.models()).profile.images:
         raise ImagesUnsupported(model=models.name)
-    return replace(request, system=system, limits=request.limits.checked(), images=images)
+    earlier = choose_earlier(request.earlier_images, len(images)) if request.earlier_images else ()
+    if earlier and not engine.models().profile.images:
+        earlier = ()
+    checked = replace(request, system=system, limits=request.limits.checked())
+    return replace(checked, images=images, earlier_images=earlier)
 
 
 def _check(text: str, request: Request) -> None:
@@ -195,7 +203,8 @@ def _speaking(engine: Engine, session: Session, number: int, text: str) -> Sessi
     stays, too. One Latin word («ok», «Python») decides nothing: it is said in either language.
     """
     earlier = (engine.store.turn(session.id, each) for each in range(1, number))
-    if is_casual(text) or any(each and not is_casual(each.question) for each in earlier):
+    text = find_words(text)
+    if is_casual(text) or any(each and not is_casual(find_words(each.question)) for each in earlier):
         return session
     if len(text.split()) == 1 and text.isascii():
         return session

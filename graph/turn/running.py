@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from langgraph.checkpoint.serde.types import INTERRUPT
@@ -14,27 +16,30 @@ from langgraph.types import Command
 from errors import GieokError, known, trace
 from graph import title
 from graph.answer import documents, read_ahead
+from graph.context.past import FoundPast, read_item
 from graph.context.prompt import raw_tokens
 from graph.node.ask import ANSWERS
 from graph.state import ChatState
 from graph.summary import ahead
 from graph.summary.ahead import Ahead
-from graph.turn import long_term, outside, repair
+from graph.summary.known import read_known
+from graph.tool.client_tool import NO_TOOLS
+from graph.tool.recall import TURNS as RECALLED_TURNS
+from graph.turn import long_term, outside, past_turns, repair
 from graph.turn.channel import Channel
 from graph.turn.engine import Engine, config
-from graph.turn.event import Asked, Done, Failed, reason
+from graph.turn.event import Asked, Done, Ended, Failed, reason
 from graph.turn.finish import failed, finished, turn_messages, waiting
 from graph.turn.request import Request
 from graph.turn.runtime import Inputs, Notes, TurnContext, noted
-from memory import Patience
 from store import Session, Turn
 from store.database.engine import translated
 from store.question import Question, question
+from store.turn_index import TurnKey
 from store.wording import mark
+from text.fence import find_words
 
 log = logging.getLogger(__name__)
-
-Ended = Done | Failed | Asked
 
 
 @dataclass
@@ -54,7 +59,6 @@ class RunningTurn:
     began: float = field(default_factory=time.monotonic)
     state: ChatState | None = None
     context: TurnContext | None = None
-    patience: Patience = field(default_factory=Patience)
     waited: Turn | None = None
     questions: list[Question] = field(default_factory=list)
 
@@ -98,29 +102,58 @@ class RunningTurn:
         engine, session, number, channel = self.engine, self.session, self.number, self.channel
         models, notes = engine.models(), noted(self.waited)
         search = documents.search(engine, session, number, models, notes, session.language, channel)
-        tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, self.patience)]
-        question = text or self._stored_question()
-        foreign = outside.tools(engine, models, question, asks=self.request.asks, stop=channel.stop)
+        question = find_words(text or self._stored_question())
+        long_term.keep_apart(engine, session.id)
+        found = past_turns.find_past(engine, session, question, number, models.profile, self.request.cites)
+        shown = partial(self._shown_turns, notes, found)
+        tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, shown, self.request.cites)]
+        found_tools = search.tools if search else ()
+        foreign = outside.tools(engine, models, question, session=session.id, asks=self.request.asks, stop=channel.stop)
+        client_tools = self.request.tools if models.profile.tools == "native" else NO_TOOLS
+        theirs = client_tools.make()
+        taken = {tool.name for tool in theirs}
         read_at = time.time()
-        memory = long_term.before(engine, session, models, number, self.patience)
-        parts = long_term.parts(memory, engine, session.language, number, models.profile)
+        memory = long_term.before(engine, session, models)
+        parts = long_term.parts(memory, engine, session.language, number, models.profile, question)
         long_term.keep(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
         inputs = Inputs(
-            tools=[*tools, *(search.tools if search else ()), *foreign],
+            tools=[*(tool for tool in (*tools, *found_tools, *foreign) if tool.name not in taken), *theirs],
             changing=(*parts, *clock),
             options=engine.store.options.of(session.id),
             budgets=engine.budgets,
             history_tokens=session.history_tokens,
-            unfolded=long_term.unfolded(memory),
+            past_turns=found,
+            foreign_memory=memory is not None and memory.foreign,
             client_system=session.client_system,
+            client_tools=client_tools,
             asks=self.request.asks,
             limits=self.request.limits,
             images=self.request.images,
+            earlier_images=self.request.earlier_images,
         )
         summaries = Ahead(engine.background, session)
         ledger = engine.store.ledger
-        return TurnContext(models, engine.settings, channel, inputs, notes, ledger, summaries, search, engine.now)
+        sources = (notes, ledger, summaries, search, engine.now)
+        return TurnContext(
+            *(models, engine.settings, channel, inputs, *sources, self._read_known),
+            mark_foreign=partial(engine.store.mark_foreign, session.id, number),
+            is_marked=partial(engine.store.has_foreign, session.id, number),
+        )
+
+    def _read_known(self, chunk: Sequence[int]) -> str:
+        rows = self.engine.store.turns_between(self.session.id, chunk[0], chunk[-1])
+        return read_known(self.engine, self.session, rows)
+
+    def _shown_turns(self, notes: Notes, found: FoundPast | None) -> list[TurnKey]:
+        """Returns the past turns that the turn has shown so far, in the order of their marks. Before the first prompt,
+        as where a router calls the tool, these are the turns that it will show (``found``)."""
+        if notes.report is None:
+            return [entry.key for entry in found.entries] if found else []
+        recalled = (step.artifact or {} for _, step in notes.steps if step.name == "recall")
+        items = (item for artifact in recalled for item in artifact.get(RECALLED_TURNS, ()))
+        own = self.session.id
+        return [*past_turns.shown_turns(notes.report, own), *(read_item(item, own)[0] for item in items)]
 
     def _stored_question(self) -> str:
         turn = self.engine.store.turn(self.session.id, self.number)
@@ -146,9 +179,10 @@ class RunningTurn:
         if not self.questions:
             return None
         assert self.context is not None
-        end = waiting(self.questions, self.context.notes, self._seconds(), self.channel.text)
+        notes, seconds, said = self.context.notes, self._seconds(), self.channel.text
+        end = waiting(self.questions, notes, seconds, said)
         self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
-        return Asked(self.number, tuple(self.questions))
+        return Asked(self.number, tuple(self.questions), said, notes.usage(), seconds)
 
     def _finished(self) -> Done:
         assert self.context is not None
@@ -175,7 +209,8 @@ class RunningTurn:
             if self.context is not None and (system := self.context.notes.system):
                 self.engine.store.wordings.keep(mark(system), system)
             title.plan(self.engine, self.session.id, self.number)
-            long_term.after(self.engine, self.session.id, self.number, self.patience)
+            long_term.after(self.engine, self.session.id)
+            past_turns.index_turns(self.engine, self.session.id)
             read_ahead.plan(self.engine, self.session.id)
         except GieokError as error:
             log.warning("after turn %d: %s", self.number, error.code)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from graph.context.clock import Clock, local
+from graph.context.past import FoundPast
 from graph.context.prompt import Changing, Limits
 from graph.context.report import ContextReport
-from graph.tool import TOOLS
+from graph.tool import TOOLS, guard
+from graph.tool.client_tool import NO_TOOLS, ClientTools
 from graph.turn.channel import Channel
 from graph.turn.event import Event, ToolFinished, ToolStarted, Usage
 from graph.turn.request import NO_LIMITS, AnswerLimits
@@ -35,7 +37,8 @@ if TYPE_CHECKING:  # both import the engine, which imports the graph, which impo
 @dataclass
 class Notes:
     """The sums of one turn: calls, tokens and cost, tool steps, the last report with its system prompt, the time of the
-    first token. ``usd`` is None when a price is unknown."""
+    first token. ``usd`` is None when a price is unknown. ``has_foreign``: a prompt of this run held text of others.
+    ``thought``, ``thought_seconds``: what the model thought before its answer and its tool calls, and how long."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -44,10 +47,14 @@ class Notes:
     exact: bool = True
     usd: float | None = 0.0
     cut_at: int = 0
+    last_prompt_tokens: int = 0
     steps: list[tuple[ToolStarted, ToolFinished]] = field(default_factory=list)
     report: ContextReport | None = None
     system: str = ""
     first_token: float | None = None
+    has_foreign: bool = False
+    thought: str = ""
+    thought_seconds: float = 0.0
 
     def add(self, message: AIMessage, models: ModelSet) -> None:
         """Adds one model call."""
@@ -70,13 +77,18 @@ class Notes:
         self.answer_tokens += answer
         self.calls += calls
         self.exact = self.exact and exact
+        self.last_prompt_tokens = self.last_prompt_tokens if side else prompt
         name = models.side_name if side else models.name
         price = 0.0 if models.alone else usd(name, prompt, cached, answer, url=models.url)
         self.usd = None if price is None or self.usd is None else self.usd + price
 
     def usage(self) -> Usage:
         counted = (self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
-        return Usage(*counted, self.cut_at)
+        return Usage(*counted, self.cut_at, self.last_prompt_tokens)
+
+    def reasoning(self) -> dict[str, Any] | None:
+        """Returns what the model thought, as the record keeps it; None where it thought nothing."""
+        return {"text": self.thought.strip(), "seconds": self.thought_seconds} if self.thought.strip() else None
 
 
 def noted(waited: Turn | None) -> Notes:
@@ -86,6 +98,8 @@ def noted(waited: Turn | None) -> Notes:
         return notes
     for name, value in (waited.usage or {}).items():
         setattr(notes, name, value)
+    earlier = waited.reasoning or {}
+    notes.thought, notes.thought_seconds = str(earlier.get("text") or ""), float(earlier.get("seconds") or 0.0)
     for step in waited.steps:
         started = ToolStarted(str(step["call"]), str(step["name"]), dict(step.get("arguments") or {}))
         done = {field: step[field] for field in ToolFinished.__slots__ if field in step}
@@ -100,9 +114,11 @@ class Inputs:
     ``tools``: the tools that the model may call. ``changing``: parts that differ from turn to turn, such as memory and
     time. ``options``: the conversation's own system prompt, temperature and longest answer. ``budgets``: the page's own
     token budgets, by the names of the settings that they replace. ``history_tokens``: the tokens of the whole history.
-    ``unfolded``: the first turn that is not in long-term memory yet; None when all turns are, or without memory.
-    ``client_system``: the client's system text. ``asks``: whether the user can be asked (``graph.node.ask``).
-    ``limits``, ``images``: of this turn alone (``graph.turn.request``).
+    ``past_turns``: what a search in past turns found for the question; None where there was no search.
+    ``foreign_memory``: some of what memory gives is text of others, or made from it.
+    ``client_system``: the client's system text. ``client_tools``: those tools of the client that are among ``tools``.
+    ``asks``: whether the user can be asked (``graph.node.ask``).
+    ``limits``, ``images``, ``earlier_images``: of this turn alone (``graph.turn.request``).
     """
 
     tools: Sequence[BaseTool] = TOOLS
@@ -110,11 +126,14 @@ class Inputs:
     options: Options = DEFAULT
     budgets: Mapping[str, int] = field(default_factory=dict)
     history_tokens: int = 0
-    unfolded: int | None = None
+    past_turns: FoundPast | None = None
+    foreign_memory: bool = False
     client_system: str = ""
+    client_tools: ClientTools = NO_TOOLS
     asks: bool = True
     limits: AnswerLimits = NO_LIMITS
     images: Sequence[dict[str, Any]] = ()
+    earlier_images: Sequence[dict[str, Any]] = ()
 
     @property
     def own_role(self) -> bool:
@@ -128,7 +147,9 @@ class TurnContext:
 
     ``ledger``, ``ahead`` (summaries that are made beside the conversation) and ``search`` (the search in its documents)
     are None where LangGraph's own tools run the graph. ``search`` is also None where there are no documents. ``now``:
-    the clock.
+    the clock. ``read_known``: returns what the prompts of these turns showed as the user's (``graph.summary.known``).
+    ``mark_foreign``: notes in the turn's row that its prompt holds text of others; ``is_marked``: returns whether the
+    row says so, also because of the turns before (``store.foreign``).
     """
 
     models: ModelSet
@@ -140,6 +161,29 @@ class TurnContext:
     ahead: Ahead | None = None
     search: Search | None = None
     now: Clock = local
+    read_known: Callable[[Sequence[int]], str] = lambda _: ""
+    mark_foreign: Callable[[], None] = lambda: None
+    is_marked: Callable[[], bool] = lambda: False
+
+    def note_foreign(self, messages: Sequence[AnyMessage]) -> None:
+        """Notes whether the prompt that was just built from these messages of the state holds text of others: sent by
+        the client (also as the schema of an answer), found, recalled, given by a tool, or the description of a tool.
+        Earlier turns need no look: their mark is inherited."""
+        given, report = self.inputs, self.notes.report
+        part = report.part("turns") if report is not None else None
+        shown = {*part.items} if part is not None else set()
+        entries = given.past_turns.entries if given.past_turns is not None else ()
+        found = (
+            bool(given.client_system or given.images or given.earlier_images or given.foreign_memory)
+            or (given.limits.form is not None and given.limits.form.schema is not None)
+            or any(guard.is_described_by_others(tool) for tool in given.tools)
+            or any(entry.foreign for entry in entries if entry.item in shown)
+            or any(step.foreign for _, step in self.notes.steps)
+            or guard.read_foreign(messages)
+        )
+        if found and not self.notes.has_foreign:
+            self.notes.has_foreign = True
+            self.mark_foreign()
 
     @property
     def answer_tokens(self) -> int:
@@ -160,6 +204,7 @@ class TurnContext:
             summaries=min(setting.budget_summaries, room // 2),
             recent=setting.budget_recent,
             retrieval=setting.budget_retrieval,
+            unsummarised=setting.budget_recent,
         )
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from errors import trace
 from model.call.stream import Stopped
@@ -29,12 +29,32 @@ CLOSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
+class SideWork:
+    """What somebody may be told of a piece of work: its ``name``, the id of its session ('' for none), and since when
+    it runs or waits (Unix seconds). ``user``: whose sessions it serves, where it serves all of them; '' otherwise."""
+
+    name: str
+    session: str
+    is_running: bool
+    since: float
+    user: str = ""
+
+    def is_for(self, session: str, user: str) -> bool:
+        """Returns whether the work serves this session of this user; '' is a session that has not begun."""
+        return (bool(session) and self.session == session) or (bool(user) and self.user == user)
+
+
+@dataclass(frozen=True, slots=True)
 class _Piece:
-    """A piece of work, its lane, and the event that stops it."""
+    """A piece of work, its lane, the session that it belongs to, the user whose sessions it serves, the event that
+    stops it, and since when it runs or waits."""
 
     lane: Hashable
     work: Work
+    session: str = ""
+    user: str = ""
     stop: threading.Event = field(default_factory=threading.Event)
+    since: float = field(default_factory=time.time)
 
 
 class Background:
@@ -54,13 +74,17 @@ class Background:
         self._closed = False
         self._threads: list[threading.Thread] = []
 
-    def submit(self, key: Hashable, work: Work, lane: Hashable = "") -> None:
-        """Puts work at the end of the list, in place of waiting work with the same key."""
+    def submit(self, key: Hashable, work: Work, lane: Hashable = "", session: str = "", user: str = "") -> None:
+        """Puts work at the end of the list, in place of waiting work with the same key.
+
+        A key is the work's name, or a tuple that begins with the name and the id of its session; ``session``: the id,
+        where the key does not have it. ``user``: whose sessions the work serves, where it serves all of them.
+        """
         with self._change:
             if self._closed:
                 return
             self._waiting.pop(key, None)
-            self._waiting[key] = _Piece(lane, work)
+            self._waiting[key] = _Piece(lane, work, session, user)
             lanes = {piece.lane for piece in (*self._waiting.values(), *self._running.values())}
             if len(self._threads) < min(len(lanes), MOST_AT_ONCE):
                 thread = threading.Thread(target=self._loop, name="background", daemon=True)
@@ -99,6 +123,18 @@ class Background:
             while key in self._running and not stop.is_set():
                 self._change.wait(0.05)
             return key not in self._running
+
+    def interrupt(self, key: Hashable) -> None:
+        """Stops running work with this key. It begins anew later, and then sees what is left to do."""
+        with self._change:
+            if (piece := self._running.get(key)) is not None:
+                piece.stop.set()
+
+    def list_work(self) -> list[SideWork]:
+        """Returns all work, first what runs, then what waits, in the order of the list."""
+        with self._change:
+            entries = [(True, self._running.items()), (False, self._waiting.items())]
+            return [_describe_piece(key, piece, is_running) for is_running, pieces in entries for key, piece in pieces]
 
     def has(self, wanted: Callable[[Hashable], bool]) -> bool:
         """Returns whether work with a wanted key runs or waits."""
@@ -140,7 +176,7 @@ class Background:
         with self._change:
             while not self._closed:
                 if (key := self._next()) is not None:
-                    self._running[key] = piece = self._waiting.pop(key)
+                    self._running[key] = piece = replace(self._waiting.pop(key), since=time.time())
                     return key, piece
                 self._change.wait()
             return None
@@ -158,5 +194,10 @@ class Background:
             piece = self._running.pop(key)
             if again and not self._closed and key not in self._waiting:
                 # first in its lane, as it was
-                self._waiting = {key: _Piece(piece.lane, piece.work), **self._waiting}
+                self._waiting = {key: _Piece(piece.lane, piece.work, piece.session, piece.user), **self._waiting}
             self._change.notify_all()
+
+
+def _describe_piece(key: Hashable, piece: _Piece, is_running: bool) -> SideWork:
+    name, session = (key[0], key[1]) if isinstance(key, tuple) and len(key) > 1 else (key, piece.session)
+    return SideWork(str(name), str(session), is_running, piece.since, piece.user)

@@ -1,6 +1,6 @@
 """M_i = fold(M_{i-1}, new turns): the new memory and its entities (specification 6.4, specification 6.5).
 
-This folder knows neither Redis nor the database, except for ``folding`` and ``holder``. The profile of the utility
+This folder knows neither Redis nor the database. The profile of the utility
 model decides what folds: the model (``by_model``) or code (``extracted``). Results of tools never enter a memory; the
 turns that the caller passes do not contain the memory that was recalled for the model.
 """

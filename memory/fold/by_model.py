@@ -1,7 +1,8 @@
 """The fold by a strong model, in one structured reply. Code checks the reply and changes none of its words.
 
-A reply is rejected only if it is unreadable, empty, too long, half as long as the old memory without a reason, or lacks
-a pin. The model is asked once more for missing facts; facts that are still missing are recorded as lost and shown.
+Of more than 20 sentences the oldest leave that no pin needs. A reply is rejected only if it is unreadable, empty, too
+long, half as long as the old memory without a reason, takes over what others wrote, or lacks a pin. The model is asked
+once more for missing facts; facts that are still missing are recorded as lost and shown.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 import prompt
+from errors import ModelOutputError, UpstreamError
 from memory.fold.fold_input import FoldInput, abridged, held_by, whole
 from memory.fold.folded import MOST_SENTENCES, Folded
 from memory.line import bare, letters_of, same
 from memory.state import KEY_CHARS, MOST_ENTITIES, VALUE_CHARS, Entity, put, same_key
 from model.call.json_reply import objects, shape
+from model.call.lenient import read_items, read_word, read_words
 from model.call.talk import Talk
 from model.modelset import ModelSet
 from text import fact, sentence
@@ -28,7 +32,7 @@ from text.clean import clean
 from text.fence import fenced
 
 SLACK = 1.5
-"""A memory is too long above this multiple of 20 sentences or of the room."""
+"""A memory is too long above this multiple of the room, and a reply may have this multiple of 20 sentences."""
 LEAST = 200
 """An old memory of at most this many characters may shrink by half without a reason."""
 MOST_GONE = 40
@@ -60,6 +64,7 @@ def make(
     folded = Folded(
         text=draft.text,
         entities=draft.entities,
+        profile=draft.profile,
         kept=held_by(draft.whole, source.wanted)[0],
         lost=draft.lost(source),
         seconds=time.monotonic() - start,
@@ -85,7 +90,13 @@ def _written(source: FoldInput, talk: Talk, room: int, step: Callable[[str], Non
         return first
     missing = ", ".join(lost[:MOST_ASKED]) or "–"
     request = prompt.render("memory_fold_again", source.language, lost=missing, **limits)
-    second = _draft(source, talk.ask(request, SHAPE, **bound))
+    try:
+        second = _draft(source, talk.ask(request, SHAPE, **bound))
+    except (
+        UpstreamError,
+        ModelOutputError,
+    ):  # the first reply is paid for; it stands, or is rejected for its own fault
+        return first
     step("repaired")
     return min(
         (second, first), key=lambda draft: (bool(draft.fault(source, talk.models, room)), len(draft.lost(source)))
@@ -132,7 +143,7 @@ SHAPE = shape(
     "memory",
     _object(
         memory=_list(_text(), int(SLACK * MOST_SENTENCES)),
-        entities=_list(_object(key=_text(), value=_text(), replaces=_OLD), MOST_ENTITIES),
+        entities=_list(_object(key=_text(), value=_text(), replaces=_OLD, lasting={"type": "boolean"}), MOST_ENTITIES),
         gone=_list(_text(), MOST_GONE),
     ),
 )
@@ -145,34 +156,55 @@ def _one_line(value: Any) -> Any:
     return " ".join(clean(value).split()) if isinstance(value, str) else value
 
 
-Line = Annotated[str, BeforeValidator(_one_line)]
+Line = Annotated[str, BeforeValidator(_one_line), BeforeValidator(read_word)]
+
+
+def _split(value: Any) -> Any:
+    return sentence.split(clean(value)) if isinstance(value, str) else value
+
+
+Lines = Annotated[tuple[Line, ...], BeforeValidator(read_words)]
+
+
+def _read_flag(value: Any) -> bool:
+    return value is True or str(value).strip().casefold() == "true"
 
 
 class _Pair(BaseModel):
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="ignore")
 
     key: Line
     value: Line
-    replaces: Line | None = None
+    replaces: Annotated[Line | None, BeforeValidator(read_word)] = None
+    lasting: Annotated[bool, BeforeValidator(_read_flag)] = False
+
+
+def _read_entities(value: Any) -> Any:
+    """Returns entities as a list of objects; some models write one object of keys and values instead."""
+    if isinstance(value, dict) and "key" not in value:
+        value = [{"key": key, "value": one} for key, one in value.items()]
+    return read_items(_Pair)(value)
 
 
 class _Reply(BaseModel):
-    """The JSON that the model is asked for."""
+    """The JSON that the model is asked for. What cannot be read beside the sentences is left out."""
 
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="ignore")
 
-    memory: tuple[Line, ...]
-    entities: tuple[_Pair, ...] = ()
-    gone: tuple[Line, ...] = ()
+    memory: Annotated[Lines, BeforeValidator(_split)]
+    entities: Annotated[tuple[_Pair, ...], BeforeValidator(_read_entities)] = ()
+    gone: Lines = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A reply as a memory. ``reasons``: what the model lists as replaced or gone; None when the reply is unreadable."""
+    """A reply as a memory. ``reasons``: what the model lists as replaced or gone; None when the reply is unreadable.
+    ``profile``: the entities that it calls lasting facts of the user."""
 
     text: str = ""
     entities: tuple[Entity, ...] = ()
     reasons: str | None = None
+    profile: tuple[Entity, ...] = ()
 
     @property
     def whole(self) -> str:
@@ -190,7 +222,7 @@ class _Draft:
         if not self.text:
             return {"reason": "it is empty", "reason_code": "empty"}
         sentences, tokens = len(sentence.split(self.text)), models.count(self.text)
-        if sentences > SLACK * MOST_SENTENCES or tokens > SLACK * room:
+        if tokens > SLACK * room:
             reason = f"it has {sentences} sentences and {tokens} tokens"
             return {"reason": reason, "reason_code": "too_long", "sentences": sentences, "tokens": tokens}
         before = "\n".join(source.lines)
@@ -198,6 +230,8 @@ class _Draft:
             values = {"before": len(before), "after": len(self.text)}
             reason = f"it has {len(self.text)} characters instead of {len(before)} and does not say what is gone"
             return {"reason": reason, "reason_code": "halved", **values}
+        if other := next(filter(source.is_of_others, self.text.splitlines()), None):
+            return {"reason": f"it takes over what others wrote: {other}", "reason_code": "foreign", "what": other}
         pin = next((pin for pin in source.pins if not _has(self.text, pin)), None)
         return {"reason": f"it lost what is pinned: {pin}", "reason_code": "pinned", "what": pin} if pin else {}
 
@@ -206,9 +240,31 @@ def _draft(source: FoldInput, answer: str) -> _Draft:
     reply = next(filter(None, map(_read, objects(answer))), None)
     if reply is None:
         return _Draft()
-    lines = [line for line in reply.memory if line and not source.is_forgotten(line)]
+    said = dict[str, str]()
+    for line in filter(None, reply.memory):
+        said.setdefault(letters_of(bare(line)) or line, line)  # what a reply says twice stands once
+    lines = [line for line in said.values() if not source.is_forgotten(line)]
     reasons = [*reply.gone, *(pair.replaces for pair in reply.entities if pair.replaces)]
-    return _Draft("\n".join(lines), _entities(source, reply), "\n".join(filter(None, reasons)))
+    lasting = {same_key(pair.key) for pair in reply.entities if pair.lasting}
+    entities = _entities(source, reply)
+    profile = tuple(entity for entity in entities if same_key(entity.key) in lasting)
+    return _Draft("\n".join(_cut_to_most(lines, source.pins)), entities, "\n".join(filter(None, reasons)), profile)
+
+
+def _cut_to_most(lines: list[str], pins: tuple[str, ...]) -> list[str]:
+    """Returns the lines without the oldest sentences above 20; sentences that a pin needs stay (specification 6.10)."""
+    kept = [(at, piece) for at, line in enumerate(lines) for piece in sentence.split(line)]
+    if len(kept) <= MOST_SENTENCES:
+        return lines
+    held, place = [pin for pin in pins if _has("\n".join(lines), pin)], 0
+    while len(kept) > MOST_SENTENCES and place < len(kept):
+        rest = kept[:place] + kept[place + 1 :]
+        text = "\n".join(piece for _, piece in rest)
+        if all(_has(text, pin) for pin in held):
+            kept = rest
+        else:
+            place += 1
+    return [" ".join(piece for _, piece in line) for _, line in groupby(kept, key=lambda piece: piece[0])]
 
 
 def _read(value: dict[str, Any]) -> _Reply | None:
@@ -229,7 +285,9 @@ def _entities(source: FoldInput, reply: _Reply) -> tuple[Entity, ...]:
             continue
         number, known = source.turn_of(pair.value), (same_key(pair.key), pair.value)
         unchanged = number is None and any((same_key(entity.key), entity.value) == known for entity in entities)
-        if not unchanged and not source.is_forgotten(f"{pair.key}: {pair.value}"):
+        if unchanged or source.is_of_others(pair.value):
+            continue
+        if not source.is_forgotten(f"{pair.key}: {pair.value}"):
             entities = put(entities, Entity(pair.key, pair.value, source.newest if number is None else number))
     replied = {same_key(pair.key) for pair in reply.entities}
     return tuple(entity for entity in entities if same_key(entity.key) in replied or not _is_gone(entity, reply.gone))

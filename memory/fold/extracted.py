@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from textwrap import wrap
 from typing import Any
 
@@ -21,6 +20,7 @@ from memory.state import MemoryTurn
 from text import fact, number, sentence
 from text.clean import clean
 from text.language import Language
+from text.text_cache import cache_texts
 
 Count = Callable[[str], int]
 
@@ -62,7 +62,7 @@ def make(source: FoldInput, count: Count, room: int, spent: dict[str, Any] | Non
     chosen = choose(_with_pins(told, source.pins), source.pins, source.language, count, int(SHARE * room))
     text = "\n".join(written(chosen, source.language))
     kept, lost = held_by(whole(text, source.entities), source.wanted)
-    folded = Folded(text, source.entities, kept, lost, seconds=time.monotonic() - start)
+    folded = Folded(text, source.entities, kept=kept, lost=lost, seconds=time.monotonic() - start)
     return replace(folded, **spent) if spent else folded
 
 
@@ -154,7 +154,7 @@ def _size(text: str) -> float:
     return min(len(pairs(text)) / ENOUGH_PAIRS, 1.0) * (ASKED if is_question(text) else 1.0)
 
 
-@lru_cache(maxsize=2048)
+@cache_texts(2048)
 def _kinds(text: str) -> frozenset[tuple[str, str]]:
     """Returns the kinds of a statement's facts; for numbers with their units."""
     facts = fact.facts(text)

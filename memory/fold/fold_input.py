@@ -20,9 +20,10 @@ MOST_LOOKED = 200
 
 @dataclass(frozen=True)
 class FoldInput:
-    """The input of a fold. ``forgotten``: as in ``State``.
+    """The input of a fold. ``forgotten``: texts that the user had forgotten, each with the newest turn before that.
 
-    ``told`` holds the parts of the turns that may enter the memory; neither a model nor code sees the rest.
+    ``told`` holds the parts of the turns that may enter the memory; neither a model nor code sees the rest. ``text``
+    and ``entities``: without lines of others, which a fold leaves as they are.
     """
 
     text: str
@@ -39,8 +40,10 @@ class FoldInput:
 
     @cached_property
     def told(self) -> tuple[MemoryTurn, ...]:
-        """Returns the turns without the sentences that the user had forgotten in the same or a later turn."""
-        return tuple(self._without_forgotten(turn) for turn in self.turns)
+        """Returns the turns without the sentences that the user had forgotten in the same or a later turn, and without
+        answers that text of others may have led: of such a turn only the user's own words may enter the memory."""
+        own = (replace(turn, answer="") if turn.foreign else turn for turn in self.turns)
+        return tuple(self._without_forgotten(turn) for turn in own)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -70,6 +73,19 @@ class FoldInput:
         letters = letters_of(value)
         holding = [(number, text) for number, text in spoken if letters and letters in letters_of(text)]
         return next((number for number, text in holding if tells(text, value)), holding[0][0] if holding else None)
+
+    def is_of_others(self, text: str) -> bool:
+        """Tells whether a text holds a value that only an answer left out of ``told`` gives; a value is a fact, or the
+        whole text where it has none."""
+        answers = "\n".join(turn.answer for turn in self.turns if turn.foreign)
+        if not answers:
+            return False
+        spoken = (f"{turn.question}\n{turn.answer}" for turn in self.told)
+        known = "\n".join([*spoken, *self.lines, *(entity.line for entity in self.entities), *self.pins])
+        if values := fact.facts(text):
+            return any(fact.holds(answers, value) and not fact.holds(known, value) for value in values)
+        letters = letters_of(text)
+        return bool(letters) and letters in letters_of(answers) and letters not in letters_of(known)
 
     def is_forgotten(self, text: str) -> bool:
         """Tells whether the user had this text forgotten during or after these turns and has not said it again."""

@@ -14,10 +14,12 @@ MOST_SENTENCES = 20
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A memory that may replace the old one, one sentence per line. ``kept``, ``lost``: facts as they were written."""
+    """A memory that may replace the old one, one sentence per line. ``kept``, ``lost``: facts as they were written.
+    ``profile``: those of the entities that are proposed as lasting facts of the user."""
 
     text: str
     entities: tuple[Entity, ...]
+    profile: tuple[Entity, ...] = ()
     kept: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -3,7 +3,7 @@
 No user waits long for Redis. All calls of one turn together get ``USER_SECONDS`` (``Patience``), whichever step hangs:
 name look-up, handshake, or a stopped server. Only time spent waiting for Redis counts, not time spent in the database.
 
-An answer that comes too late costs its own turn the memory, and no other turn. Redis counts as away after an error of a
+An answer that comes too late counts for its own turn only. Redis counts as away after an error of a
 connection, or after ``LATE_IN_A_ROW`` waits without any answer. From then on the link refuses every call at once until
 its own thread has reached Redis again.
 """
@@ -34,8 +34,6 @@ from memory.redis.server import Server
 
 USER_SECONDS = 0.25
 """Seconds that all calls of one turn together may wait for Redis."""
-REWRITE_SECONDS = 4.0
-"""Longest wait for the embedded server to rewrite its append-only file, in seconds."""
 LATE_IN_A_ROW = 3
 """After how many waits, one after another and without any answer in between, Redis counts as away. Waits that overlap
 count as one: one slow moment may meet many turns. A fork for a new append-only file stops a healthy Redis for 10 to
@@ -174,7 +172,7 @@ class Link:
             patience.left -= time.monotonic() - began
 
     def catch_up(self) -> None:
-        """Has the link's thread call ``late`` soon, because work waits for Redis in the database."""
+        """Has the link's thread call ``late`` soon, because something waits for Redis in the database."""
         with self._change:
             self._owed += 1
             self._change.notify_all()
@@ -185,14 +183,6 @@ class Link:
             raise self._gone(self._why)
         client = self._client
         return self._do(partial(self._asked, work), client, client)
-
-    def purge(self) -> None:
-        """Makes the embedded server rewrite its files without erased data; for the background. Raises ``MemoryAway``.
-
-        Does nothing for an external server: its operator looks after its files.
-        """
-        if self._server is not None:
-            self.run(_rewrite)
 
     def close(self) -> None:
         """Closes the connections; the embedded server stops when this process was its last user."""
@@ -329,23 +319,6 @@ class Link:
             for pool in address.pools(client) if client is not None else ():
                 with contextlib.suppress(*_FAILURES):
                     pool.disconnect(inuse_connections=False)
-
-
-def _rewrite(client: Client) -> None:
-    """Writes a new append-only file and waits for its end: a server that stops in between would keep the old file."""
-    _written(client)  # a rewrite that began before the erasure may still hold the erased data
-    client.bgrewriteaof()
-    _written(client)
-
-
-def _written(client: Client) -> None:
-    deadline = time.monotonic() + REWRITE_SECONDS
-    while _rewriting(client.info("persistence")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-
-
-def _rewriting(info: dict[str, Any]) -> bool:
-    return bool(info.get("aof_rewrite_in_progress") or info.get("aof_rewrite_scheduled"))
 
 
 def answered(error: Exception) -> bool:

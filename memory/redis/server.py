@@ -2,8 +2,8 @@
 
 Two servers on one folder silently destroy each other's data (design 6.6), so the kernel decides which one runs: the
 server holds a file lock of its folder, and every user holds a shared one (``memory.redis.keeper``). The kernel releases
-both locks when their process ends, however it ends, so no lock is ever stale. The server listens on a Unix socket only;
-the append-only file is on.
+both locks when their process ends, however it ends, so no lock is ever stale. The server listens on a Unix socket only
+and writes no data to disk: all that it holds is a copy of rows in the database.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ _CONFIGURATION = {
     "unixsocketperm": "700",
     "daemonize": "no",
     "save": "",
-    "appendonly": "yes",
-    "appendfsync": "everysec",
-    "aof-load-truncated": "yes",
+    "appendonly": "no",
     "maxmemory-policy": "noeviction",
     "logfile": "",
 }

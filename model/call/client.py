@@ -27,6 +27,16 @@ from pydantic import PrivateAttr, SecretStr
 from errors import AnswerRefused, ModelBroken
 from model.call.abort import pause
 from model.call.fault import translated
+from model.call.message_form import FORMS, differs_strictly, is_worth_strict_form
+from model.call.thought import (
+    THOUGHT,
+    UNOPENED,
+    ThoughtSplitter,
+    move_thoughts,
+    put_sorted,
+    read_thought,
+    sort_chunk,
+)
 from model.call.transport import Transport
 from settings import Settings
 from text.clean import clean
@@ -36,6 +46,10 @@ log = logging.getLogger(__name__)
 CONNECT_SECONDS = 10.0
 _NOT_TAKEN = ("unsupported_parameter", "unsupported_value")
 """OpenAI's codes for a field, or its value, that the model does not take."""
+TRY_STRICT = "try_strict_form"
+"""An argument of a call whose messages are sent in the strict form, to see whether the server takes that."""
+STRICT_FORM = "strict_form"
+"""The mark, in an answer's metadata, that its prompt went out in the strict form, which is another one than usual."""
 
 
 def chat(
@@ -107,7 +121,8 @@ class _Plain:
 
 
 class Client(ChatOpenAI):
-    """``ChatOpenAI`` that always streams, raises Gieok's errors, and notices refusals and cut-off answers."""
+    """``ChatOpenAI`` that always streams, raises Gieok's errors, and notices refusals and cut-off answers. What the
+    model thinks before its answer is no part of the text (``model.call.thought``)."""
 
     _not_taken: set[str] = PrivateAttr(default_factory=set)
 
@@ -116,6 +131,8 @@ class Client(ChatOpenAI):
         take them."""
         url, reason, refused, seen = str(self.openai_api_base), "", False, False
         usage: UsageMetadata | None = None
+        place = url, self.model_name
+        splitter = ThoughtSplitter(place in UNOPENED)
         with translated(url, self.model_name, _read_timeout(self.request_timeout)):
             for chunk in self._taken(*args, **kwargs):
                 seen = True
@@ -123,7 +140,16 @@ class Client(ChatOpenAI):
                 refused = refused or bool(chunk.message.additional_kwargs.get("refusal"))
                 if isinstance(chunk.message, AIMessageChunk) and chunk.message.usage_metadata:
                     usage, chunk.message.usage_metadata = chunk.message.usage_metadata, None
+                if isinstance(chunk.message, AIMessageChunk):
+                    if read_thought(chunk.message):
+                        splitter.hear_field()
+                    sort_chunk(chunk.message, splitter)
                 yield chunk
+        if any((rest := splitter.end(reason == "stop")).pieces):
+            put_sorted(held := AIMessageChunk(content=""), rest)
+            yield ChatGenerationChunk(message=held)
+        if splitter.was_unopened is not None:
+            UNOPENED.learn(place, splitter.was_unopened and splitter.is_sure)
         if refused or reason == "content_filter":
             raise AnswerRefused
         if not reason:
@@ -133,44 +159,70 @@ class Client(ChatOpenAI):
             yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
 
     def _taken(self, *args: Any, optional: Collection[str] = (), **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        """Streams the call, without the optional fields that the model has rejected."""
+        """Streams the call, without the optional fields that the model has rejected, and in the form of messages that
+        its server takes."""
+        place, refused = (str(self.openai_api_base), self.model_name), list[openai.APIStatusError]()
         while True:
-            dropped = self._not_taken.intersection(optional)
-            stop = {"stop": None} if "stop" in dropped else {}
+            dropped, was_strict = self._not_taken.intersection(optional), FORMS.is_strict(*place)
+            fields = {name: kwargs[name] for name in kwargs if name not in dropped}
+            fields |= ({"stop": None} if "stop" in dropped else {}) | ({TRY_STRICT: True} if refused else {})
             try:
-                yield from super()._stream(
-                    *args, **{name: kwargs[name] for name in kwargs if name not in dropped} | stop
-                )
+                for at, chunk in enumerate(super()._stream(*args, **fields)):
+                    if refused and not at:
+                        FORMS.note_strict(*place)
+                    if not at and (refused or (was_strict and differs_strictly(self._plain(args[0])))):
+                        chunk.message.response_metadata[STRICT_FORM] = True
+                    yield chunk
                 return
-            except openai.BadRequestError as error:
-                if error.code not in _NOT_TAKEN or error.param not in {*optional} - dropped:
+            except openai.APIStatusError as error:
+                if error.status_code == 400 and error.code in _NOT_TAKEN and error.param in {*optional} - dropped:
+                    log.info("the model takes no %s: asking without it", error.param)
+                    self._not_taken.add(str(error.param))
+                    continue
+                if refused:  # the form was not what the server disliked
+                    raise refused[0] from error
+                if was_strict or not is_worth_strict_form(
+                    self._plain(args[0]), error.status_code, f"{error} {error.body}"
+                ):
                     raise
-                log.info("the model takes no %s: asking without it", error.param)
-                self._not_taken.add(error.param)
+                refused.append(error)
+
+    def _plain(self, messages: Any) -> list[Any]:
+        """Returns messages as plain data, before they are arranged for the server."""
+        plain: list[Any] = super()._get_request_payload(messages)["messages"]
+        return plain
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
     ) -> ChatGenerationChunk | None:
-        """Accepts chunks that deviate from the standard; keeps ``delta.refusal``, which langchain-openai drops."""
+        """Accepts chunks that deviate from the standard; keeps ``delta.refusal`` and thoughts, which langchain-openai
+        drops."""
         _tidy(chunk)
         generation = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
         if generation and any((choice.get("delta") or {}).get("refusal") for choice in chunk.get("choices") or ()):
             generation.message.additional_kwargs["refusal"] = True
+        if generation and (thought := _thought_of(chunk)):
+            generation.message.additional_kwargs[THOUGHT] = thought
         return generation
 
     def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
         """Returns the request in a form that every server takes.
 
         Moves ``response_format`` into ``extra_body``: given its own field, langchain-openai takes another path, which
-        parses the answer and repeats it whole as a last chunk. Lets fields of the call win over those of
-        ``extra_body``, which the OpenAI client would send in their place. Sends ``max_completion_tokens`` to OpenAI and
+        parses the answer and repeats it whole as a last chunk; a grammar gives way to it, because llama.cpp takes one
+        of the two. Lets fields of the call win over those of ``extra_body``, which the OpenAI client would send in
+        their place. Sends ``max_completion_tokens`` to OpenAI and
         the older ``max_tokens`` to all other servers. Removes NUL and replaces text that UTF-8 cannot hold: both would
         break the request.
         """
+        strict = bool(kwargs.pop(TRY_STRICT, False))
         payload: dict[str, Any] = _sendable(super()._get_request_payload(input_, stop=stop, **kwargs))
+        place = str(self.openai_api_base), self.model_name
+        payload["messages"] = FORMS.arrange(payload["messages"], *place, strict=strict)
         if "response_format" in payload:
             shape = {"response_format": payload.pop("response_format")}
-            payload["extra_body"] = {**(payload.get("extra_body") or {}), **shape}
+            own = {name: value for name, value in (payload.get("extra_body") or {}).items() if name != "grammar"}
+            payload["extra_body"] = {**own, **shape}
         if extra := payload.get("extra_body"):
             payload["extra_body"] = {name: value for name, value in extra.items() if name not in payload}
         if "max_completion_tokens" in payload and not _is_openai(str(self.openai_api_base)):
@@ -179,13 +231,21 @@ class Client(ChatOpenAI):
 
 
 def _tidy(chunk: dict[str, Any]) -> None:
-    """Replaces null by an empty object where an object belongs, and arguments that came as an object by their JSON."""
+    """Replaces null by an empty object where an object belongs, and arguments that came as an object by their JSON.
+    Keeps the first of several answers: only one was asked for."""
+    if choices := chunk.get("choices"):
+        chunk["choices"] = [choice for choice in choices if choice.get("index") in (0, None)]
     for choice in chunk.get("choices") or ():
         choice["delta"] = choice.get("delta") or {}
+        move_thoughts(choice["delta"])
         for call in choice["delta"].get("tool_calls") or ():
             call["function"] = function = call.get("function") or {}
             if not isinstance(arguments := function.get("arguments"), str | None):
                 function["arguments"] = json.dumps(arguments, ensure_ascii=False)
+
+
+def _thought_of(chunk: dict[str, Any]) -> str:
+    return "".join(choice["delta"].get(THOUGHT) or "" for choice in chunk.get("choices") or ())
 
 
 def _sendable(value: Any) -> Any:

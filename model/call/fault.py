@@ -44,6 +44,8 @@ NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_ac
 _PASSING = (408, 409, 425)
 """HTTP statuses below 500 that may pass: the same request may succeed later."""
 _NAME = re.compile(r"[\w.\[\]-]{1,80}")
+_NO_JSON = (JSONDecodeError, UnicodeDecodeError, RecursionError)
+"""What reading an answer raises that is no JSON, or is nested without end."""
 
 
 @contextmanager
@@ -52,7 +54,7 @@ def translated(url: str, model: str, seconds: float) -> Iterator[None]:
     ``ModelTimeout`` names."""
     try:
         yield
-    except (openai.APIError, httpx2.HTTPError, JSONDecodeError, UnicodeDecodeError) as error:
+    except (openai.APIError, httpx2.HTTPError, *_NO_JSON) as error:
         raise translate(error, url=url, model=model, seconds=seconds) from error
     except (AttributeError, KeyError, TypeError, ValidationError) as error:  # of langchain-openai: an unknown shape
         reason = "it sent something that is not Chat Completions"
@@ -148,7 +150,7 @@ def _phrase(status: int) -> str:
 
 def _broken(error: Exception) -> dict[str, str]:
     """Returns the reason as text, and as ``reason_code`` for translation into the user's language."""
-    if isinstance(error, JSONDecodeError | UnicodeDecodeError):
+    if isinstance(error, _NO_JSON):
         return {"reason": "it sent something that is not JSON", "reason_code": "json"}
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
         return {"reason": "the connection was lost", "reason_code": "lost"}

@@ -19,6 +19,7 @@ from langchain_core.runnables import Runnable
 
 from errors import EmptyAnswer
 from model.call.abort import Call, current, watch
+from model.call.thought import is_moved
 
 Model = Runnable[LanguageModelInput, AIMessage]
 """A chat model, with or without tools or a format bound to it."""
@@ -70,7 +71,10 @@ def complete(
 
 
 def summed(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk | None:
-    """Returns the chunks of an answer as one; None of none. Sums them once, because the sum of two copies both."""
+    """Returns the chunks of an answer as one; None of none. Sums them once, because the sum of two copies both. The
+    text before a sign that it was thought is left out (``model.call.thought``)."""
+    begins = next((at for at, chunk in enumerate(chunks) if is_moved(chunk)), 0)
+    chunks = [*(chunk.model_copy(update={"content": ""}) for chunk in chunks[:begins]), *chunks[begins:]]
     return add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else None
 
 

@@ -112,7 +112,7 @@ class Tokenizer:
         try:
             answer = self._client.post("/tokenize", json={"content": clean(text)}).raise_for_status()
             return len(answer.json()["tokens"])
-        except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
+        except (httpx2.HTTPError, ValueError, RecursionError, KeyError, TypeError) as error:
             _log.info("no token counts from the model's server (%s): estimating", type(error).__name__)
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             return None

@@ -11,6 +11,7 @@ from langchain_core.messages import HumanMessage
 
 from errors import EmptyAnswer
 from model.call.stream import Stopped, stream
+from model.call.thought import read_thought
 from model.choice import resolve
 from model.modelset import Kind
 from settings import Settings
@@ -44,10 +45,10 @@ def run(settings: Settings, stop: threading.Event | None = None) -> Trial:
 
 
 def _ask(model: BaseChatModel, stop: threading.Event | None) -> float:
-    """Returns the seconds until the model's first word."""
+    """Returns the seconds until the model's first word, said or thought."""
     start = time.monotonic()
     for chunk in stream(model, [HumanMessage(QUESTION)], stop=stop):
-        if str(chunk.text).strip():
+        if str(chunk.text).strip() or read_thought(chunk):
             return time.monotonic() - start
     if stop is not None and stop.is_set():
         raise Stopped

@@ -152,7 +152,7 @@ def _asked(method: str, url: str, key: str, timeout: float, json: dict[str, Any]
 def _json(answer: httpx2.Response) -> dict[str, Any]:
     try:
         value = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -161,7 +161,7 @@ def _listing(answer: httpx2.Response) -> list[dict[str, Any]]:
     """Returns the entries of a list of models; Together sends the bare list."""
     try:
         value = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     entries = value.get("data") if isinstance(value, dict) else value
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []

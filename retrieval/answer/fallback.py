@@ -56,11 +56,14 @@ def choose(
     """Returns the fallback that applies, or None (specification 7.5).
 
     ``hits``: how many passages the searches found; ``ranked``: how many of them concern the question. ``sufficient``
-    and ``confidence`` None: nobody judged, so the answer uses the passages. No hit at all: «not ready». No passage
-    about the question, or confidence below 0.5: «not found», with menu links. Not sufficient: best effort.
+    and ``confidence`` None: nobody judged, so the answer uses the passages. No hit at all, or none that the judge
+    ranked: «not ready», in the second case with menu links. No passage near the question, or confidence below 0.5: «not
+    found», with menu links. Not sufficient: best effort.
     """
     if not hits:
         return Fallback("not_ready", NOT_READY[language])
+    if sufficient is not None and not ranked:
+        return Fallback("not_ready", NOT_READY[language], _offered(question, language, menu))
     if not ranked or (confidence is not None and confidence < CONFIDENT):
         return Fallback("not_found", NOT_FOUND[language], _offered(question, language, menu))
     if sufficient is False:

@@ -14,11 +14,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from errors import GieokError
 from model.call import json_reply
 from model.call.json_reply import complete_shaped, objects
+from model.call.lenient import read_word, read_words
 from model.call.stream import usage
 from model.modelset import ModelSet
 from prompt import render
 from text import sentence
 from text.clean import clean
+from text.fold import fold_text
 
 MISSING = ("steps", "conditions", "values", "definition", "other")
 SHOWN = 10
@@ -30,15 +32,6 @@ REPLY_TOKENS = 2000
 _QUESTION = {"ko": "질문", "en": "Question"}
 
 
-def _plain_word(value: Any) -> Any:
-    return None if value in ("", "null", "none") else value
-
-
-def _several_words(value: Any) -> Any:
-    plain = _plain_word(value)
-    return () if plain is None else (plain,) if isinstance(plain, str) else plain
-
-
 class Judgement(BaseModel):
     """The JSON of specification 7.4. ``ranked_indices`` count from 1; ``confidence`` from 0 to 1."""
 
@@ -46,9 +39,9 @@ class Judgement(BaseModel):
 
     ranked_indices: tuple[int, ...]
     is_sufficient: bool
-    missing: Annotated[tuple[str, ...], BeforeValidator(_several_words)] = ()
-    next_action: Annotated[Literal["get_section", "search_again"] | None, BeforeValidator(_plain_word)] = None
-    refined_query: Annotated[str | None, BeforeValidator(_plain_word)] = None
+    missing: Annotated[tuple[str, ...], BeforeValidator(read_words)] = ()
+    next_action: Annotated[Literal["get_section", "search_again"] | None, BeforeValidator(read_word)] = None
+    refined_query: Annotated[str | None, BeforeValidator(read_word)] = None
     confidence: float = Field(ge=0, le=1)
 
 
@@ -120,9 +113,9 @@ def excerpt(text: str, question: str, letters: int) -> str:
     line = " ".join(text.split())
     if len(line) <= letters:
         return line
-    question_words = set(re.findall(r"\w{2,}", question.lower()))
+    question_words = set(re.findall(r"\w{2,}", fold_text(question)))
     sentences = sentence.split(text)
-    score = [len(question_words & set(re.findall(r"\w{2,}", candidate.lower()))) for candidate in sentences]
+    score = [len(question_words & set(re.findall(r"\w{2,}", fold_text(candidate)))) for candidate in sentences]
     best = max(range(len(sentences)), key=lambda index: (score[index], -index))
     first = max(0, best - 1) if score[best] else 0
     if len(sentences[first]) + len(sentences[best]) > letters:  # the best one stands in the excerpt in any case

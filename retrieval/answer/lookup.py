@@ -8,7 +8,7 @@ from typing import Any, Literal
 from retrieval.answer.judge import Judgement
 from retrieval.document import Hit, Passage
 
-Tool = Literal["search_all", "search_by_metadata", "get_section"]
+Tool = Literal["search_all", "search_by_metadata", "get_section", "query_table"]
 Sufficiency = Literal["sufficient", "insufficient", "not_judged", "empty"]
 Kind = Literal["best_effort", "not_found", "not_ready"]
 CUT = " …"

@@ -117,22 +117,23 @@ class LoopContext:
 
 
 def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:
-    """Runs the next tool call and merges its hits with the passages found before. Drops everything that a first search
-    found when no hit is related to the question."""
+    """Runs the next tool call and merges its hits with the passages found before. Of a search for the question itself,
+    drops every passage that is not related to the question, so that documents about something else are never cited."""
     call, context, began = state["next"], runtime.context, time.monotonic()
     assert call is not None
     passages, hits = TOOLS[call.tool](context, call, state["found"])
     reason = "" if passages else "empty"
-    is_first = state["judgement"] is None and not state["found"]
-    if hits and is_first and unrelated(hits, context.library.unrelated):
-        passages, reason = (), "unrelated"
+    if call.tool != "get_section" and call.query == context.question:
+        floor = context.library.unrelated
+        passages = tuple(each for each in passages if each.section or is_related(each.hit, floor))
+        reason = reason or ("" if passages else "unrelated")
     step = SearchStep(call.tool, call.arguments, hits, None, reason, search_seconds=time.monotonic() - began)
     return {"found": passages, "trace": (*state["trace"], step)}
 
 
-def unrelated(hits: Sequence[Hit], floor: float) -> bool:
-    """Returns whether no hit comes near the question, neither by meaning nor by words; then no model is asked."""
-    return all(hit.cosine < floor and hit.cover < COVER for hit in hits)
+def is_related(hit: Hit, floor: float) -> bool:
+    """Returns whether a passage comes near the question, by meaning or by words."""
+    return hit.cosine >= floor or hit.cover >= COVER
 
 
 def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:

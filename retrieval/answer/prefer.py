@@ -18,6 +18,9 @@ before it. 0.06 to 0.15 order the questions of the bench alike. ``FAR_BEHIND`` a
 files, because it then means those files."""
 MARGIN, FAR_MARGIN = 0.025, 0.06
 """The same two margins for sections, in ``nearness``."""
+OWN_COVER = 0.5
+"""A passage of the user's with at least this share of the question's words stands first, also where the product's words
+fit better: «How do I install it?» means the user's washing machine where its manual was added."""
 
 
 def first(scope: SearchScope) -> frozenset[Collection]:
@@ -29,6 +32,13 @@ def penalty(scope: SearchScope) -> dict[str, float]:
     """Returns, by collection, how much is subtracted from a passage's fused score when passages are put in order."""
     behind = FAR_BEHIND if scope.asked_with_files else BEHIND
     return {collection: 0.0 if collection in first(scope) else behind for collection in get_args(Collection)}
+
+
+def lift_own(order: Sequence[int], preferred: Sequence[bool], cover: Sequence[float]) -> list[int]:
+    """Returns an order of passages in which the first of the preferred ones that has most of the question's words comes
+    first. ``preferred``, ``cover``: by position."""
+    own = next((at for at in order if preferred[at] and cover[at] >= OWN_COVER), None)
+    return [*order] if own is None or preferred[order[0]] else [own, *(at for at in order if at != own)]
 
 
 def in_order(search: Callable[[Filters], list[Hit]], filters: Filters, near: float) -> list[Hit]:
@@ -50,4 +60,6 @@ def _nearer(others: Sequence[Hit], mine: Sequence[Hit], scope: SearchScope, near
     others_nearness, own_nearness = nearness(others), nearness(mine)
     if scope.asked_with_files:
         return others_nearness - own_nearness > FAR_MARGIN
+    if mine[0].cover >= OWN_COVER:
+        return False
     return others_nearness - own_nearness > MARGIN or own_nearness < near <= others_nearness

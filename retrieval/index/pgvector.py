@@ -56,7 +56,9 @@ class PgVector:
                 raise FileNotFoundError(TABLE)
         return _PgSearcher(self._store)
 
-    def change(self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors) -> Prepared | None:
+    def change(
+        self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors, absent: int = 0
+    ) -> Prepared | None:
         def commit(connection: Connection) -> None:
             for start in range(0, len(removed), _MANY):
                 gone = [int(id_) for id_ in removed[start : start + _MANY]]
@@ -83,6 +85,11 @@ class PgVector:
 @dataclass(frozen=True)
 class _PgSearcher:
     store: Store
+
+    @property
+    def count(self) -> int:
+        with self.store.transaction() as connection:
+            return int(connection.execute(text(f"SELECT count(*) FROM {TABLE}")).scalar() or 0)
 
     def search(self, vector: Vectors, k: int, allowed: Ids | None) -> Found:
         """Searches as ``Searcher`` says. HNSW cannot filter, so the allowed vectors among its nearest ``WIDE`` are

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import threading
 import time
+from collections.abc import Collection as Collection_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -79,10 +80,13 @@ class Shelf:
         moved: Mapping[int, Collection] | None = None,
         orphans: bool = False,
         whole: bool = False,
+        by_words: bool = False,
+        filled: Collection_[str] = (),
     ) -> None:
         """Publishes the next revision: adds and removes documents, or changes their type or collection. ``orphans``:
         removes files that no conversation uses any more, with their vectors. ``whole``: builds the index from all texts
-        and vectors instead of changing it.
+        and vectors instead of changing it. ``by_words``: passages without a vector are found by their words until it is
+        ``filled`` in; that names the hashes of passages that have their vectors since.
 
         Writes the index files first; then one transaction changes the rows and raises the revision. When no documents
         are added, no model is called, so documents embedded with another model can still be removed or retyped.
@@ -112,7 +116,8 @@ class Shelf:
             usable = None
             if not whole and new.model == old.model:
                 usable = view.searcher if view else self._usable(old, old_slots)
-            prepared = self._prepare(usable, plan, new, name)
+            late = [slot for slot in plan.slots if slot.hash in filled]
+            prepared = self._prepare(usable, plan, new, name, late, by_words=by_words or bool(filled))
             with self._store.transaction() as connection:
                 plan.commit(connection)
                 prepared.commit(connection)
@@ -190,21 +195,36 @@ class Shelf:
         except FileNotFoundError:
             return None
 
-    def _prepare(self, old: Searcher | None, plan: Plan, new: RevisionState, name: str) -> Prepared:
+    def _prepare(
+        self,
+        old: Searcher | None,
+        plan: Plan,
+        new: RevisionState,
+        name: str,
+        late: Sequence[Slot],
+        *,
+        by_words: bool,
+    ) -> Prepared:
+        """Prepares the index of the next revision; ``late``: passages that have their vectors since."""
         if old is not None:
-            gone = np.asarray(plan.gone, np.int64)
-            changed = self._index.change(old, name, gone, *self._vectors(plan.new, new, plan.texts))
+            gone = np.asarray([*plan.gone, *(slot.id for slot in late)], np.int64)
+            added = self._vectors([*plan.new, *late], new, plan.texts, by_words=by_words)
+            absent = max(0, len(plan.slots) - len(plan.new) + len(plan.gone) - old.count)
+            changed = self._index.change(old, name, gone, *added, absent)
             if changed is not None:
                 return changed
-        return self._index.replace(name, *self._vectors(plan.slots, new, plan.texts))
+        return self._index.replace(name, *self._vectors(plan.slots, new, plan.texts, by_words=by_words))
 
     def _vectors(
-        self, slots: Sequence[Slot], of: RevisionState, texts: dict[str, str] | None = None
+        self, slots: Sequence[Slot], of: RevisionState, texts: dict[str, str] | None = None, *, by_words: bool = False
     ) -> tuple[Ids, Vectors]:
-        """Returns ids and vectors of these passages; embeds passages that have no vector. Raises
-        ``LibraryModelChanged``."""
+        """Returns ids and vectors of these passages; embeds passages that have no vector, or leaves them out when they
+        are found ``by_words``. Raises ``LibraryModelChanged``."""
         hashes = [slot.hash for slot in slots]
         missing = self.rows.missing(hashes, of.model)
+        if by_words and missing:
+            slots = [slot for slot in slots if slot.hash not in missing]
+            hashes, missing = [slot.hash for slot in slots], set()
         if missing and of.model != self._embedder.name:
             raise LibraryModelChanged(old=of.model, new=self._embedder.name)
         if missing:
@@ -226,6 +246,8 @@ class Shelf:
 
 class _Nothing:
     """The index of an empty library."""
+
+    count = 0
 
     def search(self, vector: Vectors, k: int, allowed: Ids | None) -> tuple[Ids, Vectors]:
         return np.empty(0, np.int64), np.empty(0, np.float32)

@@ -54,7 +54,8 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """The stored facts about a file that is in the library. ``hash``: of its bytes, when it was last read."""
+    """The stored facts about a file that is in the library. ``hash``: of its bytes, when it was last read;
+    ``has_sheets``: whether it has tables to calculate with."""
 
     id: int
     name: str
@@ -62,6 +63,7 @@ class KnownFile:
     asked_type: DocType | None
     state: str
     collection: Collection
+    has_sheets: bool
 
 
 def embedded_text(title: str, path: Sequence[str], text: str) -> str:
@@ -123,7 +125,8 @@ class Rows:
     def known(self, keys: Sequence[str]) -> dict[str, KnownFile]:
         """Returns the stored facts about these documents by key."""
         c, by_key = table.document.c, dict[str, KnownFile]()
-        query = select(c.key, c.id, c.name, c.hash, c.asked_type, c.state, c.collection)
+        has_sheets = exists().where(table.sheet.c.document_id == c.id)
+        query = select(c.key, c.id, c.name, c.hash, c.asked_type, c.state, c.collection, has_sheets)
         with self._store.transaction() as connection:
             for condition in _in(c.key, keys):
                 by_key |= {key: KnownFile(*values) for key, *values in connection.execute(query.where(condition))}
@@ -157,7 +160,7 @@ class Rows:
         if scope is not None:
             d = table.document.c
             shared = d.collection.in_([collection for collection in scope.collections if collection != "session"])
-            query = select(exists(select(d.id).where(d.passages > 0, shared | d.id.in_(_attached(scope)))))
+            query = select(exists(select(d.id).where(d.passages > 0, shared | d.id.in_(attached_documents(scope)))))
         with self._store.transaction() as connection:
             return bool(connection.execute(query).scalar())
 
@@ -166,7 +169,7 @@ class Rows:
         if not scope.session or "session" not in scope.collections:
             return []
         with self._store.transaction() as connection:
-            return [row.id for row in connection.execute(_attached(scope))]
+            return [row.id for row in connection.execute(attached_documents(scope))]
 
     def orphans(self) -> list[int]:
         """Returns the ids of conversations' documents that no conversation uses any more."""
@@ -301,7 +304,7 @@ class Rows:
                 connection.execute(delete(table.vector).where(condition, table.vector.c.hash.not_in(used)))
 
 
-def _attached(scope: SearchScope) -> Select[tuple[int]]:
+def attached_documents(scope: SearchScope) -> Select[tuple[int]]:
     """Selects the ids of the files of the scope's conversation."""
     link, d = schema.attachment.c, table.document.c
     session = scope.session if "session" in scope.collections else ""

@@ -24,6 +24,10 @@ LOOKED_AT = 30
 """How many passages have their sections compared by headings too."""
 
 
+AT_ONCE = 4
+"""How many passages without a vector are embedded for a question that has their words."""
+
+
 class StaleRevision(Exception):
     """The error for a passage that was found and is gone, because a writer published meanwhile. The new revision must
     be searched."""
@@ -39,6 +43,11 @@ class RevisionView:
     slots: tuple[Slot, ...]
     ids: Ids
     _masks: dict[tuple[str, object], NDArray[np.bool_]] = field(default_factory=dict)
+
+    @property
+    def lacks_vectors(self) -> bool:
+        """Returns whether some passages are found by their words alone."""
+        return self.searcher.count < len(self.slots)
 
     def allowed(self, filters: Filters, attached: Sequence[int] = ()) -> NDArray[np.bool_] | None:
         """Returns which slots a search may find; None: all. The slots of each value of a filter are determined once.
@@ -141,12 +150,17 @@ def _all_hits(
     parts = []
     for filters, quota in wanted:
         allowed = view.allowed(filters, rows.attached(filters.scope))
-        parts.append((_candidates(view, rows, embedder.name, vector, scores, allowed), quota))
+        parts.append((_candidates(view, rows, embedder, vector, scores, allowed), quota))
     return _hits(view, rows, query, bound, parts, prefer.penalty(wanted[0][0].scope))
 
 
 def _candidates(
-    view: RevisionView, rows: Rows, model: str, vector: Vectors, scores: Vectors, allowed: NDArray[np.bool_] | None
+    view: RevisionView,
+    rows: Rows,
+    embedder: Embedder,
+    vector: Vectors,
+    scores: Vectors,
+    allowed: NDArray[np.bool_] | None,
 ) -> _Candidates:
     ids, cosines = view.searcher.search(vector, CANDIDATES, None if allowed is None else view.ids[allowed])
     dense = np.searchsorted(view.ids, ids)
@@ -157,9 +171,30 @@ def _candidates(
     best = np.flatnonzero(scores > 0 if allowed is None else allowed & (scores > 0))
     if len(best) > CANDIDATES:
         best = best[np.argpartition(-scores[best], CANDIDATES - 1)[:CANDIDATES]]
-    positions = np.union1d(dense, best)
-    cosine = _cosines(view, rows, model, vector, positions, dict(zip(dense.tolist(), cosines.tolist(), strict=True)))
+    known = dict(zip(dense.tolist(), cosines.tolist(), strict=True))
+    try:
+        positions = np.union1d(dense, best)
+        cosine = _cosines(view, rows, embedder.name, vector, positions, known)
+    except KeyError:  # of a document that is being added, and is found by its words until then
+        best = _embed_waiting(view, rows, embedder, best, scores)
+        positions = np.union1d(dense, best)
+        cosine = _cosines(view, rows, embedder.name, vector, positions, known)
     return _Candidates(positions, cosine, scores[positions], np.isin(positions, dense), np.isin(positions, best))
+
+
+def _embed_waiting(
+    view: RevisionView, rows: Rows, embedder: Embedder, found: NDArray[np.int64], scores: Vectors
+) -> NDArray[np.int64]:
+    """Returns the positions that have a vector, and of the others the ``AT_ONCE`` that fit the words best, whose
+    vectors are made now."""
+    missing = rows.missing([view.slots[position].hash for position in found], embedder.name)
+    waiting = [int(position) for position in found if view.slots[position].hash in missing]
+    chosen = sorted(waiting, key=lambda position: -scores[position])[:AT_ONCE]
+    texts = rows.texts([view.slots[position].hash for position in chosen])
+    if texts:
+        rows.keep_vectors(list(texts), embedder.passages(list(texts.values())), embedder.name)
+    left = [position for position in waiting if view.slots[position].hash not in texts]
+    return np.setdiff1d(found, np.asarray(left, np.int64))
 
 
 def _cosines(
@@ -192,7 +227,8 @@ def _hits(
     cover = bm25 / bound
     score = fuse(cosine, cover, np.asarray([view.slots[index].language != language for index in positions], bool))
     penalties = np.asarray([penalty[view.slots[index].collection] for index in positions])
-    order = np.argsort(penalties - score, kind="stable")
+    by_score = np.argsort(penalties - score, kind="stable").tolist()
+    order = prefer.lift_own(by_score, (penalties == 0).tolist(), cover.tolist())
     owner = np.repeat(np.arange(len(parts)), [len(part.at) for part, _ in parts])
     chosen = _quota(order, owner, [quota for _, quota in parts])
     dense_ranks, lexical_ranks = ranks(cosine, dense), ranks(bm25, lexical)
@@ -214,15 +250,15 @@ def _hits(
     ]
 
 
-def _quota(order: NDArray[np.int64], owner: NDArray[np.int64], quotas: Sequence[int]) -> list[int]:
+def _quota(order: Sequence[int], owner: NDArray[np.int64], quotas: Sequence[int]) -> list[int]:
     """Returns the best of each part up to its quota; the best of the rest fill the places left. Keeps the order of
     scores."""
     left, first, later = list(quotas), list[int](), list[int]()
-    for candidate in (int(value) for value in order):
+    for candidate in order:
         if left[owner[candidate]] > 0:
             left[owner[candidate]] -= 1
             first.append(candidate)
         else:
             later.append(candidate)
     chosen = set(first + later[: sum(quotas) - len(first)])
-    return [int(candidate) for candidate in order if int(candidate) in chosen]
+    return [candidate for candidate in order if candidate in chosen]

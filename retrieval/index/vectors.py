@@ -40,6 +40,10 @@ Found = tuple[Ids, Vectors]
 class Searcher(Protocol):
     """One revision of an index, open for searching."""
 
+    @property
+    def count(self) -> int:
+        """Returns the number of vectors."""
+
     def search(self, vector: Vectors, k: int, allowed: Ids | None) -> Found:
         """Returns at most ``k`` ids with their cosines, best first; only ids in ``allowed`` when given."""
 
@@ -63,8 +67,11 @@ class Index(Protocol):
         """Opens a revision. Raises ``FileNotFoundError`` when this machine does not have it, ``LibraryCorrupt`` when it
         is damaged."""
 
-    def change(self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors) -> Prepared | None:
-        """Prepares the next revision from the last one; returns None when they differ too much: use ``replace``."""
+    def change(
+        self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors, absent: int = 0
+    ) -> Prepared | None:
+        """Prepares the next revision from the last one; returns None when they differ too much: use ``replace``.
+        ``absent``: how many of the removed ids may be missing, because they waited for their vectors."""
 
     def replace(self, revision: str, ids: Ids, vectors: Vectors) -> Prepared:
         """Prepares the next revision from all vectors."""
@@ -84,9 +91,11 @@ class FaissIndex:
         with checked(path):
             return FaissSearcher(faiss.read_index(str(path)))
 
-    def change(self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors) -> Prepared | None:
+    def change(
+        self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors, absent: int = 0
+    ) -> Prepared | None:
         assert isinstance(old, FaissSearcher)
-        searcher = old.changed(removed, ids, vectors)
+        searcher = old.changed(removed, ids, vectors, absent)
         return None if searcher is None else self._written(searcher, revision)
 
     def replace(self, revision: str, ids: Ids, vectors: Vectors) -> Prepared:
@@ -110,6 +119,10 @@ class FaissSearcher:
     def __init__(self, index: Any) -> None:
         self.index = index
 
+    @property
+    def count(self) -> int:
+        return int(self.index.ntotal)
+
     def search(self, vector: Vectors, k: int, allowed: Ids | None) -> Found:
         if not self.index.ntotal or (allowed is not None and not len(allowed)):
             return np.empty(0, np.int64), np.empty(0, np.float32)
@@ -119,15 +132,16 @@ class FaissSearcher:
         real = ids[0] >= 0
         return ids[0][real], cosines[0][real]
 
-    def changed(self, removed: Ids, ids: Ids, vectors: Vectors) -> FaissSearcher | None:
-        """Returns a copy with the change; None when its kind or its inverted lists no longer fit the size."""
+    def changed(self, removed: Ids, ids: Ids, vectors: Vectors, absent: int = 0) -> FaissSearcher | None:
+        """Returns a copy with the change; None when its kind or its inverted lists no longer fit the size. ``absent``:
+        see ``Index.change``."""
         size = self.index.ntotal - len(removed) + len(ids)
         lists = getattr(self.index, "nlist", 0)
         if not size or (size > IVF_FROM) != bool(lists) or (lists and size > GROWTH * (lists / 4) ** 2):
             return None
         copy = faiss.clone_index(self.index)
         if len(removed):
-            copy.remove_ids(faiss.IDSelectorBatch(removed))
+            size += min(len(removed) - copy.remove_ids(faiss.IDSelectorBatch(removed)), absent)
         if len(ids):
             copy.add_with_ids(vectors, ids)
         if copy.ntotal != size:
@@ -144,7 +158,8 @@ def build(ids: Ids, vectors: Vectors) -> Any:
     half = faiss.ScalarQuantizer.QT_fp16
     if len(ids) <= IVF_FROM:
         index = faiss.IndexIDMap2(faiss.IndexScalarQuantizer(dimension, half, faiss.METRIC_INNER_PRODUCT))
-        index.train(vectors)
+        if len(ids):
+            index.train(vectors)
     else:
         lists = int(4 * len(ids) ** 0.5)
         coarse = faiss.IndexFlatIP(dimension)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
 
+from text.fold import EDITION, fold_text
+
 Cut = Literal["kiwi", "ngram"]
 
 _WORD = re.compile(r"[a-z0-9]+|[가-힣]+|[^\W\d_a-z]+")
@@ -71,13 +73,14 @@ def installed() -> Cut:
 @cache
 def edition(cut: Cut) -> str:
     """A name of the rules that cut words: what other rules cut does not go together with it."""
-    rules = Path(__file__).read_bytes() + (version("kiwipiepy").encode() if cut == "kiwi" else b"")
+    rules = Path(__file__).read_bytes() + EDITION.encode() + (version("kiwipiepy").encode() if cut == "kiwi" else b"")
     return f"{cut}-{crc32(rules):08x}"
 
 
 def words(text: str, cut: Cut) -> list[str]:
     """The words of a text, with repetitions, in no order that matters."""
-    found = _WORD.findall(text.lower())
+    text = fold_text(text)
+    found = _WORD.findall(text)
     plain = [_stem(word) for word in found if not _KIWI_WORD.match(word) and word not in _STOP]
     if cut == "kiwi" and _KIWI_WORD.search(text):
         return plain + _morphemes(text)

@@ -1,7 +1,7 @@
 """The process that reads documents for ``retrieval.read.reader``: ``python -m retrieval.read.child SECONDS MEMORY``.
 
-A request is the document's name and its limits in JSON, then the file. The process reports that it has begun, then
-answers in JSON. It ends as soon as its parent ends.
+A request is the document's name and its limits in JSON, then the file; or a query, then the tables. The process reports
+that it has begun, then answers in JSON. It ends as soon as its parent ends.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import os
 import queue
 import sys
 import threading
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from errors import DocumentError, DocumentTooHeavy
+from errors import DocumentError, DocumentTooHeavy, TableQueryFailed
+from retrieval.calculation.query import run_query
 from retrieval.read.content import content
+from retrieval.read.format.loaded import Sheet
 from retrieval.read.frame import receive, send
 
 if sys.platform != "win32":
@@ -49,9 +52,12 @@ def main(seconds: float, memory: int) -> None:
 def _answer(request: dict[str, Any], data: bytes, memory: int) -> bytes:
     name = request["name"]
     try:
+        if "sql" in request:
+            sheets = [Sheet.of(*sheet) for sheet in json.loads(data)]
+            return json.dumps({"result": asdict(run_query(sheets, request["sql"]))}).encode()
         document = content(name, data, request["limit"], request["passages"])
         return json.dumps({"content": document.plain()}).encode()
-    except DocumentError as error:
+    except (DocumentError, TableQueryFailed) as error:
         return json.dumps({"error": error.code, "values": error.values}).encode()
     except MemoryError:
         heavy = DocumentTooHeavy(name=name, limit=memory)

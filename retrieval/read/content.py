@@ -9,7 +9,9 @@ from dataclasses import astuple, dataclass
 from typing import Any, Self
 
 from errors import DocumentEmpty, DocumentTooLong
+from retrieval.calculation.query import add_kinds
 from retrieval.document import DocType
+from retrieval.read.format.loaded import Sheet
 from retrieval.read.load import load
 from retrieval.read.split import Piece, split
 from text.language import detect
@@ -17,12 +19,14 @@ from text.language import detect
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A document that was read. ``said``: the type that its front matter gives."""
+    """A document that was read. ``said``: the type that its front matter gives; ``sheets``: its tables, of files that
+    are tables."""
 
     title: str
     language: str
     said: DocType | None
     pieces: tuple[Piece, ...]
+    sheets: tuple[Sheet, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Returns the content as JSON data, for another process."""
@@ -31,6 +35,7 @@ class Content:
             "language": self.language,
             "said": self.said,
             "pieces": [astuple(piece) for piece in self.pieces],
+            "sheets": [sheet.plain() for sheet in self.sheets],
         }
 
     @classmethod
@@ -39,7 +44,8 @@ class Content:
         pieces = tuple(
             Piece(section, number, tuple(path), text, steps) for section, number, path, text, steps in plain["pieces"]
         )
-        return cls(plain["title"], plain["language"], plain["said"], pieces)
+        sheets = tuple(Sheet.of(*sheet) for sheet in plain["sheets"])
+        return cls(plain["title"], plain["language"], plain["said"], pieces, sheets)
 
 
 def content(name: str, data: bytes, limit: int, passages: int | None = None) -> Content:
@@ -52,4 +58,5 @@ def content(name: str, data: bytes, limit: int, passages: int | None = None) -> 
         raise DocumentTooLong(name=name, size=len(pieces), limit=passages)
     front_type = (loaded.front.get("doc_type") or loaded.front.get("type") or "").lower()
     doc_type: DocType | None = "faq" if front_type == "faq" else "guide" if front_type == "guide" else None
-    return Content(loaded.title, detect(f"{loaded.title}\n{loaded.text}"), doc_type, pieces)
+    sheets = tuple(map(add_kinds, loaded.sheets))
+    return Content(loaded.title, detect(f"{loaded.title}\n{loaded.text}"), doc_type, pieces, sheets)

@@ -5,9 +5,11 @@ Every format becomes Markdown with its headings, so splitting is written once.
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
-from dataclasses import replace
+import zipfile
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from errors import (
@@ -19,33 +21,78 @@ from errors import (
     DocumentMislabelled,
     DocumentTooLarge,
 )
-from retrieval.read.format import html, pdf, plain, table, word
+from retrieval.read.format import (
+    book,
+    code,
+    hangul,
+    hangul_zip,
+    html,
+    mail,
+    notebook,
+    open_document,
+    outline,
+    pdf,
+    plain,
+    rich_text,
+    sheet,
+    slides,
+    table,
+    word,
+)
 from retrieval.read.format.loaded import Loaded, Reader
 from retrieval.read.split import HEADING_CHARS
 from text.clean import clean
 
 NAME_CHARS = 120
-_KINDS = {
-    ".md": "Markdown",
-    ".markdown": "Markdown",
-    ".txt": "text",
-    ".text": "text",
-    ".html": "HTML",
-    ".htm": "HTML",
-    ".pdf": "PDF",
-    ".docx": "Word",
-    ".csv": "CSV",
-    ".tsv": "CSV",
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of files. ``found``: what the first bytes of such a file show, by ``_content``; «text» for any text.
+    ``tables``: whether such a file may have tables to calculate with."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Reader
+    found: tuple[str, ...] = ("text",)
+    tables: bool = False
+
+
+KINDS = (
+    Kind("Markdown", (".md", ".markdown"), plain.markdown),
+    Kind("text", (".txt", ".text", ".log"), plain.text),
+    Kind("HTML", (".html", ".htm", ".xhtml"), html.read, ("HTML", "text")),
+    Kind("PDF", (".pdf",), pdf.read, ("PDF",)),
+    Kind("Word", (".docx",), word.read, ("Word",)),
+    Kind("Excel", (".xlsx", ".xlsm", ".xls"), sheet.read_workbook, ("Excel", "old Excel", "HTML", "text"), True),
+    Kind("PowerPoint", (".pptx",), slides.read_slides, ("PowerPoint",)),
+    Kind("Hangul", (".hwp",), hangul.read_hangul, ("Hangul",)),
+    Kind("HWPX", (".hwpx",), hangul_zip.read_hwpx, ("HWPX",)),
+    Kind("ODF", (".odt", ".odp"), open_document.read_open_document, ("ODF",)),
+    Kind("ODF table", (".ods",), sheet.read_workbook, ("ODF table",), True),
+    Kind("EPUB", (".epub",), book.read_epub, ("EPUB",)),
+    Kind("CSV", (".csv", ".tsv"), table.read, tables=True),
+    Kind("mail", (".eml",), mail.read_mail),
+    Kind("notebook", (".ipynb",), notebook.read_notebook),
+    Kind("RTF", (".rtf",), rich_text.read_rich_text, ("RTF",)),
+    Kind("JSON", (".json", ".jsonl", ".ndjson"), outline.read_json_file, tables=True),
+    Kind("YAML", (".yaml", ".yml"), outline.read_yaml_file, tables=True),
+    Kind("XML", (".xml",), outline.read_xml_file, ("HTML", "text"), True),
+    Kind("source code", code.SUFFIXES, code.read_code, ("HTML", "text")),
+)
+"""Every kind of files that is read, in the order in which people are told of them."""
+_BY_SUFFIX = {suffix: kind for kind in KINDS for suffix in kind.suffixes}
+SUFFIXES = tuple(_BY_SUFFIX)
+_PACKED = {
+    b"application/vnd.oasis.opendocument.text": "ODF",
+    b"application/vnd.oasis.opendocument.presentation": "ODF",
+    b"application/vnd.oasis.opendocument.spreadsheet": "ODF table",
+    b"application/epub+zip": "EPUB",
+    b"application/hwp+zip": "HWPX",
 }
-SUFFIXES = tuple(_KINDS)
-_READERS: dict[str, Reader] = {
-    "Markdown": plain.markdown,
-    "text": plain.text,
-    "HTML": html.read,
-    "PDF": pdf.read,
-    "Word": word.read,
-    "CSV": table.read,
-}
+"""What the first part of an archive, «mimetype», says."""
+_OFFICE = {b"word/document.xml": "Word", b"xl/workbook.": "Excel", b"ppt/presentation.xml": "PowerPoint"}
+_OLD_OFFICE = {b"HWP Document File": "Hangul", "Workbook".encode("utf-16-le"): "old Excel"}
 
 
 def load(name: str, data: bytes, limit: int) -> Loaded:
@@ -53,16 +100,16 @@ def load(name: str, data: bytes, limit: int) -> Loaded:
     shown = label(name)
     if len(data) > limit:
         raise DocumentTooLarge(name=shown, size=len(data), limit=limit)
-    kind = _KINDS.get(PurePath(shown).suffix.lower())
+    kind = _BY_SUFFIX.get(PurePath(shown).suffix.lower())
     if kind is None:
-        raise DocumentKindUnknown(name=shown, known=", ".join(SUFFIXES))
+        raise DocumentKindUnknown(name=shown, known=known_suffixes())
     if not data.strip():
         raise DocumentEmpty(name=shown)
-    actual_kind = _content(data)
-    if actual_kind != kind and (actual_kind != "text" or kind in ("PDF", "Word")):
-        _refuse(shown, kind, actual_kind, data)
+    found = _content(data)
+    if found not in kind.found:
+        _refuse(shown, kind.name, found, data)
     try:
-        loaded = _READERS[kind](shown, data, limit)
+        loaded = kind.read(shown, data, limit)
     except (DocumentError, MemoryError):  # retrieval.read.child reports MemoryError
         raise
     except (RecursionError, Exception) as error:  # any error of a parser means that the file is broken
@@ -71,6 +118,17 @@ def load(name: str, data: bytes, limit: int) -> Loaded:
     if not re.search(r"\w", loaded.text):
         raise DocumentEmpty(name=shown)
     return replace(loaded, title=" ".join(loaded.title.split())[:HEADING_CHARS] or _stem(shown))
+
+
+def may_have_tables(name: str) -> bool:
+    """Returns whether a file of this name may have tables to calculate with."""
+    kind = _BY_SUFFIX.get(PurePath(name).suffix.lower())
+    return kind is not None and kind.tables
+
+
+def known_suffixes() -> str:
+    """Returns the suffix of every kind of files, for people."""
+    return ", ".join(kind.suffixes[0] for kind in KINDS)
 
 
 def label(name: str) -> str:
@@ -92,12 +150,24 @@ def _content(data: bytes) -> str:
     if data[:1024].lstrip().startswith(b"%PDF-"):
         return "PDF"
     if data.startswith(b"PK\x03\x04"):
-        return "Word" if b"word/document.xml" in data else "zip"
+        packed = next((kind for said, kind in _PACKED.items() if data[38:].startswith(said)), None)
+        names = _list_part_names(data)
+        return packed or next((kind for path, kind in _OFFICE.items() if path in names), "zip")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        return "old Office"
+        return next((kind for said, kind in _OLD_OFFICE.items() if said in data), "old Office")
+    if data.startswith(b"{\\rtf"):
+        return "RTF"
     if re.match(rb"\s*(?:<!doctype html|<html)", data[:512], re.IGNORECASE):
         return "HTML"
     return "text"
+
+
+def _list_part_names(data: bytes) -> bytes:
+    """Returns the names of an archive's parts; all its bytes when it is damaged, so that it is named by its kind."""
+    try:
+        return "\n".join(zipfile.ZipFile(io.BytesIO(data)).namelist()).encode("utf-8", "replace")
+    except (zipfile.BadZipFile, ValueError, OSError):
+        return data
 
 
 def _reason(error: BaseException) -> str:

@@ -10,16 +10,19 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from errors import DocumentError, DocumentTooHeavy, DocumentTooSlow, DocumentUnread
+from errors import DocumentError, DocumentTooHeavy, DocumentTooSlow, DocumentUnread, GieokError, TableQueryFailed
 from model.call.abort import beside
 from model.call.interrupt import interruptible
+from retrieval.calculation.query import TableResult
 from retrieval.read.content import Content, content
+from retrieval.read.format.loaded import Sheet
 from retrieval.read.frame import receive, send
 from settings import Settings, child_environment
 
@@ -32,7 +35,8 @@ _ROOT = Path(__file__).parents[2]
 _PROCESSOR = sys.platform != "win32"
 WAIT = 10 if _PROCESSOR else 1
 """How many times its processor time a document may take when other work occupies the processor."""
-_ERRORS = {error.code: error for error in DocumentError.__subclasses__()}
+_KNOWN: tuple[type[GieokError], ...] = (*DocumentError.__subclasses__(), TableQueryFailed)
+_ERRORS = {error.code: error for error in _KNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,23 @@ class Reader:
         limits = self.limits
         if len(data) > limits.size or _is_small(name, data):
             return content(name, data, limits.size, limits.passages)
+        request = {"name": name, "limit": limits.size, "passages": limits.passages}
+        return Content.of(self._ask(request, data)["content"])
+
+    def query(self, name: str, sheets: Sequence[Sheet], sql: str) -> TableResult:
+        """Runs a query over tables (``retrieval.calculation.query``); ``name``: of their file, for errors. Raises as
+        ``read`` does, and ``TableQueryFailed``."""
+        data = json.dumps([sheet.plain() for sheet in sheets]).encode()
+        found = self._ask({"name": name, "sql": sql}, data)["result"]
+        used = tuple(found["used"]) if found["used"] is not None else None
+        rows = tuple(map(tuple, found["rows"]))
+        return TableResult(tuple(found["columns"]), rows, found["count"], used, found["used_count"])
+
+    def _ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+        """Returns the process's answer. Raises the error that it answers with, and what becomes of the process."""
+        limits, name = self.limits, request["name"]
         try:
-            child = self._begun(name, data, limits.seconds * WAIT)
+            child = self._begun(request, data, limits.seconds * WAIT)
             answer = interruptible(lambda: beside(lambda: _answer(child)), limits.seconds * WAIT)
         except TimeoutError as error:
             self._end()
@@ -83,18 +102,18 @@ class Reader:
         is_last, reply = answer
         if is_last:
             self._end()
-        fields = json.loads(reply)
+        fields: dict[str, Any] = json.loads(reply)
         if "error" in fields:
             raise _ERRORS[fields["error"]](**fields["values"])
-        return Content.of(fields["content"])
+        return fields
 
-    def _begun(self, name: str, data: bytes, seconds: float) -> subprocess.Popen[bytes]:
+    def _begun(self, request: dict[str, Any], data: bytes, seconds: float) -> subprocess.Popen[bytes]:
         """Returns the process, which now reads the document. Replaces a process that ended before it began, once."""
         try:
-            return _begin(self._running(), name, data, self.limits, seconds)
+            return _begin(self._running(), request, data, seconds)
         except (EOFError, OSError):
             self._end()
-            return _begin(self._running(), name, data, self.limits, seconds)
+            return _begin(self._running(), request, data, seconds)
 
     def _death(self, name: str, error: Exception) -> DocumentError:
         """Returns the error for the reason why the process ended."""
@@ -149,14 +168,13 @@ def _start(limits: ReadLimits) -> subprocess.Popen[bytes]:
 
 
 def _begin(
-    child: subprocess.Popen[bytes], name: str, data: bytes, limits: ReadLimits, seconds: float
+    child: subprocess.Popen[bytes], request: dict[str, Any], data: bytes, seconds: float
 ) -> subprocess.Popen[bytes]:
     """Hands a document over, waits until the process begins to read it, and returns the process."""
 
     def hand_over() -> None:
         assert child.stdin
         assert child.stdout
-        request = {"name": name, "limit": limits.size, "passages": limits.passages}
         send(child.stdin, json.dumps(request).encode(), data)
         receive(child.stdout)
 

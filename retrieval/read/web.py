@@ -8,7 +8,6 @@ system is not used: it would resolve the name again.
 
 from __future__ import annotations
 
-import codecs
 import math
 import re
 import ssl
@@ -28,6 +27,7 @@ from model.call.abort import beside, pause
 from model.call.connection import cuttable
 from model.call.interrupt import interruptible
 from retrieval.read.address import Guard, joined, origin, port_of, readable
+from text.decode import NoText, decode_text
 
 AGENT = "Gieok"
 PAGE_SECONDS = 60.0
@@ -223,10 +223,11 @@ def _body(address: str, answer: httpx2.Response, limit: int) -> bytes:
 
 
 def _in_utf8(data: bytes, charset: str) -> bytes:
-    """Returns text in UTF-8, decoded by the character set that the server names; unchanged where that set is wrong."""
+    """Returns text in UTF-8. ``charset``: the character set that the server names, which may be its default and wrong.
+    Without one the page itself may name it (``retrieval.read.format.html``)."""
     try:
-        return data if not charset or codecs.lookup(charset).name == "utf-8" else data.decode(charset).encode()
-    except (LookupError, UnicodeError):
+        return decode_text(data, charset).encode("utf-8", "replace") if charset else data
+    except NoText:
         return data
 
 

@@ -21,13 +21,23 @@ from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from errors import MissingExtra
-from store.database.engine import BUSY_SECONDS, MAKING, POSTGRES, alone_with, make_private, translated
+from store.database.engine import (
+    BUSY_SECONDS,
+    CHECKPOINTS,
+    CONNECT_SECONDS,
+    MAKING,
+    POSTGRES,
+    alone_with,
+    limit_connecting,
+    make_private,
+    parse,
+    translated,
+)
 
 _OLDER = """DELETE FROM {table} WHERE thread_id = ?
     AND checkpoint_id < (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"""
 
 POOL = 10
-CONNECT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ def open_checkpoints(database_url: str | None, data_dir: Path) -> Checkpoints:
     """Opens the checkpoints of the store: PostgreSQL when ``database_url`` names one, else a SQLite file."""
     if database_url and database_url.startswith("postgres"):
         return _postgres(database_url)
-    return _sqlite(data_dir / "checkpoint.db")
+    return _sqlite(data_dir / CHECKPOINTS)
 
 
 def _serializer() -> JsonPlusSerializer:
@@ -111,15 +121,19 @@ def _postgres(url: str) -> Checkpoints:
         raise MissingExtra(feature="PostgreSQL", package=POSTGRES) from error
     pool: ConnectionPool[Any] = ConnectionPool(
         re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url),
-        kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+        kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, **limit_connecting(parse(url))},
         min_size=1,
         max_size=POOL,
+        # A turn waits no longer for a server that is away. And the pool's pauses between its tries double: after these
+        # seconds it gives up, and the next turn has it try at once, so that a server that is back is used at once.
+        timeout=float(CONNECT_SECONDS),
+        reconnect_timeout=float(CONNECT_SECONDS),
         check=ConnectionPool.check_connection,  # replaces a connection that the server dropped
         open=False,
     )
     with ExitStack() as undo, translated("DATABASE_URL"):
         undo.callback(pool.close)
-        pool.open(wait=True, timeout=CONNECT_SECONDS)
+        pool.open(wait=True, timeout=float(CONNECT_SECONDS))
         saver = PostgresSaver(pool, serde=_serializer())
         with pool.connection() as connection, _making(connection):
             saver.setup()

@@ -18,12 +18,18 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 import private
-from errors import BadSetting, DiskFull, MissingExtra, StoreUnavailable, shown
+from errors import BadSetting, DiskFull, MissingExtra, StoreDamaged, StoreEmptied, StoreUnavailable, shown
 from store.database.migration import migrate
 from store.database.schema import metadata
-from store.database.substring_index import folded, open_index
+from store.database.substring_index import fold_stored, open_index
 
 BUSY_SECONDS = 30.0
+CONNECT_SECONDS = 10
+"""How long a database server may take to answer at all; the system's own limit is minutes."""
+CHECKPOINTS = "checkpoint.db"
+"""The file beside the record that holds the state of its conversations."""
+DAMAGED = ("XX001", "XX002")
+"""PostgreSQL's words for data and for an index that cannot be read."""
 IN_MEMORY = "sqlite://"
 """The address of a database that exists only in memory and is lost when its engine is closed."""
 POSTGRES = "langgraph-checkpoint-postgres psycopg[binary]"
@@ -48,12 +54,14 @@ def connect(url: str) -> tuple[Engine, bool]:
     """Returns an engine whose tables all exist, and whether search has an index.
 
     PostgreSQL is reached through psycopg, whatever driver the address names. Raises ``MissingExtra`` when psycopg is
-    missing, ``BadSetting`` for an unusable address, ``StoreUnavailable`` when the database fails.
+    missing, ``BadSetting`` for an unusable address, ``StoreUnavailable`` when the database fails, and ``StoreEmptied``
+    for a file of 0 bytes beside what an earlier use has left: beginning anew is the user's choice.
     """
     address = parse(url)
-    where = where_is(address)
-    if address.get_backend_name() == "sqlite":
-        _make(address.database)
+    where, file = where_is(address), file_of(address)
+    if file is not None:
+        with translated(where):
+            private.make_folder(file.parent)
     try:
         engine = create_engine(address, **_options(address))
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
@@ -64,13 +72,20 @@ def connect(url: str) -> tuple[Engine, bool]:
         event.listen(engine, "connect", _prepare_sqlite)
     try:
         with translated(where), alone(engine):
-            metadata.create_all(engine)
-            migrate(engine)
+            if file is not None:
+                _make(file)
+            _complete_tables(engine)
             indexed = open_index(engine)
     except BaseException:
         engine.dispose()
         raise
     return engine, indexed
+
+
+def _complete_tables(engine: Engine) -> None:
+    """Creates the tables that are missing, and brings the others to the present schema."""
+    metadata.create_all(engine)
+    migrate(engine)
 
 
 def where_is(address: URL) -> str:
@@ -129,29 +144,67 @@ def purge(engine: Engine) -> None:
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """Turns database exceptions into ``DiskFull`` and ``StoreUnavailable``."""
+    """Turns database exceptions into ``DiskFull``, ``StoreDamaged`` and ``StoreUnavailable``."""
     try:
         yield
     except _FAILURES as error:
-        reason = (str(getattr(error, "orig", None) or error) or type(error).__name__).splitlines()[0]
+        cause = getattr(error, "orig", None) or error
+        reason = (str(cause) or type(error).__name__).splitlines()[0]
+        if _is_damage(cause):
+            raise StoreDamaged(where=where, reason=reason) from error
         if "disk is full" in reason or "No space left" in reason:
             raise DiskFull(path=where, needed="more", free="none") from error
         raise StoreUnavailable(where=where, reason=reason) from error
 
 
+def _is_damage(error: BaseException) -> bool:
+    """Returns whether a database says that its pages cannot be read, by the codes of SQLite and PostgreSQL."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or getattr(error, "sqlstate", None) in DAMAGED
+
+
 def _options(address: URL) -> dict[str, Any]:
     if address.get_backend_name() != "sqlite":
-        return {"pool_pre_ping": True}
+        return {"pool_pre_ping": True, "connect_args": limit_connecting(address)}
     options: dict[str, Any] = {"connect_args": {"timeout": BUSY_SECONDS, "check_same_thread": False}}
     if address.database in (None, "", ":memory:"):  # otherwise each connection opens a database of its own
         options |= {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0, "pool_timeout": BUSY_SECONDS}
     return options
 
 
-def _make(path: str | None) -> None:
-    if path and path != ":memory:" and not path.startswith("file:"):
-        with translated(path):
-            make_private(Path(path))
+def limit_connecting(address: URL) -> dict[str, Any]:
+    """Returns the options of a connection to PostgreSQL by which it waits ``CONNECT_SECONDS`` at most, unless the
+    address says how long; other servers do not know them."""
+    takes_limit = address.get_backend_name() == "postgresql" and "connect_timeout" not in address.query
+    return {"connect_timeout": CONNECT_SECONDS} if takes_limit else {}
+
+
+def file_of(address: URL) -> Path | None:
+    """Returns the file of a SQLite database; None for a server, and for a database in memory."""
+    path = address.database if address.get_backend_name() == "sqlite" else None
+    return Path(path) if path and path != ":memory:" and not path.startswith("file:") else None
+
+
+def _make(file: Path) -> None:
+    if beside := leftover(file):
+        raise StoreEmptied(where=str(file), beside=beside)
+    make_private(file)
+
+
+def remove_empty(url: str) -> None:
+    """Removes a database of 0 bytes, so that the next ``connect`` makes a new one: the user has said so."""
+    file = file_of(parse(url))
+    if file is not None and leftover(file):
+        file.unlink()
+
+
+def leftover(path: Path) -> str:
+    """Returns the name of a file that holds data of an earlier use of a database that is empty; "" where there is none,
+    or the database does not exist: whoever deletes it begins anew."""
+    if not path.exists() or path.stat().st_size:
+        return ""
+    others = (path.with_name(path.name + "-wal"), path.with_name(CHECKPOINTS))
+    return next((other.name for other in others if other.exists() and other.stat().st_size), "")
 
 
 def make_private(path: Path) -> None:
@@ -169,4 +222,4 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous=FULL")  # the record survives a power cut; a checkpoint need not
     connection.execute("PRAGMA temp_store=MEMORY")  # a sort writes no user's text into a temporary file
     connection.execute("PRAGMA secure_delete=ON")  # overwrites deleted rows instead of only freeing their space
-    connection.create_function("folded", 1, folded, deterministic=True)
+    connection.create_function("folded", 1, fold_stored, deterministic=True)

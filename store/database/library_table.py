@@ -59,6 +59,20 @@ vector = Table(
     Column("used", Float, nullable=False),
 )
 
+sheet = Table(
+    "retrieval_sheet",
+    metadata,
+    Column("document_id", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("name", ExactText, nullable=False),
+    Column("columns", PlainData, nullable=False),
+    Column("kinds", PlainData, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("cells", LargeBinary, nullable=False),
+)
+"""Tables of documents that are tables, to calculate with. ``kinds``: of each column its type in SQL and an example;
+``cells``: the rows and their numbers as packed JSON, ``count`` of them."""
+
 state = Table(
     "retrieval_state",
     metadata,
@@ -81,4 +95,4 @@ page = Table(
 page's document.
 """
 
-TABLES = [document, passage, vector, state, page]
+TABLES = [document, passage, vector, sheet, state, page]

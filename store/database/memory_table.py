@@ -1,72 +1,103 @@
-"""Tables of the memory's archive: here the data of Redis outlives its time to live (design 6.3).
+"""Tables of long-term memory: rows are the only truth about what is remembered; Redis holds a copy that may vanish.
 
-``memory_session``: the newest state of each memory. ``memory_version``: every version with its source turns.
-``memory_queue``: writes that failed while Redis was away. ``memory_erased``: digests of values that must not come back.
-``memory_given``: the memory texts that prompts received, each text once, so that an answer's prompt can be shown.
-``memory_withheld``: values that were removed from memories because only a deleted session had told them; restoring the
-session puts them back. A row with an empty ``memory`` says whether memory is to forget these values at all.
+``memory_source``: what memory knows about a session as a whole. ``memory_user``: a user's switch for carrying memory
+over. ``memory_line``: every line of memory with the turn that it comes from. ``memory_text``: every M_i of a session,
+as a list of lines. ``memory_given``: the memory texts that prompts received, each text once, so that an answer's prompt
+can be shown. ``memory_stale``: sessions whose copy in Redis is to be removed as soon as Redis can be reached.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text, false
 
-from store.database.schema import ExactText, PlainData, metadata
+from store.database.schema import OWNER_CHARS, ExactName, ExactText, PlainData, metadata
 
-session = Table(
-    "memory_session",
+TENANT_CHARS = 100
+
+source = Table(
+    "memory_source",
     metadata,
-    Column("scope", Text, primary_key=True),
-    Column("tenant", ExactText, nullable=False),
-    Column("session", ExactText, nullable=False),
-    Column("user", ExactText, nullable=False),
-    Column("state", PlainData, nullable=False),
-    Column("revision", BigInteger, nullable=False),
-    Column("waiting", Integer, nullable=False),
+    Column("tenant", ExactName(TENANT_CHARS), primary_key=True),
+    Column("session", ExactName(200), primary_key=True),
+    Column("user", ExactName(OWNER_CHARS), nullable=False),
+    Column("apart", Boolean, nullable=False, default=False, server_default=false()),
+    Column("stays", Boolean),
+    Column("skipped", Integer, nullable=False, default=0, server_default="0"),
+    Column("erased_at", Float),
+    Column("rejection", PlainData),
+    Column("revision", BigInteger, nullable=False, default=0, server_default="0"),
     Column("updated", Float, nullable=False),
-    Index("memory_session_by_update", "updated"),
+    Index("memory_source_of_user", "tenant", "user", "updated"),
 )
+"""``apart``: the session neither reads nor adds to what conversations share. ``stays``: what a deleted session told
+stays in the profile (True) or leaves it (False); empty where nobody was asked. ``skipped``: turns up to this number are
+not taken in (from earlier releases), ``erased_at``: nor are those that began before (Unix seconds), on any branch.
+``rejection``: why the last fold was rejected (``memory.state.Rejection``). ``revision``: rises with every change of the
+session's memory."""
 
-Index(
-    "memory_session_waiting",
-    session.c.tenant,
-    session.c.user,
-    sqlite_where=session.c.waiting > 0,
-    postgresql_where=session.c.waiting > 0,
+user = Table(
+    "memory_user",
+    metadata,
+    Column("tenant", ExactName(TENANT_CHARS), primary_key=True),
+    Column("user", ExactName(OWNER_CHARS), primary_key=True),
+    Column("apart", Boolean, nullable=False, default=False),
+    Column("erased_at", Float),
 )
+"""``apart``: the user has switched off that memory is carried over. ``erased_at``: when something of the user's was
+last erased (Unix seconds)."""
+
+line = Table(
+    "memory_line",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("tenant", ExactName(TENANT_CHARS), nullable=False),
+    Column("session", ExactName(200), nullable=False),
+    Column("user", ExactName(OWNER_CHARS), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("branch", Integer, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("origin", String(8), nullable=False),
+    Column("key", ExactText, nullable=False, default=""),
+    Column("text", ExactText, nullable=False),
+    Column("pinned", Boolean, nullable=False, default=False),
+    Column("replaced_by", BigInteger),
+    Column("forgotten_at", Float),
+    Column("imported", Boolean, nullable=False, default=False, server_default=false()),
+    Index("memory_line_of_session", "tenant", "session", "kind"),
+    Index("memory_line_of_user", "tenant", "user", "kind"),
+    sqlite_autoincrement=True,
+)
+"""``kind``: sentence (of a model or by hand), statement (the user's own words, taken by code), entity, profile (a
+lasting fact of the user, or a pin), forgotten (a text that the user had forgotten). ``branch``, ``turn``: the turn that
+it comes from, turn 0 for none; ``at``: when that was said (Unix seconds). ``origin``: user, model or foreign.
+``replaced_by``: the line that says the newer value of the same key; so no id is given twice. ``imported``: it comes out
+of a file, which says the rest of it."""
 
 version = Table(
-    "memory_version",
+    "memory_text",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("scope", Text, nullable=False),
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("tenant", ExactName(TENANT_CHARS), nullable=False),
+    Column("session", ExactName(200), nullable=False),
     Column("number", Integer, nullable=False),
+    Column("branch", Integer, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("folded", Integer, nullable=False),
+    Column("origin", String(16), nullable=False),
+    Column("language", String(8), nullable=False),
     Column("created", Float, nullable=False),
     Column("undone", Boolean, nullable=False, default=False),
-    Column("data", PlainData, nullable=False),
-    UniqueConstraint("scope", "number", "created"),
+    Column("lines", PlainData, nullable=False),
+    Column("entities", PlainData, nullable=False),
+    Column("record", PlainData, nullable=False),
+    Index("memory_text_of_session", "tenant", "session", "id"),
+    sqlite_autoincrement=True,
 )
-
-queue = Table(
-    "memory_queue",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("scope", Text, nullable=False),
-    Column("tenant", ExactText, nullable=False),
-    Column("session", ExactText, nullable=False),
-    Column("user", ExactText, nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("data", PlainData, nullable=False),
-    Column("created", Float, nullable=False),
-    Index("memory_queue_by_scope", "scope"),
-)
-
-erased = Table(
-    "memory_erased",
-    metadata,
-    Column("digest", String(64), primary_key=True),
-    Column("created", Float, nullable=False),
-)
+"""``branch``, ``turn``: the last turn taken in; it is there as long as the session's path holds that turn.
+``first``: the first turn that it took in, 0 for a change by hand; ``folded``: the last turn taken in so far. ``lines``,
+``entities``: ids of ``memory_line``, in order. ``record``: facts kept and lost, and the cost."""
 
 given = Table(
     "memory_given",
@@ -75,19 +106,8 @@ given = Table(
     Column("mark", String(16), primary_key=True),
     Column("text", ExactText, nullable=False),
 )
+"""``scope``: ``memory.key.Scope.tag``."""
 
-withheld = Table(
-    "memory_withheld",
-    metadata,
-    Column("scope", Text, primary_key=True),
-    Column("memory", Text, primary_key=True),
-    Column("tenant", ExactText, nullable=False),
-    Column("user", ExactText, nullable=False),
-    Column("session", ExactText, nullable=False),
-    Column("other", ExactText, nullable=False),
-    Column("data", PlainData, nullable=False),
-)
-"""``session``: the deleted session; ``other``: the session whose memory held the values, empty for the user's memory.
-"""
+stale = Table("memory_stale", metadata, Column("tag", Text, primary_key=True))
 
-TABLES = [session, version, queue, erased, given, withheld]
+TABLES = [source, user, line, version, given, stale]

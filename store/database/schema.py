@@ -22,10 +22,12 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
     false,
     literal_column,
     text,
+    true,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
@@ -79,6 +81,7 @@ metadata = MetaData()
 ME = "me"
 """The user of page and terminal, and the owner of everything that was written before there were users."""
 OWNER_CHARS = 200
+KEY_CHARS = 32
 ALIAS_CHARS = 200
 OWNED = {"since": 1}
 MARKED = {"since": 2}
@@ -90,7 +93,14 @@ partial index.
 """
 PUT_AWAY = text("deleted IS NOT NULL")
 NAMED = text("alias <> ''")
-MARKED_ROW = text("mark IS NOT NULL")
+UNDELIVERED = text("undelivered <> ''")
+
+
+def foreign_row(turns: str = "turn") -> TextClause:
+    """Returns the condition for turns with the mark of foreign text, in the words of its index. ``turns``: the name of
+    the table in the query."""
+    return text(f"{turns}.has_foreign")
+
 
 session = Table(
     "session",
@@ -113,6 +123,9 @@ session = Table(
     Column("owner", ExactName(OWNER_CHARS), nullable=False, server_default=ME, info=OWNED),
     Column("alias", ExactName(ALIAS_CHARS), nullable=False, server_default="", info=OWNED),
     Column("client_system", ExactText, nullable=False, server_default="", info=MARKED),
+    Column("rewriting", String(8), nullable=False, server_default=""),
+    Column("api_key", ExactName(KEY_CHARS), nullable=False, server_default=""),
+    Column("undelivered", String(32), nullable=False, server_default=""),
     Index(
         "session_of_owner",
         "owner",
@@ -132,12 +145,15 @@ session = Table(
         sqlite_where=LISTED,
         postgresql_where=LISTED,
     ),
+    Index("session_undelivered", "undelivered", sqlite_where=UNDELIVERED, postgresql_where=UNDELIVERED),
     Index("session_put_away", "deleted", sqlite_where=PUT_AWAY, postgresql_where=PUT_AWAY),
-    Index("session_alias", "owner", "alias", unique=True, sqlite_where=NAMED, postgresql_where=NAMED),
+    Index("session_name", "owner", "api_key", "alias", unique=True, sqlite_where=NAMED, postgresql_where=NAMED),
 )
 """``folder``: the id of the folder that a session lies in, empty for none (``store.folder``). ``owner``: the user whose
-session it is (``store.owner``). ``alias``: the name that a client gave it, empty for none. ``client_system``: the
-client's own system text.
+session it is (``store.owner``). ``alias``: the name that a client gave it, empty for none; every narrowed key has names
+of its own. ``api_key``: the key that made it, where that key opens nothing else of the user's; else empty.
+``undelivered``: see ``store.undelivered``. ``client_system``: the
+client's own system text. ``rewriting``: whether the model is to write extracted summaries (``store.record.Rewriting``).
 """
 
 folder = Table(
@@ -181,24 +197,44 @@ turn = Table(
     Column("first_token_seconds", Float),
     Column("files", PlainData),
     Column("given", Boolean, nullable=False, default=False, server_default=false(), info=MARKED),
+    Column("unused", Boolean, nullable=False, default=False, server_default=false()),
+    Column("has_foreign", Boolean, nullable=False, default=False, server_default=false()),
+    Column("is_imported", Boolean, nullable=False, default=False, server_default=false()),
     Column("mark", String(32), info=MARKED),
     Column("questions", PlainData),
+    Column("reasoning", PlainData),
     UniqueConstraint("session_id", "branch", "number"),
-    # alone answers which turns of which conversations say the same: rows of turns are large
+    # alone answers which turns of a conversation held text of others
     Index(
-        "turn_mark",
-        "mark",
+        "turn_foreign",
         "session_id",
         "branch",
         "number",
-        sqlite_where=MARKED_ROW,
-        postgresql_where=MARKED_ROW,
+        "has_foreign",  # SQLite looks at it, though all rows of the index have it
+        sqlite_where=text("has_foreign"),
+        postgresql_where=text("has_foreign"),
     ),
 )
 """``id`` rises with time, and imported turns lie below all others: search uses this order (``store.search``).
-``given``: a client told this turn; no model of ours answered it. ``mark``: what a finished turn says, by its owner
-(``store.history``).
+``given``: a client told this turn; no model of ours answered it. ``has_foreign``: its prompt held text of others, so
+that its answer may repeat it (``store.foreign``). ``is_imported``: it comes out of a file, so that its question is no
+more the user's than its answer. ``mark``: of earlier versions, which knew whole turns by it. ``reasoning``: what the
+model thought before its answer.
 """
+
+history_mark = Table(
+    "history_mark",
+    metadata,
+    Column("mark", BigInteger, primary_key=True, autoincrement=False),
+    Column("home", ExactName(64), primary_key=True),
+    Column("branch", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Index("history_mark_home", "home", "branch", "number"),
+    sqlite_with_rowid=False,
+)
+"""Short marks of single messages, by which a client's history is found (``store.history``): of each question and each
+answer of a finished turn, its whole and its edges (``history.form``). ``home``: the conversation, or the world of a
+story; ``branch``: of the conversation, or the story's line. A mark is its owner's."""
 
 turn_index = Table(
     "turn_index",
@@ -209,8 +245,31 @@ turn_index = Table(
     Column("made_by", String(200), primary_key=True),
     Column("vector", LargeBinary, nullable=False),
     Column("words", LargeBinary, nullable=False),
+    Column("revision", BigInteger, nullable=False, default=0, server_default="0"),
 )
-"""What a search in past turns reads of each turn (``store.turn_index``). ``made_by``: the rules that made the row."""
+"""What a search in past turns reads of each turn (``store.turn_index``). ``made_by``: the rules that made the row.
+``vector``: empty until it is made. ``revision``: the revision of the user's rows that wrote this one."""
+
+turn_index_revision = Table(
+    "turn_index_revision",
+    metadata,
+    Column("owner", ExactName(OWNER_CHARS), primary_key=True),
+    Column("revision", BigInteger, nullable=False),
+    Column("removed", BigInteger, nullable=False),
+)
+"""How often the rows of each user have changed, for those who hold a copy of them. ``removed``: the last revision that
+removed a session."""
+
+turn_index_change = Table(
+    "turn_index_change",
+    metadata,
+    Column("session_id", ExactName(64), primary_key=True),
+    Column("owner", ExactName(OWNER_CHARS), nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("rebuilt", BigInteger, nullable=False),
+    Index("turn_index_change_of_owner", "owner", "revision"),
+)
+"""The last revision that changed a session's rows or path, and the last that did more than add rows."""
 
 session_options = Table(
     "session_options",
@@ -260,6 +319,7 @@ api_key = Table(
     Column("name", ExactText, nullable=False),
     Column("user", ExactName(OWNER_CHARS), nullable=False),
     Column("documents", Boolean, nullable=False),
+    Column("memory", Boolean, nullable=False, default=True, server_default=true()),
     Column("digest", String(64), nullable=False),
     Column("created", Float, nullable=False),
     Column("revoked", Float),
@@ -317,6 +377,15 @@ stop_request = Table(
     Column("started", Float, nullable=False),
 )
 """Turns that a user wants stopped (``store.stop``). ``started``: which run of the turn is meant."""
+
+begun_call = Table(
+    "begun_call",
+    metadata,
+    Column("session_id", ExactName(64), primary_key=True),
+    Column("turn_id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("key", ExactName(200), primary_key=True),
+)
+"""Calls of foreign tools that a running turn has begun (``store.begun_call``)."""
 
 summary = Table(
     "summary",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, String, Table
 
-from store.database.schema import ALIAS_CHARS, OWNER_CHARS, ExactName, ExactText, metadata
+from store.database.schema import ALIAS_CHARS, KEY_CHARS, OWNER_CHARS, ExactName, ExactText, metadata
 
 WORKER_CHARS = 200
 
@@ -23,6 +23,7 @@ task = Table(
     Column("updated", Float, nullable=False),
     Column("world_id", ExactName(64), nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("api_key", ExactName(KEY_CHARS), nullable=False, server_default=""),
     Index("agent_task_of_owner", "owner", "updated", "id"),
     Index("agent_task_in_context", "owner", "context", "state"),
     Index("agent_task_open", "ended", "worker"),
@@ -30,6 +31,7 @@ task = Table(
 )
 """``body``: the task in the protocol's own form, which only the door reads. ``version`` rises with every change.
 ``world_id``: of the world whose story it goes on with, else empty.
+``api_key``: as of a session.
 ``worker``: the process that runs it (``store.worker``); ``beat``: when that process last said that it lives."""
 
 push = Table(

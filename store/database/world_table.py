@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-from store.database.schema import ME, OWNER_CHARS, ExactName, ExactText, PlainData, metadata
+from store.database.schema import KEY_CHARS, ME, OWNER_CHARS, ExactName, ExactText, PlainData, metadata
 
 NAME_CHARS = 200
 _ID = BigInteger().with_variant(Integer, "sqlite")
@@ -41,10 +41,11 @@ world = Table(
     Column("revision", Integer, nullable=False, default=0),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    Column("api_key", ExactName(KEY_CHARS), nullable=False, server_default=""),
     UniqueConstraint("owner", "slug"),
 )
 """``begin``: the changes that lead to the state before the first turn. ``revision`` rises when the lorebook or the
-beginning changes."""
+beginning changes. ``api_key``: as of a session."""
 
 line = Table(
     "world_line",
@@ -84,18 +85,6 @@ node = Table(
 )
 """``since``: how many turns ago the last snapshot was."""
 
-key = Table(
-    "world_key",
-    metadata,
-    Column("world_id", ExactName(64), primary_key=True),
-    Column("parent", _ID, primary_key=True),
-    Column("mark", String(32), primary_key=True),
-    Column("node", _ID, nullable=False),
-    Index("world_key_mark", "mark", "world_id"),
-)
-"""Under which marks a turn is recognised: one for each form in which a client may send its answer back. A mark is the
-owner's (``store.history.owned``)."""
-
 characters = Table(
     "characters",
     metadata,
@@ -132,6 +121,7 @@ items = Table(
     Column("node", _ID, primary_key=True),
     Column("name", ExactName(NAME_CHARS), primary_key=True),
     Column("status", ExactText, nullable=False),
+    Column("count", Integer, nullable=False, server_default="1"),
 )
 
 events = Table(
@@ -168,6 +158,7 @@ lore = Table(
     Column("location", ExactText, nullable=False),
     Column("enabled", Boolean, nullable=False),
     Column("extra", PlainData, nullable=False),
+    Column("rule", PlainData),
     sqlite_autoincrement=True,
 )
 
@@ -209,5 +200,5 @@ finding = Table(
 
 BY_NODE = (characters, relationships, locations, items, events, lore_mark, block)
 """Tables whose rows belong to a turn and name it alone."""
-BY_WORLD = (line, node, key, lore, vector, finding)
+BY_WORLD = (line, node, lore, vector, finding)
 """Tables whose rows name their world."""

@@ -18,12 +18,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from errors import BadConversation, Interrupted, why
 from store.export.form import BranchForm, ConversationForm, SessionForm, TurnForm
 from store.path import Path, fork
+from store.title import first_line
 from text.clean import clean
 from text.language import detect
 
+Count = Callable[[Sequence[AnyMessage]], int]
+"""Counts the tokens that a turn's messages take in a prompt."""
 MOST_BRANCHES = 50
 RATE = 0.3
-TITLE_CHARS = 60
 
 
 class _Lax(BaseModel):
@@ -81,7 +83,7 @@ def is_chatgpt(data: Any) -> bool:
     return bool(chats) and all(isinstance(chat, dict) for chat in chats) and "mapping" in chats[0]
 
 
-def conversations(data: Any, count: Callable[[str], int]) -> tuple[list[ConversationForm], tuple[str, ...]]:
+def conversations(data: Any, count: Count) -> tuple[list[ConversationForm], tuple[str, ...]]:
     """Returns the conversations that have text, and the titles of those without. Raises ``BadConversation`` for an
     invalid conversation.
     """
@@ -101,7 +103,7 @@ def conversations(data: Any, count: Callable[[str], int]) -> tuple[list[Conversa
     return parsed, tuple(empty)
 
 
-def _conversation(chat: Chat, count: Callable[[str], int]) -> ConversationForm | None:
+def _conversation(chat: Chat, count: Count) -> ConversationForm | None:
     ways = [way for leaf in _leaves(chat) if (way := _turns(chat, leaf))]
     if not ways:
         return None
@@ -111,7 +113,7 @@ def _conversation(chat: Chat, count: Callable[[str], int]) -> ConversationForm |
     updated = chat.update_time or max(moments)
     questions = " ".join(turn.question for _, _, turn in turns)[:2000]
     session = SessionForm(
-        title=" ".join(clean(chat.title or turns[0][2].question).split())[:TITLE_CHARS],
+        title=first_line(chat.title or turns[0][2].question),
         titled="user" if chat.title else "auto",
         language=detect(questions),
         compression_rate=RATE,
@@ -200,7 +202,7 @@ def _laid_out(ways: Sequence[Sequence[NodeTurn]]) -> tuple[list[tuple[int, int, 
     return turns, branches, branches[0]
 
 
-def _turn(branch: int, number: int, said: NodeTurn, count: Callable[[str], int]) -> TurnForm:
+def _turn(branch: int, number: int, said: NodeTurn, count: Count) -> TurnForm:
     if not said.answer:
         error = Interrupted(turn=number)
         problem = {"code": error.code, "message": str(error), "values": error.values, "retryable": error.retryable}
@@ -217,6 +219,6 @@ def _turn(branch: int, number: int, said: NodeTurn, count: Callable[[str], int])
         status="done",
         started=said.moment,
         finished=said.moment,
-        tokens=sum(count(message.text) for message in messages),
+        tokens=count(messages),
         messages=messages_to_dict(messages),
     )

@@ -99,6 +99,11 @@ class Share(Open):
     tokens: int
 
 
+class ReasoningForm(Open):
+    text: str
+    seconds: float = 0.0
+
+
 class Report(Open):
     turn: int
     total_tokens: int
@@ -171,6 +176,7 @@ class TurnForm(Form):
     report: Annotated[dict[str, Any], _like(Report)] | None = None
     files: list[Annotated[dict[str, Any], _like(FileForm)]] | None = None
     messages: list[dict[str, Any]] | None = None
+    reasoning: Annotated[dict[str, Any], _like(ReasoningForm)] | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> TurnForm:

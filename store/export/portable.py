@@ -10,18 +10,19 @@ import json
 import math
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
+from langchain_core.messages import AnyMessage, messages_from_dict
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, Table, func, insert, select, update
 
 from errors import BadConversation, ConversationTooNew, FileTooLarge, SessionUnknown, bare, why
 from store import options
 from store.database import schema
-from store.export.chatgpt import conversations, is_chatgpt
+from store.export.chatgpt import Count, conversations, is_chatgpt
 from store.export.form import (
     FORMAT,
     TIMES,
@@ -35,16 +36,19 @@ from store.export.form import (
     iso,
 )
 from store.export.zipped import is_zip, unzipped
-from store.history import ENDED, mark_of, owned
+from store.history import ENDED, put_marks
 from store.options import Options
 from store.owner import check, owner_of_new
 from store.path import TRUNK, branch_at, plain
 from store.record import TurnStatus
 from store.store import Store
+from store.turn_index_change import record_changes
 from text.clean import encodable
 
 LIMIT = 200_000_000
 """Bytes of the largest file that is imported."""
+_OUTSIDE = {"has_foreign": True, "is_imported": True}
+"""The marks of imported turns: anybody may have written the file, so nothing in it is believed about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +118,11 @@ def _ended(status: TurnStatus) -> TurnStatus:
     return "running" if status == "waiting" else status
 
 
-def read(data: bytes, limit: int, count: Callable[[str], int]) -> tuple[list[ConversationForm], tuple[str, ...]]:
+def read(data: bytes, limit: int, count: Count) -> tuple[list[ConversationForm], tuple[str, ...]]:
     """Returns the conversations in a file, all checked, and the titles of conversations without text.
 
-    ``limit``: bytes of the file, and of the unpacked content of a ZIP archive; ``count``: counts the tokens of a text.
+    ``limit``: bytes of the file, and of the unpacked content of a ZIP archive; ``count``: counts the tokens of a
+    turn's messages.
     Raises ``FileTooLarge``, ``ConversationTooNew``, ``BadConversation``.
     """
     if len(data) > limit:
@@ -130,7 +135,7 @@ def read(data: bytes, limit: int, count: Callable[[str], int]) -> tuple[list[Con
     return checked, empty
 
 
-def _read(data: bytes, count: Callable[[str], int]) -> tuple[list[ConversationForm], tuple[str, ...]]:
+def _read(data: bytes, count: Count) -> tuple[list[ConversationForm], tuple[str, ...]]:
     """Returns the conversations in one JSON text, and the titles of conversations without text."""
     parsed = _parsed(data)
     if is_chatgpt(parsed):
@@ -141,12 +146,16 @@ def _read(data: bytes, count: Callable[[str], int]) -> tuple[list[ConversationFo
     if isinstance(version, int) and version > VERSION:
         raise ConversationTooNew(found=version, known=VERSION)
     try:
-        return [ConversationForm.model_validate(parsed)], ()
+        conversation = ConversationForm.model_validate(parsed)
     except ValidationError as error:
         raise _refused(error) from error
+    for turn in conversation.turns:
+        if turn.usage is None and turn.messages:  # no model answered it here, so it was counted by an import
+            turn.tokens = count(cast("list[AnyMessage]", messages_from_dict(turn.messages)))
+    return [conversation], ()
 
 
-def import_(store: Store, data: bytes, limit: int, count: Callable[[str], int]) -> Imported:
+def import_(store: Store, data: bytes, limit: int, count: Count) -> Imported:
     """Imports all sessions of a file, or none: ``read``, then ``take_in``."""
     checked, empty = read(data, limit, count)
     return Imported(tuple(take_in(store, checked)), empty)
@@ -165,6 +174,7 @@ def take_in(store: Store, made: Sequence[ConversationForm]) -> list[str]:
             table = schema.session
             for session_id in ids.values():
                 connection.execute(update(table).where(table.c.id == session_id).values(deleted=None))
+            record_changes(connection, ids.values(), rebuilt=False)
     except BaseException:
         for session_id in ids.values():
             with suppress(SessionUnknown):  # not written yet
@@ -243,11 +253,11 @@ def _write(connection: Connection, made: ConversationForm, own: str) -> None:
     connection.execute(insert(schema.branch), [{"session_id": own, **_values(form)} for form in made.branches])
     lowest = connection.execute(select(func.min(schema.turn.c.id))).scalar()
     first = min(1 if lowest is None else lowest, 1) - len(turns)  # below all other ids: see ``schema.turn``
-    rows = [
-        {"session_id": own, "id": first + index, "mark": _mark(form, owner), **_values(form)}
-        for index, form in enumerate(turns)
-    ]
+    rows = [{"session_id": own, "id": first + index, **_OUTSIDE, **_values(form)} for index, form in enumerate(turns)]
     connection.execute(insert(schema.turn), rows)
+    for branch in dict.fromkeys(form.branch for form in turns):
+        ended = [form for form in turns if form.branch == branch and form.status in ENDED]
+        put_marks(connection, owner, own, branch, [(form.number, form.question, [form.answer or ""]) for form in ended])
     summaries = [_summary(form, own) for form in made.summaries]
     if summaries:
         connection.execute(insert(schema.summary), summaries)
@@ -255,10 +265,6 @@ def _write(connection: Connection, made: ConversationForm, own: str) -> None:
 
 def _values(form: BaseModel) -> dict[str, Any]:
     return {name: getattr(form, name) for name in type(form).model_fields}
-
-
-def _mark(form: TurnForm, owner: str) -> str | None:
-    return owned(mark_of(form.question, form.answer or ""), owner) if form.status in ENDED else None
 
 
 def _summary(form: SummaryForm, own: str) -> dict[str, Any]:

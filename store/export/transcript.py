@@ -22,6 +22,7 @@ _WORDS: dict[Language, dict[str, str]] = {
         "turn": "{number}번째 턴 · {moment}",
         "user": "사용자",
         "answer": "답변",
+        "thought": "{seconds}초 동안 생각함",
         "tool": "도구 {name}({arguments})",
         "failed_tool": "도구 {name}({arguments}) · 실패",
         "stopped": "사용자가 여기서 멈추었습니다.",
@@ -42,6 +43,7 @@ _WORDS: dict[Language, dict[str, str]] = {
         "turn": "Turn {number} · {moment}",
         "user": "User",
         "answer": "Answer",
+        "thought": "Thought for {seconds} s",
         "tool": "Tool {name}({arguments})",
         "failed_tool": "Tool {name}({arguments}) · failed",
         "stopped": "Stopped here by the user.",
@@ -95,6 +97,9 @@ def _turn(turn: Turn, words: dict[str, str], zone: tzinfo | None, told: Callable
     parts = [f"## {words['turn'].format(number=turn.number, moment=_moment(turn.started, zone))}"]
     parts += [f"**{words['user']}**", _closed(turn.question)]
     parts += [_quoted("\n".join(f"📎 {_line(item['name'])}" for item in turn.files))] if turn.files else []
+    if turn.reasoning:
+        seconds = round(float(turn.reasoning.get("seconds") or 0.0))
+        parts.append(_quoted(f"💭 {words['thought'].format(seconds=seconds)}\n\n{turn.reasoning.get('text') or ''}"))
     parts += [_step(item, words) for item in turn.steps]
     if turn.answer:
         parts += [f"**{words['answer']}**", _closed(turn.answer)]

@@ -85,10 +85,11 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A thing of the player. ``status``: ``HELD`` or ``LOST``."""
+    """A thing of the player. ``status``: ``HELD`` or ``LOST``; ``count``: how many there are of it."""
 
     name: str
     status: str = HELD
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,9 @@ class LoreEntry:
     """An entry of the lorebook as its author wrote it; what the story changed about it is a ``LoreMark``.
 
     ``keyword``: its name. ``keys``: further words under which it is mentioned. ``location``: where it belongs, if to a
-    place. ``extra``: the fields of the file it came from that Gieok does not use, kept for the export.
+    place. ``extra``: the fields of the file it came from that Gieok does not use, kept for the export. ``rule``: when
+    it is active by its author's own rule (``world.lore.rule``); empty for one that is active by its layer; None for one
+    of an earlier version, where the file that it came from tells.
     """
 
     id: int
@@ -129,6 +132,7 @@ class LoreEntry:
     location: str = ""
     enabled: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
+    rule: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +207,38 @@ class NewNode:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """A turn of a line in the words of a client."""
+
+    line: int
+    turn: int
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A turn of a story as its client changed it."""
+
+    turn: int
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """The part of a client's history that a world knows. ``node``: the last known turn, None when nothing is known.
-    ``count``: how many of the history's turns are known, or dropped by the client before its first one; the others
-    follow ``node`` and are new. ``ambiguous``: several stories fit equally well, so none was taken."""
+    ``count``: how many of the history's turns lie before the first one that follows ``node`` and is new.
+    ``ambiguous``: stories of several worlds fit equally well, and the one was taken that was told last. ``wordings``:
+    turns that the client tells in other words; ``edits``: those that it tells otherwise, before known ones. ``world``:
+    where no turn is known, the world of the turn that the last one was made from."""
 
     node: Node | None
     count: int
     ambiguous: bool = False
+    wordings: tuple[Wording, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    world: str = ""
 
 
 @dataclass(frozen=True, slots=True)

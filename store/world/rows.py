@@ -12,7 +12,8 @@ from errors import WorldUnknown
 from store.database import world_table as table
 from store.owner import may
 
-_OWNER = select(table.world.c.owner, table.world.c.revision).where(table.world.c.id == bindparam("of_world"))
+_WORLD = table.world.c
+_OWNER = select(_WORLD.owner, _WORLD.api_key, _WORLD.revision).where(_WORLD.id == bindparam("of_world"))
 
 
 class Rows:
@@ -41,6 +42,6 @@ def revision_of(connection: Connection, world_id: str) -> int:
 
 def _row(connection: Connection, world_id: str) -> tuple[str, int]:
     row = connection.execute(_OWNER, {"of_world": world_id}).one_or_none()
-    if row is None or not may(connection, row.owner):
+    if row is None or not may(connection, row):
         raise WorldUnknown(world="")
     return str(row.owner), int(row.revision)

@@ -14,13 +14,14 @@ from sqlalchemy import Connection, bindparam, insert, select
 
 from errors import WorldUnknown
 from store.database import world_table as table
+from store.history import copy_turn_marks
 from store.owner import may
 from store.path import Path, branch_at, fork, plain
 from store.world.record import Node
 
 _NODE, _LINE = table.node.c, table.line.c
 _PLACE = (
-    select(_NODE.turn, _LINE.path, table.world.c.owner)
+    select(_NODE.turn, _LINE.path, table.world.c.owner, table.world.c.api_key)
     .join(table.line, _LINE.id == _NODE.line)
     .join(table.world, table.world.c.id == _NODE.world_id)
     .where(_NODE.id == bindparam("of_node"))
@@ -30,7 +31,7 @@ _AMONG = select(_NODE.id, _NODE.line, _NODE.turn, _NODE.world_id).where(
 )
 _COLUMNS = [column for column in table.node.c if column.name not in ("line", "mood", "snapshot")]
 _FOUND = (
-    select(*_COLUMNS, table.world.c.owner)
+    select(*_COLUMNS, table.world.c.owner, table.world.c.api_key)
     .join(table.world, table.world.c.id == _NODE.world_id)
     .where(_NODE.id == bindparam("of_node"))
 )
@@ -60,7 +61,7 @@ def as_node(row: Any) -> Node:
 def find(connection: Connection, node_id: int) -> Node:
     """Returns a turn of the connection's user. Raises ``WorldUnknown``."""
     row = connection.execute(_FOUND, {"of_node": node_id}).one_or_none()
-    if row is None or not may(connection, row.owner):
+    if row is None or not may(connection, row):
         raise WorldUnknown(world="")
     return as_node(row)
 
@@ -69,7 +70,7 @@ def place(connection: Connection, node_id: int) -> tuple[Path, int]:
     """Returns the path that leads to a turn of the connection's user, and the turn's number. Raises
     ``WorldUnknown``."""
     row = connection.execute(_PLACE, {"of_node": node_id}).one_or_none()
-    if row is None or not may(connection, row.owner):
+    if row is None or not may(connection, row):
         raise WorldUnknown(world="")
     return plain(row.path), row.turn
 
@@ -107,6 +108,13 @@ def at(connection: Connection, node: Node, turn: int) -> int | None:
         return None
     rows = between(connection, select(_NODE.id, _NODE.line, _NODE.turn), path, turn, turn)
     return rows[0].id if rows else None
+
+
+def copy_node_marks(connection: Connection, node_id: int, to: int) -> None:
+    """Lets a turn be found by all the forms of another one, which says the same."""
+    columns = select(_NODE.world_id, _NODE.line, _NODE.turn)
+    source, target = (connection.execute(columns.where(_NODE.id == id)).one() for id in (node_id, to))
+    copy_turn_marks(connection, source.world_id, (source.line, source.turn), (target.line, target.turn))
 
 
 def next_place(connection: Connection, world_id: str, parent: Node | None, turn: int) -> int:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
 from errors import WorldTurnRaw, WorldTurnTaken
 from store.database import world_table as table
+from store.history import put_marks
 from store.owner import in_worlds
 from store.world import change, line, tree
 from store.world.change import Snapshot
-from store.world.record import Changes, Known, NewNode, Node, Origin
+from store.world.record import Changes, Edit, Known, NewNode, Node, Origin, Wording
 from store.world.rows import Rows, check_world
 
 SNAPSHOT_TURNS = 16
 """After so many turns a state is stored whole again, so that reading one never looks further back."""
 LOOK_BACK = 32
 """Turns that are looked at in one go for the last snapshot."""
-_NODE, _KEY, _WORLD = table.node.c, table.key.c, table.world.c
+_NODE, _WORLD = table.node.c, table.world.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,14 @@ class Turns(Rows):
     """The turns of a user's worlds."""
 
     def known(self, world_id: str | None, turns: Sequence[tuple[str, str]]) -> Known:
-        """Returns what of a client's history is known (``store.world.line.known``)."""
+        """Returns what of a client's history is known (``store.world.line.find_story``)."""
         with self._transaction() as connection:
-            return line.known(connection, world_id, turns)
+            return line.find_story(connection, world_id, turns)
+
+    def learn(self, world_id: str, wordings: Sequence[Wording]) -> None:
+        """Lets turns be found by the words in which their client tells them, too. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            line.learn_wordings(connection, world_id, check_world(connection, world_id), wordings)
 
     def add(self, world_id: str, parent: Node | None, new: NewNode) -> Node:
         """Stores a turn after ``parent``, None for the beginning; returns the one that is there already, if it is the
@@ -57,14 +63,15 @@ class Turns(Rows):
         before = parent.id if parent else 0
         if parent is not None and tree.find(connection, parent.id).world != world_id:
             raise ValueError(f"turn {parent.id} belongs to another world")
-        marks = [line.form(owner, new.question, answer) for answer in new.answers]
-        here = (_KEY.world_id == world_id, _KEY.parent == before)
-        same = connection.execute(select(_KEY.node).where(*here, _KEY.mark == marks[0])).scalar()
+        here = (_NODE.world_id == world_id, _NODE.parent == before)
+        told = (_NODE.question == new.question, _NODE.answer == new.answers[0])
+        same = connection.execute(select(_NODE.id).where(*here, *told)).scalar()
         if same is not None:
             return tree.find(connection, same)
         turn = parent.turn + 1 if parent else int(bool(new.question.strip()))
         row = {"world_id": world_id, "parent": before, "turn": turn, "question": new.question, "raw": new.raw}
-        row |= {"line": tree.next_place(connection, world_id, parent, turn), "answer": new.answers[0]}
+        place = tree.next_place(connection, world_id, parent, turn)
+        row |= {"line": place, "answer": new.answers[0]}
         row |= {
             "status": new.status,
             "origin": "none",
@@ -74,10 +81,43 @@ class Turns(Rows):
         }
         since = connection.execute(select(_NODE.since).where(_NODE.id == before)).scalar() or 0
         node_id = connection.execute(insert(table.node).returning(_NODE.id), {**row, "since": since + 1}).scalar_one()
-        taken = set(connection.execute(select(_KEY.mark).where(*here, _KEY.mark.in_(marks))).scalars())
-        rows = line.rows(world_id, before, node_id, [mark for mark in marks if mark not in taken])
-        connection.execute(insert(table.key), rows)
+        put_marks(connection, owner, world_id, place, [(turn, new.question, new.answers)])
         return tree.find(connection, node_id)
+
+    def rebase(self, last: Node, edits: Sequence[Edit]) -> Node:
+        """Begins a branch with turns as their client changed them, which keeps what came after them up to ``last``;
+        returns its end. All of its turns are to be worked off anew, so that each changes the state that is before it
+        now: a changed answer is read again, the others by what was read in them. Raises ``WorldUnknown``."""
+        changed = {edit.turn: edit for edit in edits if edit.turn <= last.turn}
+        if not changed:
+            return last
+        with self._transaction() as connection:
+            owner = check_world(connection, last.world)
+            connection.execute(update(table.world).where(_WORLD.id == last.world).values(updated=time.time()))
+            count = last.turn - min(changed) + 1
+            nodes = [tree.as_node(row) for row in reversed(tree.before(connection, last, count))]
+            parent = tree.find(connection, nodes[0].parent) if nodes[0].parent else None
+            for node in nodes:
+                parent = self._add_once_more(connection, owner, parent, node, changed.get(node.turn))
+        assert parent is not None
+        return parent
+
+    def _add_once_more(
+        self, connection: Connection, owner: str, parent: Node | None, node: Node, edit: Edit | None
+    ) -> Node:
+        """Stores a turn once more behind another one, in its client's words if these are others."""
+        if edit is None:
+            new = NewNode(node.question, (node.answer,), node.raw, node.status, node.receipt, node.report)
+        else:
+            new = NewNode(edit.question, (edit.answer,), edit.answer, "raw")
+        if new.status == "done":
+            new = replace(new, status="raw")
+        made = self._added(connection, owner, node.world, parent, new)
+        if edit is None:
+            tree.copy_node_marks(connection, node.id, made.id)
+            if node.block is not None and made.status == "raw":
+                connection.execute(update(table.node).where(_NODE.id == made.id).values(block=node.block))
+        return made
 
     def node(self, node_id: int) -> Node:
         """Returns a turn. Raises ``WorldUnknown``."""
@@ -151,6 +191,26 @@ class Turns(Rows):
             if not connection.execute(claimed).rowcount:
                 return False
             change.write(connection, node_id, changes)
+        return True
+
+    def settle_given(
+        self, node_id: int, changes: Changes, *, origin: Origin, block: dict[str, Any] | None, refusals: Sequence[str]
+    ) -> bool:
+        """Writes what a turn changed that a client told, once; returns False for any other turn. It counts for the
+        turns after it, where none of them has changed the same. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            node = tree.find(connection, node_id)
+            unread = (_NODE.id == node_id, _NODE.status == "given", _NODE.origin == "none")
+            values = {"origin": origin if block else "light", "block": block, "refusals": list(refusals)}
+            told = update(table.node).where(*unread).values(**values, mood=changes.mood)
+            if not connection.execute(told).rowcount:
+                return False
+            change.write(connection, node_id, changes)
+            # whole states that were stored after it do not have it
+            later = (_NODE.world_id == node.world, _NODE.id > node_id, _NODE.snapshot.is_not(None))
+            connection.execute(update(table.node).where(*later).values(snapshot=None))
+            raised = _WORLD.revision + 1
+            connection.execute(update(table.world).where(_WORLD.id == node.world).values(revision=raised))
         return True
 
     def changed(self, node: Node, changes: Changes) -> Node:

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from errors import Empty, StoreUnavailable, TooLong
 from store.database import world_table as table
-from store.owner import mine, owner_of_new
+from store.history import drop_marks
+from store.owner import key_of, mine, owner_of_new
 from store.task import removed_of_world
 from store.world import change
 from store.world.curated import Curated
@@ -72,6 +73,7 @@ class Worlds(Turns, LoreRows, Curated):
             "name": name,
             "slug": slug,
             "language": language,
+            "api_key": key_of(connection),
         }
         row |= {"player": player, "begin": None, "revision": 0, "created": now, "updated": now}
         connection.execute(insert(table.world), row)
@@ -105,6 +107,7 @@ class Worlds(Turns, LoreRows, Curated):
             inside = select(table.node.c.id).where(table.node.c.world_id == world_id)
             for rows in table.BY_NODE:
                 connection.execute(delete(rows).where(rows.c.node.in_(inside)))
+            drop_marks(connection, world_id)
             removed_of_world(connection, world_id)
             for rows in table.BY_WORLD:
                 connection.execute(delete(rows).where(rows.c.world_id == world_id))

@@ -22,13 +22,3 @@ def test_every_door_gives_whole_answers(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     assert all(row["turns"] > 0 for row in rows)
     assert isinstance(result["memory_ratio"], float)
-
-
-def test_an_answer_that_is_not_whole_has_failed() -> None:
-    error = [{"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "no"}}]
-    working = [{"result": {"statusUpdate": {"status": {"state": "TASK_STATE_WORKING"}}}}]
-    assert not doors._ended("mcp", error)
-    assert not doors._ended("mcp", [{"result": {"isError": True, "structuredContent": {}}}])
-    assert not doors._ended("a2a", [])
-    assert not doors._ended("a2a", working)
-    assert doors._ended("a2a", [*working, {"result": {"statusUpdate": {"status": {"state": "TASK_STATE_COMPLETED"}}}}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -45,6 +46,46 @@ def test_the_upstream_paces_its_pieces_as_the_question_asks(server: Server) -> N
     assert given.whole >= 30  # however busy this machine is
     assert given.first < given.whole
     assert given.text.count(" and then some more of it") == 2
+
+
+@pytest.mark.parametrize(("fault", "status", "text"), [("refused", 503, ""), ("broken", 200, "Answer to #kim-2-1:")])
+def test_the_upstream_fails_while_it_is_told_to(server: Server, fault: str, status: int, text: str) -> None:
+    kim = person(server)
+
+    async def ask() -> Answer:
+        kim.begin()
+        answer = await kim.ask()
+        await kim.close()
+        return answer
+
+    tell(server, fault)
+    given = [asyncio.run(ask())]
+    tell(server, "none")
+    given.append(asyncio.run(ask()))
+    assert [(answer.status, answer.fine) for answer in given] == [(status, False), (200, True)]
+    assert given[0].text.startswith(text)
+    assert len(given[0].text) < len(given[1].text)
+
+
+def test_a_silent_upstream_keeps_its_clients_waiting(server: Server) -> None:
+    kim = person(server)
+
+    async def ask() -> None:
+        try:
+            async with asyncio.timeout(1):
+                await kim.ask()
+        finally:
+            await kim.close()
+
+    tell(server, "silent")
+    with pytest.raises(TimeoutError):
+        asyncio.run(ask())
+    tell(server, "none")
+
+
+def tell(server: Server, fault: str) -> None:
+    address = f"{server.url.removesuffix('/v1')}/fault/{fault}"
+    urllib.request.urlopen(urllib.request.Request(address, method="POST"), timeout=60).close()
 
 
 def test_everybody_asks_until_there_are_so_many_answers(server: Server) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from contextlib import closing
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +11,17 @@ from typing import Any
 import pytest
 
 from bench import plain
-from bench.everyday import when
+from bench.everyday import side, when
 from bench.everyday.check import Given, failed, prompt_pieces
 from bench.everyday.conversation import KINDS, Conversation, EverydayTurn, conversations
 from bench.everyday.figure import figures, judge, rows
 from bench.everyday.item import items
 from bench.everyday.side import Played
 from bench.everyday.spelling import Span
+from graph.turn.agent import open_agent
+from graph.turn.past_turns import recall_past
+from model import scripted
+from settings import load
 from tests.table import table
 
 NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
@@ -267,3 +272,13 @@ def test_options_choose_conversations(options: list[str], number: int) -> None:
     plain.add_arguments(parser)
     args = parser.parse_args(options)
     assert sum(plain.wanted(args, each) for each in conversations()) == number
+
+
+def test_a_user_may_have_had_ten_conversations_before_in_the_language_of_the_bench(tmp_path: Path) -> None:
+    with closing(open_agent(load(data_dir=tmp_path, memory=True, retrieval=False), scripted.models)) as agent:
+        assert agent.memory is not None
+        agent.memory.wait(60)
+        side.store_earlier(agent, ["ko"])
+        assert [each.language for each in agent.store.sessions()] == ["ko"] * 10
+        new = agent.store.create_session("ko", 0.3)
+        assert "복숭아" in recall_past(agent, new, "내가 알레르기 있는 과일이 뭐였지?", 1).text

@@ -68,7 +68,7 @@ def test_by_whole_turns_the_decision_the_citation_and_the_refusal_count(argument
 def test_a_small_profile_quotes_and_calls_no_model(
     arguments: argparse.Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def choose(question: str, earlier: list[str], tools: object, write: object) -> list[ToolCall]:
+    def choose(question: str, earlier: list[str], tools: object, write: object, now: Any = None) -> list[ToolCall]:
         call = ToolCall(name="search_documents", args={"query": question}, id="r", type="tool_call")
         return [] if "Never mind" in question else [call]
 

@@ -18,6 +18,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> None:
 
 def test_questions_of_ones_own_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrieval, "BuiltIn", Words)
+    monkeypatch.setattr(Words, "dimension", 4096)  # in fewer, «colour» and «plums» fall into one
     monkeypatch.setattr(retrieval, "CACHE", tmp_path / "cache")
     fruit = {"pears": "Pears are green.", "apples": "Apples are red.", "plums": "Plums are blue."}
     written(tmp_path / "sections.jsonl", [{"id": name, "text": text} for name, text in fruit.items()])

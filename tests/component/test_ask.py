@@ -62,7 +62,7 @@ def picking() -> str:
     """A session whose turn asks which of two remembered lines to forget."""
     session = asked(step("forget", {"lines": LINES, "pick": True}))
     for key, value in (("주소", "서울 *강남*"), ("여동생", "지민")):
-        memory().remember("local", session, key, value, turn=0)
+        memory().writer.remember("local", session, key, value, turn=0)
     return session
 
 
@@ -72,7 +72,7 @@ def read(at: AppTest) -> str:
 
 
 def kept(session: str) -> dict[str, str]:
-    return {each.key: each.value for each in memory().context("local", session).entities}
+    return {line.row.key: line.row.text for line in memory().reader.read_view("local", session).profile}
 
 
 def click(at: AppTest, key: str) -> AppTest:
@@ -107,7 +107,7 @@ def test_a_no_is_shown_as_decided_and_keeps_nothing() -> None:
 
 def test_lines_to_forget_are_listed_and_go_with_a_yes() -> None:
     session = asked(step("forget", {"lines": LINES[:1]}))
-    memory().remember("local", session, "주소", "서울 *강남*", turn=0)
+    memory().writer.remember("local", session, "주소", "서울 *강남*", turn=0)
     at = page(s=session)
     assert "**잊을까요?**" in read(at)
     assert "- 주소: 서울 *강남*" in read(at)

@@ -102,7 +102,7 @@ def test_the_preview_of_the_next_prompt_and_the_meters_of_memory_have_the_budget
     assert memory is not None
     assert memory.wait(20)
     session = talked(7)
-    memory.edit("local", session, "\n".join(f"사실 {number}은 {number}00원이다." for number in range(1, 9)))
+    memory.writer.edit("local", session, "\n".join(f"사실 {number}은 {number}00원이다." for number in range(1, 9)))
     mine, other = page(session), page(session)
     for name, tokens in (("summaries", 20), ("memory", 21), ("entities", 22)):
         put(opened(mine, session), name, tokens)

@@ -189,6 +189,8 @@ def _raised(*names: str) -> Iterator[tuple[Path, ast.Call]]:
         ("fold_rejected", {"reason_code": "too_long", "sentences": 40, "tokens": 900, "first": 1, "last": 3}),
         ("fold_rejected", {"reason_code": "halved", "before": 900, "after": 20, "first": 1, "last": 3}),
         ("fold_rejected", {"reason_code": "pinned", "what": "w", "first": 1, "last": 3}),
+        ("fold_rejected", {"reason_code": "refused", "detail": "HTTP 400", "first": 1, "last": 3}),
+        ("fold_rejected", {"reason_code": "failed", "detail": "HTTP 503", "until": 9, "first": 1, "last": 3}),
         ("bad_import", {"reason_code": "form", "form": "f"}),
         ("bad_import", {"reason_code": "content", "detail": "d"}),
         ("library_corrupt", {"reason_code": "count", "found": 1, "expected": 2, "path": "p"}),

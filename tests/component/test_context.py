@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,6 +16,7 @@ from component.panel.context_tab import MOST, plot, sizes
 from component.panel.prompt_view import html as pieces_html
 from component.work import resource
 from graph.context.exact_prompt import PromptPiece
+from graph.context.report import PartName
 from model.choice import resolve
 from model.scripted import models as scripted
 from store import Finished
@@ -86,6 +89,13 @@ def test_a_reference_is_not_told_as_a_limit() -> None:
 def test_a_model_of_this_computer_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(answering, summarising), kind="local"))
     assert "비용 없음" in texts(page(talked(1)))
+
+
+def test_every_part_has_a_colour_of_its_own_in_the_bar() -> None:
+    style = (Path(APP).parent / "component" / "page" / "style.css").read_text("utf-8")
+    colours = dict(re.findall(r"^\.part-(\w+) \{ background: ([^;]+);", style, re.MULTILINE))
+    assert [name for name in get_args(PartName) if name not in colours] == []
+    assert len(set(colours.values())) == len(colours)
 
 
 def test_a_turn_far_back_is_reached_in_a_long_chat() -> None:

@@ -103,3 +103,21 @@ def test_a_preset_without_a_name_is_told(serve: Serve) -> None:
     at = fill(opened(), "You are a judge.")
     at.button(key="own-preset-save").click()
     assert "name is empty" in run(at).error[0].value
+
+
+def test_two_tabs_change_what_was_changed_in_each_of_them(serve: Serve) -> None:
+    serve()
+    own = session_of(say(page("en-US"), "Where is the treasure?"))
+    store().options.set(own, Options("You are a pirate.", 0.5, 300))
+    stale, other = opened(s=own), opened(s=own)
+    other.text_area(key=f"own-system_prompt-{own}").set_value("You are a judge.")
+    other.button(key="own-save").click()
+    run(other)
+    store().rename_session(own, "A title of the second tab")
+    stale.number_input(key=f"own-temperature-{own}").set_value(0.9)
+    stale.button(key="own-save").click()
+    run(stale)
+    assert store().options.of(own) == Options("You are a judge.", 0.9, 300)
+    assert store().session(own).title == "A title of the second tab"
+    stale.button(key="own-open").click()
+    assert run(stale).text_area(key=f"own-system_prompt-{own}").value == "You are a judge."

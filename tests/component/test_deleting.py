@@ -12,13 +12,19 @@ from tests.test_app import page, say, session_of, store, texts
 
 __all__ = ["served"]
 pytestmark = pytest.mark.usefixtures("served")
-MINE = "item 3 costs $300"
+MINE = "I am allergic to nuts."
 
 
 def told() -> str:
     """What a new chat is told."""
-    assert memory().settle(10)
-    return memory().context(resource.agent().tenant, "new", "en").whole
+    return memory().reader.read_view(resource.agent().tenant, "new", "en").profile_text
+
+
+def pinned() -> str:
+    """A session that told a fact."""
+    session = remembered()
+    memory().writer.pin(resource.agent().tenant, session, MINE)
+    return session
 
 
 def asked(session: str) -> AppTest:
@@ -28,14 +34,14 @@ def asked(session: str) -> AppTest:
 
 def test_it_is_forgotten_by_default_and_undo_brings_back_both() -> None:
     page()
-    session = remembered()
+    session = pinned()
     assert MINE in told()
     at = asked(session)
     assert store().put_away_sessions() == []
     assert at.checkbox(key="delete-forget").value
     at.button(key="delete-go").click().run()
     assert not at.exception
-    assert "What only it told was forgotten" in texts(at)
+    assert "The facts it told were forgotten" in texts(at)
     assert MINE not in told()
     at.button(key="undo-last").click().run()
     assert session_of(at) == session
@@ -45,7 +51,7 @@ def test_it_is_forgotten_by_default_and_undo_brings_back_both() -> None:
 
 def test_whoever_says_no_keeps_it_and_erasing_the_chat_says_so() -> None:
     page()
-    session = remembered()
+    session = pinned()
     at = asked(session)
     at.button(key="delete-not").click().run()
     assert store().put_away_sessions() == []
@@ -63,7 +69,7 @@ def test_whoever_says_no_keeps_it_and_erasing_the_chat_says_so() -> None:
 
 def test_a_chat_that_is_kept_apart_gets_and_gives_nothing_and_is_deleted_without_a_question() -> None:
     page()
-    remembered()
+    pinned()
     at = page("en-US")
     assert at.toggle(key="carry-new-True").label == "Memory carries over between chats"
     at.toggle(key="carry-new-True").set_value(False).run()
@@ -71,8 +77,9 @@ def test_a_chat_that_is_kept_apart_gets_and_gives_nothing_and_is_deleted_without
     say(at, "My secret colour is ultramarine 77.")
     session = session_of(at)
     held = memory()
-    assert held.is_apart(resource.agent().tenant, session)
-    assert MINE not in held.context(resource.agent().tenant, session, "en").whole
+    assert held.reader.is_apart(resource.agent().tenant, session)
+    assert held.reader.read_view(resource.agent().tenant, session, "en").profile == ()
+    held.writer.pin(resource.agent().tenant, session, "My secret colour is ultramarine 77.")
     assert "ultramarine" not in told()
     at.button(key="new-chat").click().run()
     assert at.toggle(key="carry-new-True").value

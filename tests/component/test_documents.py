@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from tests.retrieval import file
 from tests.retrieval.conftest import Words
 from tests.retrieval.pages import Reply, serving
 from tests.test_app import page, say, session_of, store, texts
+from tests.wait import until
 
 pytestmark = pytest.mark.usefixtures("fresh")
 QUESTION = "환불은 며칠 안에 신청하나요?"
@@ -545,12 +545,12 @@ def traced(at: AppTest) -> AppTest:
 def settled(at: AppTest) -> None:
     """Until nothing is under way any more."""
     assert not at.exception
-    until = time.monotonic() + 20
-    while any(each.state != "done" for each in resource.intakes().all()) or (
-        "s" in at.query_params and resource.jobs().of(session_of(at)) is not None
-    ):
-        assert time.monotonic() < until
-        time.sleep(0.01)
+
+    def holds() -> bool:
+        added = all(each.state == "done" for each in resource.intakes().all())
+        return added and ("s" not in at.query_params or resource.jobs().of(session_of(at)) is None)
+
+    until(holds)
     at.run()
     assert not at.exception
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 
 import pytest
 
@@ -12,15 +10,9 @@ from component.documents.adding import distinct
 from component.work.intake import Intake, Intakes, Question
 from errors import LibraryBusy, SessionUnknown
 from retrieval import Added, AddingProgress
+from tests.wait import until
 
 SECONDS = 10
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def added(intake: Intake) -> Added:
@@ -171,3 +163,4 @@ def test_files_of_one_name_become_documents_of_their_own() -> None:
         ("document", b"5"),
     ]
     assert distinct([("a", b"1"), ("a", b"2")]) == [("a", b"1"), ("a (2)", b"2")]
+    assert distinct([("a.md", b"1"), ("a.md", b"1")]) == [("a.md", b"1")], "the same file dropped twice"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,13 +13,14 @@ import pytest
 
 from component.work.job import Job, Jobs, Means
 from component.work.readiness import Readiness
-from errors import Empty, ModelUnreachable, SessionDeleted, TooLong, WeightsCancelled, WeightsMissing
+from errors import ContextTooLong, Empty, ModelUnreachable, SessionDeleted, TooLong, WeightsCancelled, WeightsMissing
 from graph.turn.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
 from graph.turn.request import Request
 from model.embedded.weights import FetchProgress as Fetched
 from model.modelset import ModelSet
 from model.scripted import models
 from store import Store
+from tests.wait import until
 
 
 class Agent:
@@ -38,6 +40,9 @@ class Agent:
 
     def using(self, models: ModelSet | None, budgets: Mapping[str, int] | None = None) -> Self:
         self.means.append((models.name if models else "", dict(budgets or {})))
+        return self
+
+    def in_zone(self, zone: tzinfo | None) -> Self:
         return self
 
     def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed:
@@ -87,14 +92,6 @@ def jobs_of(agent: Agent, readiness: Readiness | None = None) -> Jobs:
 
 def waiting(jobs: Jobs, session: str = "s") -> list[str]:
     return [each.text for each in jobs.queued(session)]
-
-
-def until(true: Callable[[], Any]) -> None:
-    for _ in range(500):
-        if true():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("it did not happen within 5 seconds")
 
 
 def refusing(agent: Agent, text: str) -> Jobs:
@@ -395,6 +392,17 @@ def test_a_download_is_told_until_it_is_whole() -> None:
     readiness = Readiness(resolve)
     readiness.models()
     assert seen == [("fetching", 0), ("fetching", 5), ("loading", 10)]
+
+
+def test_a_model_that_does_not_answer_is_ready_no_more_until_it_answers() -> None:
+    readiness, seen = ready(), list[bool]()
+    away = ModelUnreachable(url="http://127.0.0.1:9/v1")
+    in_the_message = Failed(1, ContextTooLong.code, "too long", False)
+    for end in (Failed(1, away.code, away.text(), True, away.values), in_the_message, Done(2, "yes")):
+        readiness.note_call(end)
+        seen.append(readiness.status.is_away)
+    assert seen == [True, True, False]
+    assert readiness.status.state == "ready"
 
 
 def named(name: str) -> Readiness:

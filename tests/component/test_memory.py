@@ -12,14 +12,17 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component.work import resource
+from errors import StoreUnavailable
 from memory import Memory
+from memory.reader import MemoryReader
 from memory.redis import address
 from store import Finished
 from tests.conftest import Serve
 from tests.graph.talk import done
 from tests.memory.conftest import free_port, valkey
-from tests.memory.models import faithful, saying
+from tests.memory.models import faithful, reply, saying
 from tests.test_app import APP, texts
+from tests.wait import until
 
 TAB = {"ko": "기억", "en": "Memory"}
 
@@ -48,8 +51,8 @@ def remembered(turns: int = 6, session: str | None = None) -> str:
         question = f"My item {number} costs ${number}00."
         agent.store.accept_turn(session, question)
         agent.store.finish_turn(session, number, Finished("done", answer="Noted."))
-        held.note_turn(agent.tenant, session, number, question, "Noted.", user=agent.user)
-    held.fold(agent.tenant, session, models=agent.models(), language="en")
+    held.writer.open_session(agent.tenant, session, user=agent.user)
+    held.folds.run(agent.tenant, session, models=agent.models(), language="en")
     return session
 
 
@@ -109,7 +112,7 @@ def test_in_english_it_speaks_english() -> None:
 
 def test_a_chat_without_memory_says_when_there_will_be_one() -> None:
     memory()  # it is reached by now
-    assert "다섯 턴이 넘거나" in said(page())
+    assert "다섯 턴이 넘으면" in said(page())
     assert "1-2턴은 아직 기억에 반영되지 않아" in said(page(remembered(2)))
 
 
@@ -121,10 +124,10 @@ def test_an_edit_is_saved_and_can_be_undone() -> None:
     draft.set_value("I only buy tea.").run()
     at = click(at, "memory-save")
     assert "기억을 바꾸었습니다." in said(at)
-    assert memory().context("local", session).whole == "I only buy tea."
+    assert memory().reader.read_view("local", session).whole == "I only buy tea."
     at = click(at, "memory-undo")
     assert "이전 버전의 기억으로" in said(at)
-    assert "My item 5" in memory().context("local", session).whole
+    assert "My item 5" in memory().reader.read_view("local", session).whole
 
 
 def test_a_draft_outlives_an_error_another_tab_and_a_fold() -> None:
@@ -137,7 +140,7 @@ def test_a_draft_outlives_an_error_another_tab_and_a_fold() -> None:
     at.session_state["tabs-ko"] = "요약"
     at.run()
     assert not [each for each in at.text_area if each.key == f"memory-draft-{session}"]
-    memory().edit("local", session, "Changed elsewhere.")
+    memory().writer.edit("local", session, "Changed elsewhere.")
     at.session_state["tabs-ko"] = "기억"
     at.run()
     assert at.text_area(key=f"memory-draft-{session}").value == draft
@@ -148,25 +151,49 @@ def test_a_memory_that_changed_behind_the_page_is_not_overwritten_unseen() -> No
     session = remembered()
     at = click(page(session), "memory-edit")
     at.text_area(key=f"memory-draft-{session}").set_value("Mine.").run()
-    memory().edit("local", session, "Theirs.")
+    memory().writer.edit("local", session, "Theirs.")
     at = click(at, "memory-save")
     assert "작성하던 글은 그대로 있습니다." in said(at)
-    assert memory().context("local", session).whole == "Theirs."
+    assert memory().reader.read_view("local", session).whole == "Theirs."
     click(at, "memory-save")
-    assert memory().context("local", session).whole == "Mine."
+    assert memory().reader.read_view("local", session).whole == "Mine."
+
+
+def pins(session: str) -> tuple[str, ...]:
+    return memory().reader.read_view("local", session).pins
+
+
+def press(at: AppTest, name: str) -> AppTest:
+    """Presses the first button of this kind in the profile."""
+    return click(at, next(str(each.key) for each in at.button if str(each.key).startswith(name)))
 
 
 def test_a_sentence_is_pinned_and_unpinned_and_a_fact_of_ones_own_too() -> None:
     session = remembered()
     at = click(page(session), "memory-pin-1-0")
-    assert memory().context("local", session).pins == ("User said: My item 1 costs $100.",)
-    assert "User said: My item 1 costs $100." in [each.value for each in at.text]
+    assert pins(session) == ("User said: My item 1 costs $100.",)
+    assert [each.value for each in at.text].count("User said: My item 1 costs $100.") == 2, "pinned, and in the memory"
     at.text_input(key=f"memory-fact-{session}").set_value("견과류 알레르기가 있다")
     at = submit(at, "고정")
-    assert memory().context("local", session).pins[-1] == "견과류 알레르기가 있다"
+    assert set(pins(session)) == {"User said: My item 1 costs $100.", "견과류 알레르기가 있다"}
     assert at.text_input(key=f"memory-fact-{session}").value == ""
-    click(click(at, "memory-unpin-0"), "memory-unpin-0")
-    assert memory().context("local", session).pins == ()
+    at = press(press(at, "memory-unpin-"), "profile-forget-")
+    assert pins(session) == ()
+    assert "아직 없습니다. 기억해 달라고" in said(at)
+
+
+def test_a_line_says_which_turn_it_comes_from_and_when_the_assistant_said_it() -> None:
+    session = remembered()
+    agent, held = resource.agent(), memory()
+    for number in range(7, 13):
+        agent.store.accept_turn(session, f"Thing {number}?")
+        agent.store.finish_turn(session, number, Finished("done", answer=f"The gate code is {number}77."))
+    held.writer.undo("local", session)
+    words = [*(f"My item {number} costs ${number}00." for number in range(1, 6)), "The gate code is 777."]
+    held.folds.run("local", session, models=saying(*[reply(*words)] * 2), language="en", anew=True)
+    read = said(page(session))
+    assert "1턴" in read
+    assert "7턴 · AI" in read
 
 
 def test_a_fact_that_is_too_long_is_told_and_stays_where_it_was_typed() -> None:
@@ -184,19 +211,19 @@ def test_an_entity_is_changed_deleted_and_added() -> None:
     at.menu_button(key="entity-menu-5").set_value("edit").run()
     at.text_input(key=f"entity-value-{session}").set_value("$999")
     at = submit(at, "저장")
-    assert "<dt>item 5</dt><dd>$999</dd><dd>6턴</dd>" in html(at)
+    assert "<dt>item 5</dt><dd>$999 (6턴까지 $500)</dd><dd>6턴</dd>" in html(at)
     at.menu_button(key="entity-menu-1").set_value("delete").run()
     assert "<dt>item 1</dt>" not in html(at)
     at.text_input(key=f"entity-new-key-{session}").set_value("도시")
     at.text_input(key=f"entity-new-value-{session}").set_value("부산")
     at = submit(at, "값 추가")
     assert "<dt>도시</dt><dd>부산</dd>" in html(at)
-    assert [each.key for each in memory().context("local", session).entities][-2:] == ["item 5", "도시"]
+    assert [each.key for each in memory().reader.read_view("local", session).entities][-2:] == ["item 5", "도시"]
 
 
 def test_versions_show_their_turns_and_what_changed() -> None:
     session = remembered()
-    memory().edit("local", session, "User said: My item 1 costs $100.\nI only buy tea.")
+    memory().writer.edit("local", session, "User said: My item 1 costs $100.\nI only buy tea.")
     at = click(page(session), "memory-versions")
     assert "<p><ins>I only buy tea.</ins></p>" in html(at)
     assert "<p><del>User said: My item 5 costs $500.</del></p>" in html(at)
@@ -208,23 +235,37 @@ def test_versions_show_their_turns_and_what_changed() -> None:
 def test_a_rejected_fold_is_told_with_its_reason() -> None:
     session = remembered(5)
     held, agent = memory(), resource.agent()
-    held.note_turn(agent.tenant, session, 6, "My item 6 costs $600.", "Noted.", user=agent.user)
-    assert held.fold(agent.tenant, session, models=saying("It rained.", "It rained."), language="en").reason
+    agent.store.accept_turn(session, "My item 6 costs $600.")
+    agent.store.finish_turn(session, 6, Finished("done", answer="Noted."))
+    assert held.folds.run(agent.tenant, session, models=saying("It rained.", "It rained."), language="en").reason
     read = said(page(session))
     assert "1-5턴으로 만든 기억을 사용하지 않았습니다: 읽을 수 없습니다" in read
     assert "기억은 그대로이고 턴도 남아 있습니다" in read
 
 
-def test_a_new_chat_shows_what_it_starts_from_until_the_switch_is_off() -> None:
-    remembered()
+def test_a_new_chat_shows_the_profile_that_it_begins_with_until_the_switch_is_off() -> None:
+    memory().writer.pin("local", remembered(), "견과류 알레르기가 있다")
     at = page()
-    assert "지난 대화들에서 이어받은 기억" in said(at)
-    assert "$500" in said(at)
-    at.toggle(key="memory-carry-True").set_value(False).run()
+    assert "견과류 알레르기가 있다" in said(at)
     assert "$500" not in said(at)
-    assert not memory().carries("local")
+    at.toggle(key="memory-carry-True").set_value(False).run()
+    assert "알레르기" not in said(at)
+    assert not memory().reader.carries("local")
     at.toggle(key="memory-carry-False").set_value(True).run()
-    assert "$500" in said(at)
+    assert "견과류 알레르기가 있다" in said(at)
+
+
+def test_a_fact_of_the_profile_opens_the_turn_that_says_it() -> None:
+    session = remembered()
+    resource.agent().store.rename_session(session, "Allergies")
+    memory().writer.pin("local", session, "User said: My item 2 costs $200.")
+    at = page(language="en")
+    (button,) = [each for each in at.button if str(each.key).startswith("profile-open-")]
+    assert "Allergies" in button.label
+    at = click(at, str(button.key))
+    assert at.query_params["s"] in (session, [session])
+    resource.agent().store.delete_session(session)
+    assert not [each for each in page(language="en").button if str(each.key).startswith("profile-open-")]
 
 
 def test_the_switch_is_not_offered_when_the_settings_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,20 +282,20 @@ def test_erasing_asks_first_and_leaves_nothing() -> None:
     session = remembered()
     at = click(page(session), "memory-erase-one")
     assert "되돌릴 수 없습니다" in said(at)
-    assert "$500" in memory().context("local", session).text
+    assert "$500" in memory().reader.read_view("local", session).text
     at = click(at, "memory-erase-one-not")
     at = click(click(at, "memory-erase-one"), "memory-erase-one-go")
     assert "이 대화의 기억을 지웠습니다." in said(at)
-    assert memory().context("local", session).whole == ""
-    assert memory().versions("local", session) == []
+    assert memory().reader.read_view("local", session).whole == ""
+    assert memory().reader.read_versions("local", session) == []
 
 
 def test_erasing_everything_reaches_every_chat() -> None:
     one, other = remembered(), remembered()
     at = click(click(page(one), "memory-erase-all"), "memory-erase-all-go")
     assert "모든 기억을 지웠습니다." in said(at)
-    assert [memory().context("local", each).whole for each in (one, other)] == ["", ""]
-    assert memory().export("local")["memories"] == []
+    assert [memory().reader.read_view("local", each).whole for each in (one, other)] == ["", ""]
+    assert memory().export_user("local")["memories"] == []
 
 
 def test_another_installation_on_the_same_redis_sees_nothing_and_erases_nothing(
@@ -272,9 +313,7 @@ def test_another_installation_on_the_same_redis_sees_nothing_and_erases_nothing(
         monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
         use("one")
         session = remembered()
-        memory().settle(10)
         use("two")
-        memory().settle(10)
         own = resource.agent().store.create_session("en", 0.3).id
         done(list(resource.agent().run(own, "My item 9 costs $9.")))
         at = page()
@@ -287,16 +326,15 @@ def test_another_installation_on_the_same_redis_sees_nothing_and_erases_nothing(
         assert "모든 기억을 지웠습니다." in said(at)
         use("one")
         assert "User said: My item 5 costs $500." in said(page(session))
-        assert "User said: My item 5 costs $500." in said(page())
 
 
 def test_what_is_remembered_is_text_and_never_markup() -> None:
     session = remembered()
     hostile = "<script>alert(1)</script><img src=x onerror=alert(1)> **b** :red[r] {0}"
     held = memory()
-    held.edit("local", session, hostile)
-    held.pin("local", session, hostile)
-    held.remember("local", session, hostile, hostile, turn=6)
+    held.writer.edit("local", session, hostile)
+    held.writer.pin("local", session, hostile)
+    held.writer.remember("local", session, hostile, hostile, turn=6)
     at = click(page(session), "memory-versions")
     assert hostile in [each.value for each in at.text]
     assert "<script" not in html(at)
@@ -313,32 +351,36 @@ def test_when_it_is_off_the_tab_says_so_and_what_that_means(monkeypatch: pytest.
     assert resource.agent().memory is None
 
 
-def test_while_memory_is_away_the_tab_says_what_that_means(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_the_tab_shows_everything_and_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{free_port()}/0")
     settings.current.cache_clear()
-    read = said(page())
-    assert "지금은 장기 기억에 연결할 수 없습니다" in read
-    assert "다시 연결되면 기억합니다" in read
-    assert "기억을 이어받을지는" in read
+    held = resource.agent().memory
+    assert held is not None
+    until(lambda: held.away is not None and not held.starting)
+    session = resource.agent().store.create_session("en", 0.3).id
+    held.writer.pin("local", session, "I am allergic to nuts.")
+    read = said(page(session))
+    assert "I am allergic to nuts." in read
+    assert "데이터베이스에서 읽으므로 잃는 것은 없습니다" in read
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_an_answer_that_was_made_without_memory_says_so_under_itself(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str
+    monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     told = {"ko": "장기 기억에 연결할 수 없어 기억 없이 답했습니다.", "en": "Answered without long-term memory"}[
         language
     ]
-    port = free_port()
-    monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
-    settings.current.cache_clear()
     session = resource.agent().store.create_session("en", 0.3).id
-    done(list(resource.agent().run(session, "My item 1 costs $100.")))
-    with valkey(tmp_path, port):
-        memory()
-        done(list(resource.agent().run(session, "My item 2 costs $200.")))
-        read = said(page(session, language))
-    assert read.count(told) == 1, "of the first answer alone"
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryReader, "read_view", fail)
+        done(list(resource.agent().run(session, "My item 1 costs $100.")))
+    done(list(resource.agent().run(session, "My item 2 costs $200.")))
+    assert said(page(session, language)).count(told) == 1, "of the first answer alone"
+
+
+def fail(*_: object, **__: object) -> None:
+    raise StoreUnavailable(where="the database", reason="it is away")
 
 
 def test_a_server_that_hangs_does_not_hold_the_page_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -348,26 +390,11 @@ def test_a_server_that_hangs_does_not_hold_the_page_up(monkeypatch: pytest.Monke
         monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
         settings.current.cache_clear()
         session = remembered()
-        memory().settle(10)
         at = page(session)
         server.send_signal(signal.SIGSTOP)
         at = click(click(at, "memory-erase-all"), "memory-erase-all-go")
-        assert "지금은 장기 기억에 연결할 수 없습니다" in said(at)
         assert "모든 기억을 지웠습니다." in said(at)
-
-
-def test_the_archive_is_shown_while_memory_is_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    port = free_port()
-    with valkey(tmp_path, port):
-        monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
-        settings.current.cache_clear()
-        session = remembered()
-        memory().settle(10)
-    at = page(session)
-    assert "보관된 기억" in said(at)
-    assert "User said: My item 5 costs $500." in said(at)
-    at = click(at, "memory-versions")
-    assert "연결할 수 없습니다" in said(click(at, "memory-back-1"))
+        assert resource.agent().memory.reader.read_view("local", session).whole == ""  # type: ignore[union-attr]
 
 
 def test_all_memory_goes_out_as_a_file_and_a_wrong_file_changes_nothing() -> None:
@@ -375,10 +402,10 @@ def test_all_memory_goes_out_as_a_file_and_a_wrong_file_changes_nothing() -> Non
     from errors import BadImport
 
     session = remembered()
-    exported = json.dumps(memory().export("local"))
-    memory().erase_user("local")
-    assert memory().import_("elsewhere", _read(exported.encode())) == 2
-    assert "$500" in memory().context("elsewhere", session).text
+    exported = json.dumps(memory().export_user("local"))
+    memory().eraser.erase_user("local")
+    assert memory().import_user("elsewhere", _read(exported.encode())) == 1
+    assert "$500" in memory().reader.read_view("elsewhere", session).text
     for wrong in (b"[]", b"no json", b"\xff"):
         with pytest.raises(BadImport):
             _read(wrong)

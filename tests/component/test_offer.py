@@ -27,6 +27,7 @@ from settings import Settings
 from tests.conftest import Serve
 from tests.stub.offered import World, made, offered
 from tests.test_app import page, texts, unfollowed
+from tests.wait import until
 
 pytestmark = pytest.mark.usefixtures("fresh")
 
@@ -60,13 +61,6 @@ def run(at: AppTest) -> AppTest:
     at.run()
     assert not at.exception
     return at
-
-
-def until(done: Any) -> None:
-    late = time.monotonic() + 10
-    while not done():
-        assert time.monotonic() < late
-        time.sleep(0.01)
 
 
 def keys(at: AppTest) -> set[str]:

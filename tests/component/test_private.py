@@ -50,8 +50,7 @@ def test_it_is_a_whole_conversation_that_is_written_down_nowhere(serve: Serve) -
     memory = resource.agent().memory
     assert memory is not None
     assert memory.wait(10)
-    assert memory.settle(10)
-    assert MARKER not in str(memory.export(resource.agent().tenant))
+    assert MARKER not in str(memory.export_user(resource.agent().tenant))
     assert holding(Path(settings.current().data_dir)) == []
 
 

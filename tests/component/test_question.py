@@ -203,6 +203,18 @@ def test_a_login_shows_its_host_and_only_https(serve: Serve, answered: list[dict
         assert "no safe address" in texts(at)
 
 
+def test_a_call_of_a_clients_tool_can_only_be_refused_here(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+    serve()
+    page()
+    call = Question("1.f", "client", "1.f", "weather", arguments={"city": "Busan"})
+    at = page("en-US", s=waiting(call))
+    assert "Waits for «weather»" in texts(at)
+    assert '"Busan"' in "".join(code.value for code in at.code)
+    assert at.button(key="question-go-1").disabled
+    click(at, "question-refuse-1")
+    assert answered == [{"1.f": Answer("no")}]
+
+
 def test_what_a_server_asked_our_model_is_shown(serve: Serve) -> None:
     serve()
     page()

@@ -61,7 +61,7 @@ def ended(at: AppTest, session: str) -> AppTest:
 
 
 def held(session: str) -> str:
-    return memory().context("local", session).whole
+    return memory().reader.read_view("local", session).whole
 
 
 def test_it_writes_the_memory_anew_beside_the_page_and_says_so(model: Model) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 from component.work.side_call import SideCall, SideCalls
 from errors import Empty
 from model.call.stream import Stopped
+from tests.wait import until
 
 
 def finished(side_call: SideCall | None) -> SideCall:
     assert side_call is not None
-    until = time.monotonic() + 5
-    while not side_call.done and time.monotonic() < until:
-        time.sleep(0.005)
-    assert side_call.done
+    until(lambda: side_call.done)
     return side_call
 
 
@@ -55,7 +52,7 @@ def test_the_same_errand_runs_once_and_a_dismissed_one_is_stopped() -> None:
     side_calls.dismiss("slow")
     assert finished(running).stop.is_set()
     assert len(calls) == 1
-    assert threading.active_count() < 50
+    until(lambda: not any(thread.name == "side_call" for thread in threading.enumerate()))
 
 
 def test_a_stopped_call_ends_without_a_result_and_without_an_error() -> None:

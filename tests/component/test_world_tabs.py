@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import errors
 from component.page.catalogue import LANGUAGES, Words
 from component.work import resource
+from component.world.lore_form import filled
 from component.world.prompt_tab import broke
 from store.database import world_table
 from store.world.record import (
@@ -560,3 +561,10 @@ def test_a_world_that_was_deleted_meanwhile_changes_nothing_and_says_so(told: To
     assert "그런 세계가 없습니다" in texts(checked(at))
     with pytest.raises(errors.WorldUnknown):
         told.rows.world(told.world.id)
+
+
+def test_a_comma_in_a_pattern_parts_no_keys() -> None:
+    entry = LoreEntry(1, "dragon", "…")
+    fields = {"content": "…", "keyword": "dragon", "layer": entry.layer, "enabled": True, "activation": "keyed"}
+    typed = {**fields, "location": "", "category": "", "keys": "wyrm, /a{1,2}b/i, /x, the / one"}
+    assert filled(entry, typed).keys == ("wyrm", "/a{1,2}b/i", "/x", "the / one")

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import stat
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from sqlalchemy import text
 from typer.testing import CliRunner
 
 import cli
+from component.page.catalogue import _catalogue
 from door.command import COMMANDS, is_script, parsed
 from door.phrase import PHRASES, phrase
 from errors import ModelUnreachable
@@ -55,7 +57,6 @@ def judging(reply: str) -> Callable[[list[BaseMessage]], str]:
 
 def told(screen: Screen, turns: int = 8) -> Screen:
     """The screen after a conversation with a memory: five turns are folded, the others wait."""
-    ready(screen.agent)
     for number in range(1, turns + 1):
         assert screen.pipes(fact(number), screen.terminal.opened.id if screen.terminal.opened else None) == 0
         settled(screen.agent)
@@ -116,6 +117,42 @@ def test_every_part_reason_and_band_has_words() -> None:
     assert [key for key in wanted if key not in PHRASES] == []
 
 
+def test_all_work_that_the_page_names_has_words_here_too() -> None:
+    names = [key for key in _catalogue("en") if key.startswith("work.name.")]
+    assert names
+    assert [key for key in names if key not in PHRASES] == []
+
+
+@table(
+    ("language", "line"),
+    [
+        ("en", "Work beside the answers: indexing past turns (for 0 s), title (waiting)"),
+        ("ko", "답변 밖에서 하는 일: 지난 대화 색인 (0초째), 제목 (대기)"),
+    ],
+)
+def test_memory_names_the_work_beside_the_answers(screen: Open, language: Any, line: str) -> None:
+    made, gate, begun = screen(language=language, memory=True), threading.Event(), threading.Event()
+    ready(made.agent)
+    made.pipes("/rate 0.3")
+    assert made.terminal.opened is not None
+
+    def work(stop: threading.Event) -> None:
+        begun.set()
+        gate.wait(10)
+
+    background, session = made.agent.background, made.terminal.opened.id
+    background.submit(("turns", "", made.agent.user), work, "one", user=made.agent.user)
+    background.submit(("turns", "", "other"), work, "one", user="other")
+    background.submit(("title", session), work, "one")
+    assert begun.wait(10)
+    made.pipes("/memory", session)
+    assert line in re.sub(r"\d+(?= s\)|초째)", "0", made.out.getvalue())
+    gate.set()
+    settled(made.agent)
+    made.pipes("/memory", session)
+    assert line.split(":")[0] not in made.out.getvalue()
+
+
 # --- every command ----------------------------------------------------------------------------------
 
 
@@ -157,7 +194,7 @@ EXPECTED: dict[str, tuple[Sequence[str], Sequence[str]]] = {
         (f"Query: {fact(8)}", "Overall 81.0 / 100", "Relevance 8 of 10 · related, but indirect", "  noise 이유"),
     ),
     "/eval 예산이 얼마였지?": (("질문: 예산이 얼마였지?", "6-8"), ("Query: 예산이 얼마였지?", "6-8")),
-    "/summary": (("1-3턴 요약", "    요약"), ("turns 1-3 summarised",)),
+    "/summary": (("1-3턴 요약", "    User: My item 1 costs $100."), ("turns 1-3 summarised",)),
     "/sessions": (("  1  My item 1 costs $100.  (8)",),) * 2,
     "/help": (("/eval ", "/load "),) * 2,
     "/rag x": (("문서 검색을 꺼 두었습니다",), ("Document search is off",)),
@@ -271,13 +308,15 @@ UNSCORED: dict[str, Any] = {
 
 
 def test_a_judgement_without_a_score_is_never_zero(screen: Open) -> None:
-    replies = list(UNSCORED.values())
+    replies = list[Any]()
 
     def utility(messages: list[BaseMessage]) -> Any:
-        return replies.pop(0) if "relevance" in str(messages[-1].text) else folding(messages)
+        is_judge = any("relevance" in str(message.text) for message in messages)
+        return replies[-1] if is_judge else folding(messages)
 
     made = told(screen(noting, utility, memory=True), 6)
-    for why in UNSCORED:
+    for why, reply in UNSCORED.items():
+        replies.append(reply)
         assert made.pipes("/eval", made.terminal.session.id) == 1
         assert "채점하지 못했습니다" in made.side.getvalue()
         assert why in made.side.getvalue()
@@ -316,38 +355,23 @@ def test_ctrl_c_stops_a_judgement_and_the_conversation_goes_on(screen: Open) -> 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_that_memory_is_away_is_said_and_ends_a_pipe_with_1(screen: Open, language: Any) -> None:
-    made = screen(noting, [], language=language, **AWAY)
-    assert made.pipes(fact(1)) == 0
-    session = made.terminal.session.id
-    for line in ("/memory", "/entities", "/eval", "/eval 값이 얼마였지?"):
-        assert made.pipes(line, session) == 1, line
-        assert phrase(language, "memory.none") not in made.out.getvalue()
-        assert bool(HANGUL.search(made.side.getvalue())) is (language == "ko")
-    assert phrase(language, "judge.no_memory") in made.side.getvalue()
-    assert "10" not in made.out.getvalue(), "an absent memory has no score"
-
-
-def test_the_archive_still_shows_the_last_version(screen: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = told(screen(noting, folding, memory=True), 6)
-    session, memory = made.terminal.session.id, made.agent.memory
-    assert memory is not None
-    assert memory.settle(20)
-    gone = screen(noting, folding, **AWAY)
-    assert gone.pipes("/memory", session) == 1
-    assert "마지막 버전 M1" in gone.out.getvalue()
-    assert "item 5 costs $500." in gone.out.getvalue()
+def test_without_redis_they_tell_the_same(screen: Open, language: Any) -> None:
+    made = told(screen(noting, folding, language=language, **AWAY), 6)
+    for line, shown in (("/memory", "item 5 costs $500."), ("/entities", "item 5: $500")):
+        assert made.pipes(line, made.terminal.session.id) == 0, line
+        assert shown in made.out.getvalue()
 
 
 def test_what_has_no_room_is_listed_apart_and_pins_are_marked(screen: Open) -> None:
     made = told(screen(noting, folding, memory=True), 6)
     agent, session = made.agent, made.terminal.session.id
     assert agent.memory is not None
-    agent.memory.pin(agent.tenant, session, "My item 2 costs $200.")
+    agent.memory.writer.pin(agent.tenant, session, "My item 2 costs $200.")
     made.terminal.agent = made.terminal.shared = agent.using(None, {"budget_memory": 16, "budget_entities": 6})
     assert made.pipes("/memory\n/entities", session) == 0
     kept, _, cut = made.out.getvalue().partition("예산을 넘어 프롬프트에서 빠지는 문장")
-    assert "My item 2 costs $200. (고정)" in kept
+    assert "My item 2 costs $200 (고정)" in kept.replace("200.", "200")
+    assert "사용자에 관한 사실" in kept
     assert "item 1 costs $100." not in kept
     assert "item 1 costs $100." in cut
     assert "item 1: $100 (1턴) · 예산을 넘어 프롬프트에서 빠짐" in cut

@@ -215,8 +215,22 @@ def test_the_memory_is_looked_at_and_nothing_is_started(look: Callable[..., Foun
 def test_a_redis_that_is_away_is_a_warning_and_its_password_is_not_told(look: Callable[..., Found]) -> None:
     found = look(memory=True, redis_url="redis://:sk-secret@127.0.0.1:1/0")
     assert found["remembering"].mark == "warn"
-    assert "The chat continues" in found["remembering"].do
+    assert "nothing is lost" in found["remembering"].do
     assert can_chat(list(found.values()))
     assert "sk-secret" not in json.dumps([finding.plain() for finding in found.values()])
     bad = look(memory=True, redis_url="http://127.0.0.1")
     assert bad["remembering"].mark == "problem"
+
+
+def test_a_damaged_database_and_an_empty_one_beside_data_are_problems(
+    look: Callable[..., Found], tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    Store(load(data_dir=folder).database).close()
+    database = folder / "gieok.db"
+    database.write_bytes(b"\xa5" * database.stat().st_size)
+    assert (look()["store"].mark, look()["store"].found.split(":")[0]) == ("problem", "store_damaged")
+    database.write_bytes(b"")
+    (folder / "checkpoint.db").write_bytes(b"data")
+    assert (look()["store"].mark, look()["store"].found.split(":")[0]) == ("problem", "store_emptied")
+    assert database.stat().st_size == 0

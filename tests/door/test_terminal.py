@@ -15,6 +15,7 @@ from sqlalchemy import text
 from door.command import COMMANDS
 from door.phrase import PHRASES
 from errors import ModelUnreachable, SessionUnknown
+from memory.reader import MemoryReader
 from model import scripted
 from retrieval import Library
 from store.options import Options
@@ -99,10 +100,13 @@ def test_conversations_are_listed_and_opened_again(screen: Callable[..., Screen]
     assert "/open 1" in made.side.getvalue()
 
 
-def test_that_memory_is_away_is_said_once(screen: Callable[..., Screen]) -> None:
-    made = screen(memory=True, redis_url="redis://127.0.0.1:1/0")
+def test_that_memory_cannot_be_read_is_said_once(
+    screen: Callable[..., Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = screen(memory=True)
+    monkeypatch.setattr(MemoryReader, "read_view", lambda *_, **__: 1 / 0)
     made.types("파이썬이 뭐야?", "러스트가 뭐야?")
-    assert made.side.getvalue().count("지금은 장기 기억에 연결할 수 없습니다") == 1
+    assert made.side.getvalue().count("지금은 장기 기억을 읽을 수 없습니다") == 1
 
 
 def test_the_rate_is_set_or_refused(screen: Callable[..., Screen]) -> None:

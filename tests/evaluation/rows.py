@@ -80,7 +80,9 @@ def having(*plays: PlayedScenario) -> Record:
     return record
 
 
-def reply(relevance: float = 9, completeness: float = 8, accuracy: float = 9, noise: float = 1) -> str:
+def reply(
+    relevance: float | str = 9, completeness: float | str = 8, accuracy: float | str = 9, noise: float | str = 1
+) -> str:
     """A judge's reply."""
     scores = {"relevance": relevance, "completeness": completeness, "accuracy": accuracy, "noise": noise}
     return json.dumps(

@@ -87,6 +87,11 @@ def test_own_figure_that_is_no_number_counts_as_none(stated: Any) -> None:
         changed(helpful_info="one text", missing_info=None, summary=3),
         changed(more="a field that nobody asked for"),
         reply(9.0, 8.0, 9.0, 1.0),
+        reply("9", "8/10", "9.0", " 1 / 10"),
+        changed(scores={"relevance": 9, "completeness": "8", "accuracy": 9.0, "noise": {"score": 1}}),
+        json.dumps({"overall_score": 87, "relevance": 9, "completeness": 8, "accuracy": "9/10", "noise": 1}),
+        json.dumps(json.loads(reply())["scores"]),
+        f"<think>{reply(1, 1, 1, 9)}</think>{json.dumps(json.loads(reply())['scores'])}",
     ],
 )
 def test_reply_is_found_wherever_it_stands(text: str) -> None:
@@ -108,11 +113,12 @@ def test_reply_is_found_wherever_it_stands(text: str) -> None:
         (lacking("noise"), "scores.noise"),
         (changed(scores={}), "scores.relevance"),
         (changed(scores=[9, 8, 9, 1]), "scores"),
-        (changed(scores={"relevance": 9, "completeness": 8, "accuracy": 9, "noise": 1}), "scores.relevance"),
         (changed(relevance=11), "scores.relevance.score"),
         (changed(completeness=-1), "scores.completeness.score"),
         (changed(accuracy=10.01), "scores.accuracy.score"),
-        (changed(noise="1"), "scores.noise.score"),
+        (changed(noise="1/5"), "scores.noise.score"),
+        (changed(noise="one"), "scores.noise.score"),
+        (changed(noise="11"), "scores.noise.score"),
         (changed(noise=True), "scores.noise.score"),
         (changed(noise=None), "scores.noise.score"),
         (changed(relevance=math.nan), "scores.relevance.score"),
@@ -121,12 +127,29 @@ def test_reply_is_found_wherever_it_stands(text: str) -> None:
     ],
 )
 def test_reply_that_cannot_be_read_is_unscored_never_zero_and_never_clamped(text: str, why: str) -> None:
-    rating, model = asked(text)
+    rating, model = asked(text, text)
     assert (rating.status, rating.overall, rating.stated, rating.scores) == ("unscored", None, None, {})
     assert rating.why.startswith(why)
     assert not rating.differs
     assert rating.prompt_tokens > 0, "the call was made and costs"
-    assert len(model.calls) == 1
+    assert len(model.calls) == 2
+
+
+@table("language", ["ko", "en"])
+def test_unreadable_reply_is_asked_for_once_more_and_told_why(language: str) -> None:
+    model = ScriptedModel([changed(relevance=11), reply()])
+    rating = judge(scripted.models(utility=model), QUERY, MEMORY, ENTITIES, language=language)
+    assert (rating.status, rating.overall, rating.why) == ("scored", 87, "")
+    assert model.calls[1][:1] == model.calls[0]
+    assert "scores.relevance.score" in model.calls[1][-1].text
+    once, _ = asked(reply())
+    assert rating.answer_tokens > once.answer_tokens, "both requests cost"
+
+
+def test_second_request_that_fails_leaves_it_unscored() -> None:
+    rating, _ = asked("no JSON", ModelUnreachable(url="u"))
+    assert (rating.status, rating.why, rating.failed) == ("unscored", "model_unreachable", True)
+    assert rating.answer_tokens > 0
 
 
 @table("score", [0, 10, 0.5])

@@ -40,8 +40,7 @@ def small() -> Any:
 def test_every_form_is_taken_from_one_play_without_a_model_call() -> None:
     models = small()
     with playing(models, CAFE, "ko") as play:
-        contexts = play.contexts
-        assert set(contexts) == set(FORMS)
+        contexts = {form: play.context(form) for form in FORMS}
         assert contexts["none"].lines == ()
         assert contexts["none"].tokens == 0
         assert "달빛" not in contexts["turns"].text
@@ -70,7 +69,7 @@ def test_dates_of_the_recording_reach_the_rows_the_prompt_and_the_tool() -> None
     strong = scripted.models(utility=lambda messages: "요약")
     with playing(strong, turns, "ko", asked_at=NOON) as play:
         assert [datetime.fromtimestamp(row.started) for row in play.rows] == [NOON, NOON]
-        assert "2024-02-29" in "\n".join(str(message.text) for message in play.prompt.messages)
+        assert "2024-02-29" in "\n".join(str(message.text) for message in play.prompt_for().messages)
 
 
 def test_what_another_user_told_reaches_nobody_else() -> None:

@@ -20,6 +20,7 @@ from evaluation.run import Step, evaluate, planned, trusted
 from evaluation.scenario import parse
 from model import scripted
 from model.profile import SMALL, STRONG, ProfileChoice, written_by_model
+from tests.clock import set_clock
 from tests.evaluation.rows import CAFE, a_play, cafe, having, judged, killing, reply, written
 from tests.process import end, start
 from tests.table import table
@@ -73,7 +74,7 @@ def test_runs_repeat_the_judgement_and_give_the_spread() -> None:
 
 
 def test_a_reply_that_cannot_be_read_is_unscored_and_in_no_mean() -> None:
-    replies: Iterator[Any] = iter([reply(), "I would say 7 of 10.", ModelUnreachable(url="http://x"), reply()])
+    replies: Iterator[Any] = iter([reply(), *["I would say 7 of 10."] * 2, ModelUnreachable(url="http://x"), reply()])
     models = scripted.models(utility=lambda _: next(replies))
     plan = planned(models, [cafe()], forms=["all"], runs=4, judged=True)
     results = evaluate(plan, models, having(a_play())).results
@@ -121,13 +122,15 @@ def test_a_stop_keeps_what_is_done() -> None:
     assert len(record.results) == 4
 
 
-def test_what_was_made_costs_the_forms_that_stand_on_it_and_the_whole_once() -> None:
+def test_what_was_made_costs_the_forms_that_stand_on_it_and_the_whole_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_clock(monkeypatch, "evaluation.judge", step=0.25)
     models = scripted.models(utility=lambda _: reply())
     outcome = evaluate(planned(models, [cafe()], runs=2, judged=True), models, having(a_play()))
     made = [result.made.seconds for result in outcome.results if result.run == 1]
     assert made == [0.0, 0.5, 1.0, 1.5]
     assert of(outcome.results, form="chunks", run=1).usd is None, "nobody knows the price of a scripted model"
-    assert spent(outcome.plays, outcome.results)[0] == pytest.approx(2.0, abs=0.5)
+    judged = 2 * (len(made) - 1)  # nothing is asked about a form that holds nothing
+    assert spent(outcome.plays, outcome.results)[0] == 2.0 + 0.25 * judged
 
 
 @table(

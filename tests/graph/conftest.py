@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
 
 from graph.choice import routed
+from graph.turn import run
 from graph.turn.agent import Agent, open_agent
+from graph.turn.running import RunningTurn
 from memory.redis import link
 from model import scripted
 from model.modelset import ModelSet
 from model.profile import STRONG, Profile
 from settings import load
+from tests.clock import set_clock
 from tests.graph.talk import answering, summarising
 
 OpenAgent = Callable[..., Agent]
@@ -29,7 +33,9 @@ def route(monkeypatch: pytest.MonkeyPatch) -> Route:
     """What the router chooses: ``route(part, tool, argument=…)`` for a question that holds ``part``, else nothing."""
     rules: list[tuple[str, ToolCall]] = []
 
-    def choose(question: str, earlier: Sequence[str], tools: Sequence[BaseTool], write: object) -> list[ToolCall]:
+    def choose(
+        question: str, earlier: Sequence[str], tools: Sequence[BaseTool], write: object, now: object
+    ) -> list[ToolCall]:
         offered = {tool.name for tool in tools}
         return [call for part, call in rules if part in question and call["name"] in offered]
 
@@ -44,6 +50,13 @@ def route(monkeypatch: pytest.MonkeyPatch) -> Route:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine does not make memory away; the tests that are about waiting for it say how long."""
     monkeypatch.setattr(link, "USER_SECONDS", 10.0)
+
+
+@pytest.fixture
+def worked(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The seconds that every turn works by the clock it goes by."""
+    monkeypatch.setattr(run, "RunningTurn", partial(RunningTurn, began=0.0))
+    return set_clock(monkeypatch, "graph.turn.running", now=7.0).now
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def die(*_: Any, **__: Any) -> Any:
 def main(folder: str, session: str, place: str, text: str) -> None:
     """Runs the turn; comes to its end only when the place is never reached."""
     chat: Any = die if place in ("llm", "casual") else answering
-    if place in ("tool", "after_tool"):
+    if place in ("tool", "after_tool", "between"):
         chat = [calling("calculate", expression="6*7"), die]
     utility = die if place == "summary" else summarising
     models = scripted.models(chat, utility)
@@ -33,6 +34,8 @@ def main(folder: str, session: str, place: str, text: str) -> None:
         repair.entry = die
     if place == "tool":
         agent = replace(agent, tools=[replace_tool(each) for each in agent.tools])
+    if place == "between":  # the node's writes are handed over, its checkpoint is not written
+        agent = replace(agent, tools=die_after(agent.tools, agent.checkpoints.saver))
     if place == "after_ledger":
         llm._prompt = die
     if place == "before_row":
@@ -40,6 +43,14 @@ def main(folder: str, session: str, place: str, text: str) -> None:
     if place == "before_prune":
         agent = replace(agent, checkpoints=replace(agent.checkpoints, prune=die))
     for _ in agent.run(session, text):
+        pass
+
+
+def foreign(folder: str, session: str, tool: str) -> None:
+    """Runs a turn that calls a foreign tool, whose server kills this process when it has done what it was asked."""
+    models = scripted.models([calling(tool), answering], summarising)
+    agent = open_agent(load(data_dir=Path(folder), ahead=False, memory=False), lambda: models)
+    for _ in agent.run(session, "Do it now, please."):
         pass
 
 
@@ -60,3 +71,18 @@ def private(folder: str, marker: str) -> None:
 
 def replace_tool(tool: Any) -> Any:
     return tool.model_copy(update={"func": die})
+
+
+def die_after(tools: Sequence[Any], saver: Any) -> list[Any]:
+    """The tools, after any of which the next checkpoint is the end."""
+    ran, put = list[str](), type(saver).put
+    type(saver).put = lambda *given: die() if ran else put(*given)  # LangGraph works with a copy of the saver
+
+    def noting(tool: Any) -> Any:
+        def run(**arguments: Any) -> Any:
+            ran.append(tool.name)
+            return tool.func(**arguments)
+
+        return tool.model_copy(update={"func": run})
+
+    return [noting(each) for each in tools]

@@ -42,10 +42,10 @@ def ready(agent: Agent) -> Agent:
 
 
 def remembered(agent: Agent, session: str) -> str:
-    """Text and entities of a session's memory."""
+    """Text and entities of a session's memory, and the profile that it sees."""
     assert agent.memory is not None
-    view = agent.memory.context(agent.tenant, session, "en", user=agent.user)
-    return f"{view.whole}\n{view.entity_text}"
+    view = agent.memory.reader.read_view(agent.tenant, session, "en", user=agent.user)
+    return f"{view.whole}\n{view.entity_text}\n{view.profile_text}"
 
 
 def asked(prompt: list[BaseMessage]) -> list[str]:

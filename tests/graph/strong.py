@@ -78,6 +78,8 @@ def asks(agent: Agent, session: str) -> list[tuple[str, Ask]]:
 
 
 def values(agent: Agent, session: str) -> dict[str, str]:
-    """What the memory keeps by key."""
+    """What the profile keeps by key."""
     assert agent.memory is not None
-    return {each.key: each.value for each in agent.memory.context(agent.tenant, session, user=agent.user).entities}
+    view = agent.memory.reader.read_view(agent.tenant, session, user=agent.user)
+    lines = (*view.covered_profile, *view.profile, *view.cut_profile)
+    return {line.row.key: line.row.text for line in lines}

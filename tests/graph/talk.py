@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolC
 from graph.turn.agent import Agent
 from graph.turn.event import Done, Event, Failed
 from model.scripted import ScriptedModel
+from tests.wait import until
 
 Kind = TypeVar("Kind")
 SECONDS = 20
@@ -52,7 +53,8 @@ def summarising(messages: list[BaseMessage]) -> str:
     target = re.search(r"(\d+)자쯤", text)
     length = int(target[1]) if target else 12
     named = ",".join(dict.fromkeys(each.removeprefix("주제") for each in topics(text)))
-    return f"요약({named}) ".ljust(length, "음")[:length].strip().ljust(length, "음")
+    said = "이야기는 아주 길어서 앞부분만 말씀드리고 나머지는 다음에 이어 가겠습니다 " * (length // 20 + 1)
+    return f"요약({named}) {said}"[:length].strip().ljust(length, "음")
 
 
 def calling(name: str, call: str = "call-1", **arguments: object) -> AIMessage:
@@ -68,6 +70,11 @@ def say(agent: Agent, session: str, text: str, stop: threading.Event | None = No
 def settled(agent: Agent) -> None:
     """Waits until the side work after a turn is over."""
     assert agent.background.idle(SECONDS)
+
+
+def settled_but_vectors(agent: Agent) -> None:
+    """Waits until the side work is over, except for the vectors of a thousand turns, which take minutes."""
+    until(lambda: not agent.background.has(lambda key: not isinstance(key, tuple) or key[0] != "turns"))
 
 
 def talk(agent: Agent, session: str, numbers: Iterable[int]) -> None:

@@ -35,6 +35,7 @@ from tests.graph.talk import (
     topic,
 )
 from tests.graph.test_conversation import NewSession
+from tests.wait import until
 
 WIDE, NARROW = 100_000, 2000
 """Tokens of context: far more than four turns take, and so few that three raw turns nearly fill it."""
@@ -45,13 +46,6 @@ def gate() -> Iterator[threading.Event]:
     opened = threading.Event()
     yield opened
     opened.set()
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 5) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.005)
 
 
 def test_the_next_summary_is_ready_before_its_turn(agent: OpenAgent, session: NewSession) -> None:
@@ -114,7 +108,7 @@ def test_a_context_that_would_overflow_waits_with_a_visible_step(
     bot = agent(utility=utility, context_size=WIDE)
     own = session(bot)
     hurry(bot, own, range(1, 4))
-    wait_for(lambda: utility.calls)
+    until(lambda: utility.calls)
     stop = threading.Event()
     events = bot.using(replace(bot.models(), context_size=NARROW)).run(own, question(4), stop=stop)
     assert next(events) == SummaryStarted((1, 2, 3))
@@ -133,11 +127,11 @@ def test_side_work_of_another_session_yields_where_one_model_serves_all(
     bot = agent(chat, utility=utility, kind=kind)
     one, two = session(bot), session(bot)
     hurry(bot, one, range(1, 4))
-    wait_for(lambda: utility.calls)
+    until(lambda: utility.calls)
     chat.gate = threading.Event()
     events = bot.run(two, question(1))
     assert any(isinstance(each, Token) for each in events)
-    wait_for(lambda: (not bot.background._running) is yields)
+    until(lambda: (not bot.background._running) is yields)
     gate.set()
     time.sleep(0.1)
     assert len(utility.calls) == 1
@@ -157,7 +151,7 @@ def test_a_summary_that_comes_late_stays_with_the_turns_it_was_made_from(
     bot = agent(utility=utility)
     own = session(bot)
     hurry(bot, own, range(1, 4))
-    wait_for(lambda: utility.calls)
+    until(lambda: utility.calls)
     done(list(bot.again(own, number, question(10 * number))))
     gate.set()
     settled(bot)
@@ -176,10 +170,10 @@ def test_closing_is_quick_while_side_work_runs(agent: OpenAgent, session: NewSes
     bot = agent(utility=utility)
     own = session(bot)
     hurry(bot, own, range(1, 4))
-    wait_for(lambda: utility.calls)
+    until(lambda: utility.calls)
     sides = list(bot.background._threads)
     bot.close()
-    assert [side.is_alive() for side in sides] == [False], "it is not waited for in vain"
+    assert not any(side.is_alive() for side in sides), "it is not waited for in vain"
     again = agent()
     talk(again, own, [4, 5])
     assert [summarised(prompt) for prompt in prompts(again)] == [[], [(1, 3)]]
@@ -199,10 +193,10 @@ def test_a_hanging_call_of_one_session_holds_up_no_other_session(
     bot = agent(utility=side, kind="hosted", titles=True)
     one, two = session(bot), session(bot)
     hurry(bot, one, range(1, 4))
-    wait_for(lambda: bot.background._running)
+    until(lambda: bot.background._running)
     hurry(bot, two, range(11, 14))
-    wait_for(lambda: bot.store.ledger.ready(two, [1, 2, 3], 0.3))
-    wait_for(lambda: bot.store.session(two).titled == "model")
+    until(lambda: bot.store.ledger.ready(two, [1, 2, 3], 0.3))
+    until(lambda: bot.store.session(two).titled == "model")
     assert bot.background.has(lambda key: one in str(key))
     assert bot.store.ledger.ready(one, [1, 2, 3], 0.3) is None
     gate.set()
@@ -217,7 +211,7 @@ def test_a_model_that_serves_everything_gets_one_side_call_at_a_time(
     bot = agent(utility=ScriptedModel(summarising, gate=gate), kind=kind)
     for own in (session(bot), session(bot)):
         hurry(bot, own, range(1, 4))
-    wait_for(lambda: len(bot.background._running) == most)
+    until(lambda: len(bot.background._running) == most)
     gate.set()
     assert bot.background.idle(5)
 
@@ -229,7 +223,7 @@ def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(
     bot = agent(utility=utility)
     own = session(bot)
     hurry(bot, own, range(1, 4))
-    wait_for(lambda: utility.calls)
+    until(lambda: utility.calls)
     bot.delete_session(own)
     gate.set()
     assert bot.background.idle(5)
@@ -270,9 +264,9 @@ def stoppable(seen: list[str], name: str) -> Callable[[threading.Event], None]:
 def test_stopped_work_is_taken_up_again_after_the_turn(worker: Background) -> None:
     seen: list[str] = []
     worker.submit("a", stoppable(seen, "a"))
-    wait_for(lambda: seen)
+    until(lambda: seen)
     with worker.turn(lambda _: False):
-        wait_for(lambda: "a stopped" in seen)
+        until(lambda: "a stopped" in seen)
         time.sleep(0.1)
         assert seen == ["a began", "a stopped"]
     assert worker.idle(5)
@@ -282,7 +276,7 @@ def test_stopped_work_is_taken_up_again_after_the_turn(worker: Background) -> No
 def test_work_that_the_turn_needs_goes_on(worker: Background) -> None:
     seen: list[str] = []
     worker.submit("a", stoppable(seen, "a"))
-    wait_for(lambda: seen)
+    until(lambda: seen)
     with worker.turn(lambda job: job == "a"):
         assert worker.finish("a", threading.Event())
     assert seen == ["a began", "a ended"]
@@ -302,7 +296,7 @@ def test_waiting_for_work_ends_with_a_stop(worker: Background, gate: threading.E
         gate.wait(10)
 
     worker.submit("a", work)
-    wait_for(lambda: worker._running)
+    until(lambda: worker._running)
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()
     assert not worker.finish("a", stop)
@@ -355,7 +349,7 @@ def test_at_most_so_many_pieces_of_work_run_at_once(worker: Background, gate: th
 
     for number in range(MOST_AT_ONCE + 3):
         worker.submit(number, wait, number)
-    wait_for(lambda: len(worker._running) == MOST_AT_ONCE)
+    until(lambda: len(worker._running) == MOST_AT_ONCE)
     assert len(worker._threads) == MOST_AT_ONCE
     gate.set()
     assert worker.idle(5)
@@ -365,11 +359,11 @@ def test_stopped_work_of_every_lane_comes_back_before_what_waits_behind_it(worke
     seen: list[str] = []
     for lane in "ab":
         worker.submit(lane, stoppable(seen, lane), lane)
-    wait_for(lambda: len(seen) == 2)
+    until(lambda: len(seen) == 2)
     with worker.turn(lambda _: False):
         for lane in "ab":
             worker.submit(f"{lane}2", stoppable(seen, f"{lane}2"), lane)
-        wait_for(lambda: not worker._running)
+        until(lambda: not worker._running)
     assert worker.idle(5)
     for lane in "ab":
         assert [each for each in seen if each.startswith(lane) and not each.endswith("stopped")] == [
@@ -395,7 +389,7 @@ def test_closing_ends_the_work_of_every_lane(worker: Background) -> None:
     for lane in "abc":
         worker.submit(lane, wait(lane), lane)
         worker.submit(f"{lane}2", wait(f"{lane}2"), lane)
-    wait_for(lambda: len(worker._running) == 3)
+    until(lambda: len(worker._running) == 3)
     worker.close()
     assert sorted(stopped) == ["a", "b", "c"]
     assert not any(thread.is_alive() for thread in worker._threads)
@@ -406,3 +400,69 @@ def test_nothing_is_taken_after_closing(worker: Background) -> None:
     worker.close()
     worker.submit("a", lambda _: None)
     assert worker.idle(0.1)
+
+
+def test_what_runs_and_what_waits_can_be_told(worker: Background, gate: threading.Event) -> None:
+    begun, before = threading.Event(), time.time()
+
+    def work(stop: threading.Event) -> None:
+        begun.set()
+        gate.wait(10)
+
+    worker.submit(("title", "one"), work, "one")
+    assert begun.wait(10)
+    worker.submit("read ahead", work, "one", "one")
+    worker.submit(("memory", "one"), work, "one")
+    listed = worker.list_work()
+    assert [(each.name, each.session, each.is_running) for each in listed] == [
+        ("title", "one", True),
+        ("read ahead", "one", False),
+        ("memory", "one", False),
+    ]
+    ended = time.time()
+    assert all(before <= each.since <= ended for each in listed)
+    assert [each.is_for("one", "me") for each in listed] == [True] * 3
+    assert not any(each.is_for("two", "me") or each.is_for("", "") for each in listed)
+    gate.set()
+    assert worker.idle(10)
+    assert worker.list_work() == []
+
+
+def test_work_for_all_sessions_of_a_user_is_for_no_other_user(worker: Background, gate: threading.Event) -> None:
+    begun, runs = threading.Event(), list[int]()
+
+    def work(stop: threading.Event) -> None:
+        runs.append(1)
+        begun.set()
+        gate.wait(10)
+        if len(runs) == 1:
+            raise Stopped
+
+    worker.submit(("turns", "", "me"), work, "vectors", user="me")
+    worker.submit(("imported", "one"), lambda _: None, "vectors", user="me")
+    assert begun.wait(10)
+    listed = worker.list_work()
+    assert {each.name for each in listed if each.is_for("two", "me")} == {"imported", "turns"}
+    assert {each.name for each in listed if each.is_for("", "me")} == {"imported", "turns"}
+    assert not any(each.is_for("two", "other") for each in listed)
+    gate.set()
+    assert worker.idle(10)
+    assert len(runs) == 2, "stopped work runs again"
+
+
+def test_work_that_is_interrupted_begins_anew(worker: Background) -> None:
+    runs, begun = [], threading.Event()
+
+    def work(stop: threading.Event) -> None:
+        runs.append(1)
+        begun.set()
+        if len(runs) == 1:
+            assert stop.wait(10)
+            raise Stopped
+
+    worker.interrupt("a")
+    worker.submit("a", work)
+    assert begun.wait(10)
+    worker.interrupt("a")
+    assert worker.idle(10)
+    assert len(runs) == 2

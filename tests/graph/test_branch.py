@@ -38,7 +38,7 @@ def test_a_turn_can_be_answered_again_and_both_versions_stay(agent: OpenAgent, s
 
 
 def test_editing_a_middle_turn_leaves_what_followed_on_its_own_branch(agent: OpenAgent, session: NewSession) -> None:
-    one = agent()
+    one = agent(budget_past=0)
     talked = session(one)
     talk(one, talked, range(1, 9))
     done(list(one.again(talked, 5, question(50))))
@@ -110,14 +110,14 @@ def test_a_lost_checkpoint_file_is_made_up_from_the_record(
     one.close()
     for path in (tmp_path / "data").glob("checkpoint.db*"):
         path.unlink()
-    two = agent()
+    two = agent(budget_past=0)
     done(say(two, talked, question(6)))
     assert prompt_topics(two)[-3:] == [topic(4), topic(5), topic(6)]
     assert [record["turns"] for record in two.state(talked)["summary_history"]] == [[1, 2, 3]]
 
 
 def test_a_fork_goes_on_alone(agent: OpenAgent, session: NewSession) -> None:
-    one = agent()
+    one = agent(budget_past=0)
     talked = session(one)
     talk(one, talked, range(1, 9))
     forked = one.fork(talked, 5)

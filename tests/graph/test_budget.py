@@ -39,7 +39,7 @@ def test_memory_and_entities_keep_within_the_budgets_of_the_page(agent: OpenAgen
     own, page = bot.store.create_session("en", 0.3).id, bot.using(None, {"budget_memory": 60, "budget_entities": 30})
     tell(bot, own, range(1, 7))
     assert bot.memory is not None
-    bot.memory.edit(bot.tenant, own, "\n".join(f"User said: {fact(number)}" for number in range(1, 21)))
+    bot.memory.writer.edit(bot.tenant, own, "\n".join(f"User said: {fact(number)}" for number in range(1, 21)))
     report = told(page, own, fact(7))
     assert [room(report, name) for name in ("memory", "entities")] == [(60, True), (30, True)]
     left = {each.reason: int(each.what) for each in report.left_out if each.reason.endswith("_cut")}

@@ -150,7 +150,7 @@ def test_the_router_is_given_the_question_those_before_it_and_what_is_offered(
 ) -> None:
     seen: list[tuple[str, list[str], list[str]]] = []
 
-    def choose(text: str, earlier: list[str], tools: Any, write: Any) -> list[Any]:
+    def choose(text: str, earlier: list[str], tools: Any, write: Any, now: Any) -> list[Any]:
         seen.append((text, earlier, [each.name for each in tools]))
         return []
 

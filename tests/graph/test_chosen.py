@@ -17,8 +17,8 @@ from model.modelset import ModelSet
 from model.scripted import ScriptedModel
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answering, done, question, summarising
-from tests.graph.test_background import wait_for
 from tests.graph.test_conversation import NewSession
+from tests.wait import until
 
 
 def chosen(chat: Any = answering, utility: Any = summarising, kind: Any = "scripted") -> ModelSet:
@@ -69,12 +69,12 @@ def test_side_work_yields_by_the_models_of_the_turn_that_runs(
     one, two = session(bot), session(bot)
     for number in range(1, 4):
         list(bot.run(one, question(number)))
-    wait_for(lambda: utility.calls)
+    until(lambda: utility.calls)
     chat.gate = threading.Event()
     events = bot.using(models).run(two, question(1))
     assert any(isinstance(each, Token) for each in events)
     if yields:
-        wait_for(lambda: not bot.background._running)
+        until(lambda: not bot.background._running)
     else:
         assert bot.background._running
     gate.set()

@@ -26,7 +26,7 @@ def asked(agent: Agent, session: str, variant: Variant) -> Answered:
 
 
 def test_full_history_holds_every_turn_and_no_summary(agent: OpenAgent, session: NewSession) -> None:
-    one = agent()
+    one = agent(budget_past=0)
     talked = session(one)
     talk(one, talked, range(1, 9))
     full, now = asked(one, talked, Variant(full=True)), asked(one, talked, Variant())
@@ -111,7 +111,7 @@ def test_asked_again_it_is_given_what_the_turn_was_given_and_the_memory_stays(ag
     one = ready(agent(noting, folding, memory=True, changing=lambda *_: ()))
     talked = one.store.create_session("en", 0.3).id
     tell(one, talked, range(1, 10))
-    before = one.memory.context(one.tenant, talked, "en") if one.memory else None
+    before = one.memory.reader.read_view(one.tenant, talked, "en") if one.memory else None
     again = one.store.turn(talked, 8)
     assert again
     assert again.report
@@ -121,7 +121,7 @@ def test_asked_again_it_is_given_what_the_turn_was_given_and_the_memory_stays(ag
         each["name"]: each["tokens"] for each in again.report["parts"]
     }
     assert end.report.digest == again.report["digest"]
-    assert before == (one.memory.context(one.tenant, talked, "en") if one.memory else None)
+    assert before == (one.memory.reader.read_view(one.tenant, talked, "en") if one.memory else None)
 
 
 def test_a_turn_that_is_not_there_cannot_be_compared(agent: OpenAgent, session: NewSession) -> None:

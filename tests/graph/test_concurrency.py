@@ -20,7 +20,7 @@ from settings import load
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, answering, done, prompts, question, say, settled, summarising, talk, topics
 from tests.graph.test_conversation import NewSession
-from tests.process import channel, end, event, start
+from tests.process import SECONDS, channel, end, event, start
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_of_many_threads_that_press_send_at_once_exactly_one_runs(agent: OpenAge
     together = threading.Barrier(8)
 
     def press(_: int) -> str:
-        together.wait(10)
+        together.wait(SECONDS)
         try:
             return type(say(bot, own, question(1))[-1]).__name__
         except SessionBusy:
@@ -93,7 +93,7 @@ def hold(folder: str, session: str, holding: Any, go_on: Any, said: Any) -> None
         events.append(each)
         if isinstance(each, Token) and not holding.is_set():
             holding.set()
-            go_on.wait(30)
+            go_on.wait(SECONDS)
     said.put(type(events[-1]).__name__)
     bot.close()
 
@@ -103,11 +103,11 @@ def test_of_two_processes_one_runs_and_the_other_is_told_at_once(agent: OpenAgen
     own = session(bot)
     holding, go_on, said = event(), event(), channel()
     other = start(hold, str(bot.settings.data_dir), own, holding, go_on, said)
-    assert holding.wait(30)
+    assert holding.wait(SECONDS)
     with pytest.raises(SessionBusy):
         say(bot, own, question(2))
     go_on.set()
-    assert said.get(timeout=30) == "Done"
+    assert said.get(timeout=SECONDS) == "Done"
     assert end(other) == 0
     talk(bot, own, [2])
     assert [turn.number for turn in bot.store.turns(own)] == [1, 2]
@@ -132,12 +132,12 @@ def test_a_stop_reaches_the_process_that_answers_while_its_model_is_silent(
     own, other_session = session(bot), session(bot)
     asked, said = event(), channel()
     other = start(answer_silently, str(bot.settings.data_dir), own, asked, said)
-    assert asked.wait(30)
+    assert asked.wait(SECONDS)
     with pytest.raises(SessionUnknown):
         bot.of("somebody").stop(own)
     bot.stop(other_session)  # answers nothing: no other turn ends by it
     bot.stop(own)
-    assert said.get(timeout=30) == ("Done", True)
+    assert said.get(timeout=SECONDS) == ("Done", True)
     assert end(other) == 0
     assert [turn.status for turn in bot.store.turns(own)] == ["stopped"]
     talk(bot, own, [2])

@@ -54,7 +54,7 @@ def test_the_table_itself() -> None:
 def test_fifty_turns_follow_the_table_and_keep_the_prefix(agent: OpenAgent, session: NewSession, ahead: bool) -> None:
     """A strong model: typed slowly, or with summaries that the turn makes itself."""
     minute = iter(range(10_000))
-    bot = agent(ahead=ahead, changing=lambda *_: (Changing("time", f"지금: {next(minute)}분"),))
+    bot = agent(ahead=ahead, budget_past=0, changing=lambda *_: (Changing("time", f"지금: {next(minute)}분"),))
     own = session(bot)
     before: list[tuple[str, str]] = []
     for turn in range(1, 51):
@@ -73,7 +73,7 @@ def test_fifty_turns_follow_the_table_and_keep_the_prefix(agent: OpenAgent, sess
 
 
 def test_fifty_turns_of_a_small_model_follow_the_table_typed_at_once(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(profile=SMALL, budget_recent=1)  # no room for more turns as they were said
+    bot = agent(profile=SMALL, budget_recent=1, budget_past=0)  # no room for more turns as they were said
     own = session(bot)
     before: list[tuple[str, str]] = []
     for turn, events in enumerate(hurry(bot, own, range(1, 51)), 1):
@@ -117,7 +117,7 @@ def _check_prefix(
 
 
 def test_token_use_stays_even_while_full_history_grows(agent: OpenAgent, session: NewSession) -> None:
-    bot = agent(changing=lambda *_: ())
+    bot = agent(budget_past=0, changing=lambda *_: ())
     own = session(bot)
     totals, full = [], []
     for turn in range(1, 31):

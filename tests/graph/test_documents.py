@@ -237,6 +237,16 @@ def test_the_judge_counts_for_the_turn(reading: Reading, session: NewSession) ->
     assert usage.prompt_tokens == chat + found["prompt_tokens"]
 
 
+@pytest.mark.parametrize(("first", "is_there"), [(False, True), (True, True), (False, False)])
+def test_a_turn_is_marked_where_passages_stood_in_its_prompt(
+    reading: Reading, session: NewSession, first: bool, is_there: bool
+) -> None:
+    asks_tool = is_there and not first
+    agent = reading((*[searching()] * asks_tool, "I see."), (ENOUGH,) * is_there, retrieval_first=first)
+    done(say(agent, own := session(agent), QUESTION if is_there else "Hello, can you hear me?"))
+    assert agent.store.has_foreign(own, 1) is is_there
+
+
 @pytest.mark.parametrize("first", [False, True])
 def test_the_report_has_the_passages_against_their_budget(reading: Reading, session: NewSession, first: bool) -> None:
     chat = ("In September [1].",) if first else (searching(), "In September [1].")
@@ -560,7 +570,7 @@ def test_a_model_that_obeys_a_document_only_asks_the_user(reading: Reading, orde
     agent = ready(reading(obeying(order), judging, files=files, memory=True, retrieval_first=first))
     assert agent.memory is not None
     own = agent.store.create_session("en", 0.3).id
-    agent.memory.remember(agent.tenant, own, "budget", "$500", turn=0)
+    agent.memory.writer.remember(agent.tenant, own, "budget", "$500", turn=0)
     assert done(say(agent, own, "Do pears fit my budget?")).answer == "Green."
     (_, ask) = open_asks(agent.store.turn(own, 1))[0]  # type: ignore[arg-type]
     assert ask["tool"] == order.tool_calls[0]["name"]
@@ -677,3 +687,39 @@ def test_an_app_that_closes_ends_it_and_the_next_one_goes_on(
     again = Library(opened.settings, opened.store, words)
     assert first_run(again) is not None
     assert len(again.documents()) == 2
+
+
+# --- tables -------------------------------------------------------------------------------------------
+
+PRICES = (("prices.csv", b"Item,Price\nOak,38500\nPine,12900\nBirch,9900\n"),)
+
+
+def test_a_strong_model_asks_a_table_in_sql_and_its_answer_cites_the_rows(
+    reading: Reading, session: NewSession
+) -> None:
+    sql = 'SELECT sum("Price") AS total FROM t1 WHERE "Price" > 10000'
+    agent = reading((calling("query_table", "call-1", sql=sql), "51400 in all [1]."), files=PRICES)
+    events = say(agent, own := session(agent), "What do the items above 10000 cost together?")
+    assert done(events).answer == "51400 in all [1]."
+    cited = citations(steps(agent, own))[1]
+    assert cited["label"] == "prices.csv"
+    assert "| 51400 |" in cited["text"]
+    assert "Rows 2–3 (2)" in cited["text"]
+    assert look_ups(steps(agent, own))[0]["trace"][0]["tool"] == "query_table"
+
+
+def test_a_query_that_fails_is_told_to_the_model_and_fails_no_turn(reading: Reading, session: NewSession) -> None:
+    wrong = calling("query_table", "call-1", sql="SELECT weight FROM t1")
+    agent = reading((wrong, "The table has no weights."), files=PRICES)
+    assert done(say(agent, session(agent), "How heavy is oak?")).answer == "The table has no weights."
+    assert 'Referenced column "weight" not found' in str(prompts(agent)[1][-1].text)
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_small_model_is_not_asked_for_what_code_reads_in_a_table(
+    reading: Reading, session: NewSession, first: bool
+) -> None:
+    agent = reading((), files=PRICES, profile=SMALL, retrieval_first=first)
+    events = say(agent, own := session(agent), "What is the highest Price in prices.csv?")
+    assert "**38500**" in done(events).answer
+    assert "| 2 | Oak | 38500 |" in citations(steps(agent, own))[1]["text"]

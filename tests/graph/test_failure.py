@@ -56,6 +56,7 @@ from tests.graph.talk import (
     settled,
     summarised,
     summarising,
+    summary_calls,
     talk,
     topic,
 )
@@ -161,20 +162,35 @@ def test_a_summary_that_fails_leaves_its_turns_raw_and_is_tried_again(
     assert [(row.status, row.origin) for row in bot.store.ledger.summaries(own)] == [("active", "auto")]
 
 
-def test_a_server_that_is_away_is_asked_at_every_turn(agent: OpenAgent, session: NewSession) -> None:
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_server_that_fails_is_asked_with_growing_pauses(agent: OpenAgent, session: NewSession, ahead: bool) -> None:
+    """And where three chunks wait by then, code summarises them (``graph.summary.backlog``)."""
     bad = [True]
-    bot = agent(utility=lambda messages: OVERLOADED if bad[0] else summarising(messages), ahead=False)
+    bot = agent(utility=lambda messages: OVERLOADED if bad[0] else summarising(messages), ahead=ahead)
     own = session(bot)
-    talk(bot, own, range(1, 8))
+    begin = 3 if ahead else 4  # a summary ahead is tried after the third turn, any other before the fourth answer
+    asked = list[int]()
+    for number in range(1, 10):
+        before = summary_calls(bot)
+        talk(bot, own, [number])
+        asked += [number] * (summary_calls(bot) - before)
+    assert asked == [begin, begin + 1, begin + 3]
+    assert raw(prompts(bot)[-1]) == [topic(n) for n in range(1, 10)]
     (row,) = bot.store.ledger.summaries(own)
-    assert (row.status, row.turns) == ("failed", [1, 2, 3])
-    assert raw(prompts(bot)[-1]) == [topic(n) for n in range(1, 8)]
+    assert (row.status, row.turns, row.error and row.error["until"]) == ("failed", [1, 2, 3], begin + 7)
     bad[0] = False
-    made_up = only(say(bot, own, question(8)), SummaryMade)
-    assert [each.turns for each in made_up] == [(1, 2, 3), (4, 5, 6)]
-    assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6)]
-    assert raw(prompts(bot)[-1]) == [topic(7), topic(8)]
-    assert [row.status for row in bot.store.ledger.summaries(own)] == ["active", "active"]
+    talk(bot, own, [10])
+    assert summarised(prompts(bot)[-1]) == [(1, 3), (4, 6), (7, 9)]
+
+
+def test_turns_that_have_no_room_are_summarised_by_code_where_the_server_fails(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    bot = agent(utility=lambda _: OVERLOADED, context_size=2000)
+    own = session(bot)
+    talk(bot, own, range(1, 9))
+    assert [row.origin for row in bot.store.ledger.summaries(own)[:1]] == ["extracted"]
+    assert len(raw(prompts(bot)[-1])) < 8
 
 
 @pytest.mark.parametrize("wrong", ["", "가" * 5000, AnswerRefused()])

@@ -136,7 +136,8 @@ def test_what_a_crash_left_goes_at_the_next_start(reading: Reading, session: New
     again = agent(retrieval=True)
     settled(again)
     assert stored(again) == ["never.md"]
-    assert again.store.attachments.abandoned(time.time() - DAY) == []
+    yesterday = time.time() - DAY
+    assert again.store.attachments.abandoned(yesterday) == []
     assert again.store.attachments.abandoned(say_nothing.created + 1) == [never]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Any
 
@@ -10,14 +11,15 @@ import pytest
 from graph.context.preview import preview
 from graph.turn.agent import Agent
 from graph.turn.event import ToolFinished
-from graph.turn.long_term import noted
 from model.profile import SMALL
 from store.question import Answer
+from tests.graph import killed
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answering, calling, done, only, prompts, say, scripted
 from tests.graph.test_conversation import NewSession
 from tests.graph.test_waiting import ALWAYS, YES, asked, results
 from tests.host.conftest import SERVER
+from tests.process import end, start
 
 
 def with_server(bot: Agent, mode: str = "stdio", **fields: Any) -> Agent:
@@ -43,7 +45,6 @@ def test_the_user_allows_a_tool_and_it_runs(agent: OpenAgent, session: NewSessio
     assert done(say(bot, own, "Add them once more, please.")).answer == "5 again."
     row = bot.store.turn(own, 1)
     assert row is not None
-    assert noted(row).tools == "", "what a foreign tool gave is not for memory"
 
 
 def test_the_turn_waits_for_what_the_server_asks(agent: OpenAgent, session: NewSession) -> None:
@@ -69,6 +70,34 @@ def test_a_question_that_is_left_behind_frees_its_server(agent: OpenAgent, sessi
     done(say(bot, own, "Never mind, tell me a story instead."))
     assert pool._used == set()
     assert bot.host._calls._waiting == {}
+
+
+@pytest.mark.parametrize(("tool", "times"), [("order", 1), ("inspect", 2)])
+def test_a_call_that_was_cut_off_is_not_run_again_unless_it_does_no_harm(
+    agent: OpenAgent, session: NewSession, tool: str, times: int
+) -> None:
+    bot = agent([answering], memory=False)
+    own, folder = session(bot), bot.settings.data_dir
+    assert bot.host is not None
+    entry = {"command": sys.executable, "args": [str(SERVER), "stdio", str(folder)], "tools": {tool: "allow"}}
+    bot.host.servers.put("t", entry)
+    (folder / "kill").touch()
+    assert end(start(killed.foreign, str(folder), own, f"t__{tool}")) == -signal.SIGKILL
+    assert (folder / tool).read_text() == "x"
+    bot.reconcile(own)
+    done(list(bot.retry(own)))
+    assert (folder / tool).read_text() == "x" * times
+    [result] = results(prompts(bot)[-1])
+    assert (f"{tool}: done" if times == 2 else "may have run already") in result
+
+
+def test_the_next_turn_may_call_it_again(agent: OpenAgent, session: NewSession) -> None:
+    call = calling("t__add", a=2, b=3)
+    bot = with_server(agent([call, "5", call, "5"]), tools={"add": "allow"})
+    own = session(bot)
+    for text in ("Add two and three.", "Once more, please, two and three."):
+        done(say(bot, own, text))
+        assert results(prompts(bot)[-1])[-1] == "5"
 
 
 @pytest.mark.parametrize("tool", ["die", "refuse"])

@@ -27,6 +27,7 @@ from tests.graph.talk import (
     say,
     scripted,
     settled,
+    settled_but_vectors,
     summarised,
     summary_calls,
     talk,
@@ -93,7 +94,8 @@ def test_in_the_middle_they_begin_a_branch_and_the_old_one_stays(agent: OpenAgen
     talk(one, own, [1, 2, 3])
     assert done(ask(one, own, question(23), given=told(12, 13), number=2)).turn == 4
     assert questions(one, own) == [question(number) for number in (1, 12, 13, 23)]
-    assert raw(prompts(one)[-1]) == [topic(number) for number in (1, 12, 13, 23)]
+    assert summarised(prompts(one)[-1]) == [(1, 3)]
+    assert raw(prompts(one)[-1]) == [topic(23)]
     one.switch(own, 2, 0)
     assert questions(one, own) == [question(number) for number in (1, 2, 3)]
     done(say(one, own, question(4)))
@@ -119,27 +121,20 @@ def test_a_turn_that_failed_is_closed_before_them(agent: OpenAgent, session: New
     assert [(row.status, row.given) for row in rows] == [("failed", False), ("done", True), ("done", False)]
 
 
+@pytest.mark.parametrize("side", [STRONG, SMALL], ids=lambda profile: profile.name)
 @pytest.mark.parametrize("ahead", [True, False])
-def test_their_summaries_come_as_those_of_an_import(agent: OpenAgent, session: NewSession, ahead: bool) -> None:
-    """The turn waits for none where they are made ahead; the next turns take them."""
-    one = agent(ahead=ahead)
+def test_their_turn_has_their_summaries_at_once_and_no_model_writes_them(
+    agent: OpenAgent, session: NewSession, ahead: bool, side: Profile
+) -> None:
+    one = agent(ahead=ahead, side=side)
     own = session(one)
     done(ask(one, own, question(8), given=told(*range(1, 8))))
-    assert summarised(prompts(one)[-1]) == ([] if ahead else [(1, 3), (4, 6)])
+    assert summarised(prompts(one)[-1]) == [(1, 3), (4, 6)]
+    assert raw(prompts(one)[-1]) == [topic(7), topic(8)]
     settled(one)
-    assert summary_calls(one) == 2
-    talk(one, own, [9])
-    assert summarised(prompts(one)[-1]) == [(1, 3), (4, 6)]
-    for number, call in ((8, 0), (9, 1)):
-        check(one, own, number, call)
-
-
-def test_where_code_summarises_the_turn_has_their_summaries_at_once(agent: OpenAgent, session: NewSession) -> None:
-    one = agent(side=SMALL)
-    own = session(one)
-    done(ask(one, own, question(8), given=told(*range(1, 8))))
-    assert summarised(prompts(one)[-1]) == [(1, 3), (4, 6)]
     assert summary_calls(one) == 0
+    assert [row.origin for row in one.store.ledger.summaries(own)] == ["extracted", "extracted"]
+    check(one, own, 8, 0)
 
 
 def test_memory_follows_them(agent: OpenAgent) -> None:
@@ -162,7 +157,7 @@ def test_a_thousand_turns_are_cut_to_the_context(agent: OpenAgent, session: NewS
     own = session(one)
     many = tuple(GivenTurn(f"물음 {number} 이야기", f"대답 {number} 이야기", 0) for number in range(1000))
     assert done(ask(one, own, question(1), given=many)).turn == 1001
-    settled(one)
+    settled_but_vectors(one)
     assert done(say(one, own, question(2))).turn == 1002
 
 

@@ -12,7 +12,7 @@ from graph.context.exact_prompt import exact
 from graph.context.prompt import IMAGE_TOKENS
 from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt
-from graph.turn.request import IMAGE_CHARS, checked_images
+from graph.turn.request import IMAGE_CHARS, checked_images, choose_earlier
 from model.profile import SMALL, STRONG, TOOLLESS, Profile
 from tests.graph.asking import ask, chat_model
 from tests.graph.conftest import OpenAgent
@@ -154,3 +154,63 @@ def test_only_known_fields_are_passed_on() -> None:
     assert checked_images((told, {"type": "image_url", "image_url": PIXEL})) == (image(), image())
     with pytest.raises(OutOfRange, match="number of images"):
         checked_images((image(),) * 51)
+
+
+# --- images of earlier turns that the client sends once more ------------------------------------------
+
+
+OTHER = "https://example.org/b.png"
+
+
+@pytest.mark.parametrize("profile", [STRONG, TOOLLESS, SEEING_SMALL], ids=["strong", "toolless", "small"])
+def test_images_of_earlier_turns_stand_before_the_question(
+    agent: OpenAgent, session: NewSession, profile: Profile
+) -> None:
+    one = agent(profile=profile, side=STRONG)
+    own = session(one)
+    done(ask(one, own, "이 사진에 무엇이 보여?", images=(image(),)))
+    events = ask(one, own, "그 사진과 이 사진을 견주어 줄래?", images=(image(OTHER),), earlier_images=(image(),))
+    done(events)
+    first, text, last = asked(one)
+    assert (first, last) == (image(), image(OTHER))
+    assert text["text"].endswith("그 사진과 이 사진을 견주어 줄래?")
+    part = only(events, ContextBuilt)[-1].report.part("images")
+    assert part is not None
+    assert (part.tokens, part.items) == (2 * IMAGE_TOKENS, ("2",))
+    turn = one.store.turn(own, 2)
+    assert turn is not None
+    assert (turn.messages or [])[0]["data"]["additional_kwargs"]["images"] == 1, "the turn's own image alone"
+    assert turn.has_foreign
+    done(ask(one, own, "하늘색은 어떤 색이야?", earlier_images=(image(), image(OTHER))))
+    assert asked(one)[:2] == [image(), image(OTHER)]
+    for number in (2, 3):
+        found = exact(one, own, number)
+        assert found.proven
+        assert missing(found) == {"images": "images"}
+
+
+def test_the_oldest_of_them_go_first_where_there_is_no_room(agent: OpenAgent, session: NewSession) -> None:
+    one = agent(context_size=8192)
+    own = session(one)
+    urls = [f"https://example.org/{number}.png" for number in range(30)]
+    done(ask(one, own, "마지막 사진은 어때?", images=(image(OTHER),), earlier_images=tuple(map(image, urls))))
+    *kept, text, last = asked(one)
+    assert (text["type"], last) == ("text", image(OTHER))
+    assert 0 < len(kept) < 11
+    assert kept == list(map(image, urls))[-len(kept) :]
+
+
+def test_one_that_cannot_be_sent_and_a_model_without_eyes_fail_no_later_turn(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    blind, seeing = agent(profile=SMALL), agent()
+    own = session(blind)
+    done(ask(blind, own, question(1), earlier_images=(image(),)))
+    other = session(seeing)
+    done(ask(seeing, other, question(1), earlier_images=(image("file:///etc/passwd"), image())))
+    assert asked(seeing)[0] == image()
+    assert len(asked(seeing)) == 2
+    many = tuple(image(f"https://example.org/{number}.png") for number in range(60))
+    assert len(choose_earlier(many, 20)) == 30
+    assert choose_earlier(many, 20)[-1] == many[-1]
+    assert choose_earlier(many, 50) == ()

@@ -34,7 +34,7 @@ from tests.graph.talk import (
 from tests.graph.test_conversation import NewSession
 from tests.process import end, start
 
-UNANSWERED = ["before_graph", "summary", "after_ledger", "llm", "tool", "after_tool", "casual"]
+UNANSWERED = ["before_graph", "summary", "after_ledger", "llm", "tool", "between", "after_tool", "casual"]
 ANSWERED = ["before_row", "before_prune"]
 BEFORE = 3
 """Turns before the one that is cut off: it is turn 4, so a summary is due."""
@@ -101,8 +101,8 @@ def test_a_turn_that_was_cut_off_is_completed_by_a_retry(before: Any, place: str
     if place != "casual":
         assert summarised(prompts(bot)[-1]) == [(1, 3)]
         assert raw(prompts(bot)[-1]) == [topic(4)]
-    assert [each.name for each in only(events, ToolStarted)] == (["calculate"] if place == "tool" else [])
-    if place in ("tool", "after_tool"):
+    assert [each.name for each in only(events, ToolStarted)] == (["calculate"] if place in ("tool", "between") else [])
+    if place in ("tool", "between", "after_tool"):
         assert [step["name"] for step in bot.store.turn(own, 4).steps] == ["calculate"]
     assert not bot.snapshot(own).next
     talk(bot, own, range(5, 9))
@@ -121,7 +121,14 @@ def test_a_new_message_instead_closes_the_turn_that_was_cut_off(before: Any, pla
     assert [turn.status for turn in bot.store.turns(own)] == ["done", "done", "done", "failed", "done"]
     row = bot.store.turn(own, 4)
     assert (row.question, row.error["code"]) == (text, "interrupted")
-    assert len(only(events, SummaryMade)) == (place not in ("after_ledger", "llm", "tool", "after_tool"))
+    made = len(only(events, SummaryMade))
+    # the side work of the turn before may have been quick enough before the search in past turns was over
+    expected = (
+        {0, 1}
+        if place == "before_graph"
+        else {int(place not in ("after_ledger", "llm", "tool", "between", "after_tool"))}
+    )
+    assert made in expected
     assert summarised(prompts(bot)[-1]) == [(1, 3)]
     assert raw(prompts(bot)[-1]) == ([topic(5)] if place == "casual" else [topic(4), topic(5)])
     assert [row.status for row in bot.store.ledger.summaries(own, superseded=True)] == ["active"]

@@ -6,8 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +15,18 @@ import pytest
 from errors import SessionBusy
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import ContextBuilt, Done, Event, Token
-from memory import Memory
-from memory.fold.folding import Folding
+from memory import fold
 from memory.redis import link
 from model import scripted
 from model.scripted import ScriptedModel
 from settings import load
 from tests.graph.conftest import OpenAgent
-from tests.graph.recalling import SECONDS, asked, fact, folding, noting, ready, remembered, settled, tell
+from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import done, only, prompts, say
-from tests.graph.test_background import wait_for
 from tests.graph.test_memory_path import in_line, new
 from tests.memory.conftest import Asked, free_port, valkey
 from tests.process import end, start
+from tests.wait import until
 
 """What a user may wait for Redis in a turn, all in all."""
 
@@ -44,24 +42,20 @@ def reasons(events: Sequence[Event]) -> list[str]:
     return [each.reason for each in only(events, ContextBuilt)[-1].report.left_out if each.reason == "memory_away"]
 
 
-def test_without_redis_at_the_start_the_chat_goes_on_and_missed_turns_are_folded_later(
-    agent: OpenAgent, tmp_path: Path
-) -> None:
+def test_without_redis_memory_works_from_the_first_turn_to_the_last(agent: OpenAgent, tmp_path: Path) -> None:
     port = free_port()
     bot = agent(noting, folding, memory=True, redis_url=f"redis://127.0.0.1:{port}/0")
     own = new(bot)
-    for number in range(1, 8):
-        assert reasons(say(bot, own, fact(number))) == ["memory_away"]
-    settled(bot)
+    tell(bot, own, range(1, 8))
     assert bot.memory is not None
     assert bot.memory.away
+    assert reasons(say(bot, own, fact(8))) == []
+    assert "item 5: $500" in "".join(asked(prompts(bot)[-1]))
     with valkey(tmp_path, port):
         ready(bot)
-        wait_for(lambda: "item 5: $500" in remembered(bot, own), SECONDS)  # nobody says a word
+        assert reasons(say(bot, own, fact(9))) == []
         settled(bot)
         in_line(bot, own)
-        assert reasons(say(bot, own, fact(8))) == []
-        assert "item 5: $500" in "".join(asked(prompts(bot)[-1]))
 
 
 def test_redis_dies_in_mid_turn_and_comes_back_empty(agent: OpenAgent, tmp_path: Path, gate: threading.Event) -> None:
@@ -73,8 +67,6 @@ def test_redis_dies_in_mid_turn_and_comes_back_empty(agent: OpenAgent, tmp_path:
     with valkey(tmp_path, port) as server:
         ready(bot)
         tell(bot, own, range(1, 8))
-        assert bot.memory is not None
-        assert bot.memory.settle(SECONDS)
         gate.clear()
         running = bot.run(own, fact(8))
         assert any(isinstance(each, Token) for each in running)
@@ -83,14 +75,13 @@ def test_redis_dies_in_mid_turn_and_comes_back_empty(agent: OpenAgent, tmp_path:
         gate.set()
         assert isinstance([*running][-1], Done)
         settled(bot)
-        assert reasons(say(bot, own, fact(9))) == ["memory_away"]
+        assert reasons(say(bot, own, fact(9))) == []
     with valkey(tmp_path, port):
         ready(bot)
-        events = say(bot, own, fact(10))
-        assert reasons(events) == []
+        assert reasons(say(bot, own, fact(10))) == []
         settled(bot)
         in_line(bot, own)
-        assert "item 5: $500" in "".join(asked(prompts(bot)[-1])), "restored from the archive"
+        assert "item 5: $500" in "".join(asked(prompts(bot)[-1]))
 
 
 @pytest.fixture(params=["embedded", "external"])
@@ -104,55 +95,23 @@ def served(request: pytest.FixtureRequest, agent: OpenAgent, tmp_path: Path) -> 
         yield ready(agent(noting, folding, memory=True, redis_url=f"redis://127.0.0.1:{port}/0"))
 
 
-class Called:
-    """What a turn calls of memory, in order; ``then`` runs after a call."""
-
-    def __init__(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.names: list[str] = []
-        self.then: dict[str, Callable[[], object]] = {}
-        for name in ("context", "follow", "note_turn"):
-            monkeypatch.setattr(memory, name, partial(self._run, name, getattr(memory, name)))
-
-    def _run(self, name: str, call: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        try:
-            return call(*args, **named)
-        finally:
-            self.names.append(name)
-            self.then.pop(name, lambda: None)()
-
-
-@pytest.mark.parametrize(
-    ("before", "calls"),
-    [("", ["context", "note_turn"]), ("context", ["context", "follow", "note_turn"])],
-    ids=["from the start", "before the path is followed"],
-)
-def test_a_redis_that_hangs_costs_a_turn_one_wait_of_what_is_left_of_its_patience(
-    before: str, calls: list[str], served: Agent, monkeypatch: pytest.MonkeyPatch
+def test_a_redis_that_hangs_costs_a_turn_one_wait_and_none_of_its_memory(
+    served: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = new(served)
-    tell(served, own, [1, 2])
+    tell(served, own, range(1, 8))
     memory = served.memory
     assert memory is not None
     number = memory._link.run(lambda client: client.info("server")["process_id"])
     monkeypatch.setattr(link, "USER_SECONDS", 1.0)
-    called, asked, before_it = Called(memory, monkeypatch), Asked(memory._link, monkeypatch), []
-
-    def stop() -> None:
-        before_it.extend(asked.patience)
-        os.kill(number, signal.SIGSTOP)
-
-    if before:
-        called.then[before] = stop
-    else:
-        stop()
+    waited = Asked(memory._link, monkeypatch)
+    os.kill(number, signal.SIGSTOP)
     try:
-        assert reasons(list(served.again(own, 2, fact(20)))) == ["memory_away"]
+        assert reasons(say(served, own, fact(8))) == []
     finally:
         os.kill(number, signal.SIGCONT)
-    assert called.names == calls
-    assert len(asked.patience) == len(before_it) + 1
-    assert {id(each) for each in asked.patience} == {id(asked.patience[0])}, "one for all calls of the turn"
-    assert max(asked.seconds) <= 1.0
+    assert "item 5: $500" in "".join(asked(prompts(served)[-1]))
+    assert waited.seconds == [1.0], "one command, and none has more than was left of it"
 
 
 def converse(folder: str, session: str, first: int, count: int) -> None:
@@ -189,13 +148,13 @@ def test_two_processes_on_one_session_lose_no_turn_and_double_none(agent: OpenAg
 def die_folding(folder: str, session: str) -> None:
     """A process that is killed when its first fold is made but not stored."""
     bot = ready(open_shared(folder))
-    made = Folding._make
+    made = fold.make
 
-    def killed(self: Folding, *args: Any) -> Any:
-        made(self, *args)
+    def killed(*args: Any) -> Any:
+        made(*args)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    Folding._make = killed  # type: ignore[assignment, method-assign]
+    pytest.MonkeyPatch().setattr(fold, "make", killed)
     tell(bot, session, range(1, 7))
 
 
@@ -205,7 +164,7 @@ def test_a_fold_that_was_killed_is_completed_by_the_next_start(agent: OpenAgent)
     died = start(die_folding, str(bot.settings.data_dir), own)
     assert end(died) == -signal.SIGKILL
     again = ready(agent(noting, folding, memory=True))
-    wait_for(lambda: "item 5: $500" in remembered(again, own), SECONDS)  # nobody says a word
+    until(lambda: "item 5: $500" in remembered(again, own))  # nobody says a word
     settled(again)
     in_line(again, own)
     assert done(say(again, own, fact(7))).turn == 7

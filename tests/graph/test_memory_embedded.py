@@ -67,8 +67,7 @@ def held(agent: OpenAgent, path: Path, **more: object) -> tuple[Agent, str]:
         done(say(before, own, text))
     settings = {**given(path), **more}
     bot = ready(agent(resolve=partial(resolve.models, load(**settings)), **settings))
-    assert long_term.follow(bot, own, 7)
-    long_term.after(bot, own, 7)
+    long_term.after(bot, own)
     assert bot.background.idle(FOLD_SECONDS)
     return bot, own
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from graph.turn.agent import Agent
-from graph.turn.long_term import follow
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import done, prompts, say
@@ -23,8 +22,10 @@ def new(agent: Agent) -> str:
 def sources(agent: Agent, session: str) -> list[tuple[int, str]]:
     """Every turn that the memory has folded or that waits for it, by number, with its question."""
     assert agent.memory is not None
-    view = agent.memory.context(agent.tenant, session, "en", user=agent.user)
-    folded = [turn for version in agent.memory.versions(agent.tenant, session) for turn in version.turns]
+    view = agent.memory.reader.read_view(agent.tenant, session, "en", user=agent.user)
+    reader = agent.memory.reader
+    versions = reader.read_versions(agent.tenant, session)
+    folded = [turn for version in versions for turn in reader.read_sources(agent.tenant, session, version)]
     waiting = [turn for turn in view.short if turn.number in view.waiting]
     return sorted((turn.number, turn.question) for turn in (*folded, *waiting))
 
@@ -79,7 +80,7 @@ def test_what_was_forgotten_or_changed_by_hand_before_stays_so(bot: Agent) -> No
     own = new(bot)
     tell(bot, own, range(1, 13))
     assert bot.memory is not None
-    bot.memory.drop(bot.tenant, own, ["item 2: $200", "User said: My item 2 costs $200."], turn=12)
+    bot.memory.eraser.forget_lines(bot.tenant, own, ["item 2: $200", "User said: My item 2 costs $200."], turn=12)
     done(list(bot.again(own, 9, fact(90))))
     settled(bot)
     assert "$200" not in remembered(bot, own)
@@ -91,11 +92,10 @@ def test_other_conversations_do_not_keep_what_left_the_path(bot: Agent) -> None:
     tell(bot, own, range(1, 13))
     done(list(bot.again(own, 7, fact(70))))
     settled(bot)
-    other = new(bot)
-    tell(bot, other, [77])
-    given = "".join(asked(prompts(bot)[-1]))
-    assert "item 5: $500" in given
-    assert "$1000" not in given
+    for number, found in ((5, True), (10, False)):
+        done(say(bot, new(bot), f"How much does my item {number} cost?"))
+        given = asked(prompts(bot)[-1])[-1].rpartition("How much")[0]
+        assert (f"item {number} costs ${number}00" in given) is found
 
 
 def test_a_fork_starts_with_the_memory_of_its_turns_and_a_life_of_its_own(bot: Agent) -> None:
@@ -126,9 +126,9 @@ def test_an_imported_conversation_is_taken_in_when_it_goes_on(agent: OpenAgent, 
 def test_a_deleted_conversation_keeps_its_memory_until_it_is_gone_for_good(bot: Agent) -> None:
     own = new(bot)
     tell(bot, own, range(1, 8))
-    bot.store.put_away(own)
+    bot.put_away(own)
     assert "item 5: $500" in remembered(bot, own)
-    bot.store.put_away(own, False)
+    bot.restore(own)
     tell(bot, own, [8])
     assert "item 5: $500" in "".join(asked(prompts(bot)[-1]))
     bot.delete_session(own)
@@ -146,11 +146,3 @@ def test_a_failed_turn_is_taken_in_once_the_conversation_goes_on(agent: OpenAgen
         say(bot, own, fact(number))
     settled(bot)
     in_line(bot, own)
-
-
-def test_following_a_path_twice_changes_nothing(bot: Agent) -> None:
-    own = new(bot)
-    tell(bot, own, range(1, 9))
-    before = sources(bot, own), remembered(bot, own)
-    assert follow(bot, own, 8)
-    assert (sources(bot, own), remembered(bot, own)) == before

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from graph.turn.agent import Agent
-from memory.archive import Archive
 from tests.graph.conftest import OpenAgent
-from tests.graph.recalling import SECONDS, asked, fact, folding, noting, ready, remembered, settled, tell
+from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import calling, done, prompts, say
 from tests.graph.test_memory_path import new
 from tests.memory.conftest import free_port, valkey
@@ -32,7 +31,6 @@ def first(agent: OpenAgent, redis_url: str, tmp_path: Path) -> tuple[Agent, str]
     tell(bot, own, range(1, 7))
     assert "item 5: $500" in remembered(bot, own)
     assert bot.memory is not None
-    assert bot.memory.settle(SECONDS)
     return bot, own
 
 
@@ -43,39 +41,36 @@ def second(agent: OpenAgent, redis_url: str, folder: Path, chat: object = noting
 def test_what_one_has_been_told_reaches_no_context_tool_export_or_archive_of_the_other(
     agent: OpenAgent, redis_url: str, tmp_path: Path, first: tuple[Agent, str]
 ) -> None:
-    bot = second(agent, redis_url, tmp_path, [calling("recall_memory", query="item 5"), "I do not know.", "Noted."])
+    bot = second(agent, redis_url, tmp_path, [calling("recall", query="item 5"), "I do not know.", *["Noted."] * 8])
     memory = bot.memory
     assert memory is not None
-    assert memory.settle(SECONDS), "Redis was looked through when it was reached"
     own = new(bot)
     done(say(bot, own, "What do you know about item 5?"))
     done(say(bot, own, "My item 9 costs $9."))
     settled(bot)
     assert "$500" not in "".join(text for prompt in prompts(bot) for text in asked(prompt))
     (step,) = bot.store.turn(own, 1).steps  # type: ignore[union-attr]
-    assert step["result"] == "Nothing about «item 5» is in memory."
-    assert memory.due_all(bot.tenant) == []
-    (exported,) = memory.export(bot.tenant)["memories"]
+    assert step["result"] == "Nothing about «item 5» was found in what was said before."
+    assert memory.folds.list_due(bot.tenant) == []
+    tell(bot, own, range(10, 16))
+    (exported,) = memory.export_user(bot.tenant)["memories"]
     assert exported["session"] == own
     assert "$500" not in json.dumps(exported)
-    assert [each[0].tenant for each in Archive(bot.store).scopes()] == ["two"]
 
 
 def test_cleaning_up_and_erasing_in_one_leaves_the_other_as_it_was(
     agent: OpenAgent, redis_url: str, tmp_path: Path, first: tuple[Agent, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.portable.ORPHAN_SECONDS", -1.0)
+    monkeypatch.setattr("memory.eraser.ORPHAN_SECONDS", -1.0)
     theirs, told = first
     bot = second(agent, redis_url, tmp_path)
     assert bot.memory is not None
     assert theirs.memory is not None
-    before = remembered(theirs, told), theirs.memory.expires("one", told)
-    assert bot.memory.cleanup(bot.tenant, lambda _: False) == {"orphans": 0, "leftovers": 0, "digests": 0}
-    assert bot.memory.erase_user(bot.tenant) == 0
-    bot.memory.erase(bot.tenant, told)
+    before = remembered(theirs, told), theirs.memory.reader.read_ttl("one", told)
+    assert bot.memory.eraser.clean_up(bot.tenant) == {"orphans": 0, "leftovers": 0}
+    assert bot.memory.eraser.erase_user(bot.tenant) == 0
+    bot.memory.eraser.erase_session(bot.tenant, told)
     assert remembered(theirs, told) == before[0]
-    other = new(theirs)
-    assert "item 5: $500" in remembered(theirs, other), "what later conversations start from is there, too"
     done(say(theirs, told, fact(7)))
     assert "item 5: $500" in "".join(asked(prompts(theirs)[-1]))
 
@@ -90,6 +85,6 @@ def test_a_time_to_live_of_one_is_not_put_on_the_keys_of_the_other(
     tell(forever, own, [1])
     bot = second(agent, redis_url, tmp_path)
     assert bot.memory is not None
-    bot.memory.cleanup(bot.tenant, lambda _: True)
+    bot.memory.eraser.clean_up(bot.tenant)
     assert forever.memory is not None
-    assert forever.memory.expires("one", own) is None
+    assert forever.memory.reader.read_ttl("one", own) is None

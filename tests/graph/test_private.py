@@ -39,13 +39,11 @@ def test_nothing_of_it_is_on_disk_or_in_redis_or_in_another_conversation(agent: 
     assert [each.id for each in shared.store.sessions()] == [before]
     assert shared.store.search(MARKER) == []
     assert shared.memory is not None
-    assert MARKER not in str(shared.memory.export(shared.tenant))
-    assert shared.memory.settle(10)
+    assert MARKER not in str(shared.memory.export_user(shared.tenant))
     assert holding(tmp_path) == []
     private.close()
     tell(shared, before, [7])
     assert MARKER not in str(prompts(shared)[-1])
-    assert shared.memory.settle(10)
     assert holding(tmp_path) == []
     done(say(shared, before, f"This is for everybody: {MARKER}."))
     settled(shared)
@@ -66,8 +64,7 @@ def test_nothing_is_left_after_a_kill_in_the_middle_of_an_answer(agent: OpenAgen
     assert end(start(killed.private, str(folder), MARKER)) == -signal.SIGKILL
     again = ready(agent(noting, folding, memory=True))
     assert again.memory is not None
-    assert again.memory.settle(10)
-    assert MARKER not in str(again.memory.export(again.tenant))
+    assert MARKER not in str(again.memory.export_user(again.tenant))
     assert again.store.sessions() == []
     again.close()
     assert holding(tmp_path) == []

@@ -44,16 +44,29 @@ def test_the_time_of_a_place_names_the_place(language: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "question", "told"),
+    ("language", "question", "day", "distance", "told"),
     [
-        ("en", "What day is December 5?", "That is Saturday, December 5, 2026, 12 days from today."),
-        ("en", "Which weekday was yesterday?", "That is Sunday, November 22, 2026, 1 day ago."),
-        ("ko", "12월 5일은 무슨 요일이야?", "2026년 12월 5일 토요일입니다. 오늘부터 12일 뒤입니다."),
+        (
+            "en",
+            "What day is December 5?",
+            "2026-12-05",
+            "12",
+            "That is Saturday, December 5, 2026, 12 days from today.",
+        ),
+        ("en", "Which weekday was yesterday?", "2026-11-22", "-1", "That is Sunday, November 22, 2026, 1 day ago."),
+        ("ko", "12월 5일은?", "2026-12-05", "12", "2026년 12월 5일 토요일입니다. 오늘부터 12일 뒤입니다."),
     ],
 )
-def test_a_day_is_told_with_its_weekday_and_its_distance(language: str, question: str, told: str) -> None:
-    here = result("current_time", artifact={**NOW, "zone": ""})
+def test_a_day_is_told_with_its_weekday_and_its_distance(
+    language: str, question: str, day: str, distance: str, told: str
+) -> None:
+    here = result("calculate", artifact={"day": day, "distance": distance})
     assert answered(question, here, language=language) == told
+
+
+@pytest.mark.parametrize("question", ["What day is our wedding on December 5?", "12월 5일에 뭘 하면 좋을까?"])
+def test_the_time_does_not_answer_a_question_that_asks_for_more(question: str) -> None:
+    assert answered(question, result("current_time", artifact={**NOW, "zone": "", "dates": ["2026-12-05"]})) is None
 
 
 @pytest.mark.parametrize(

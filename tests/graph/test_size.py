@@ -101,10 +101,14 @@ def test_the_last_checkpoint_does_not_grow(agent: OpenAgent, session: NewSession
 
 
 @pytest.mark.parametrize(
-    ("records", "budget", "leaving"), [(0, 10, 0), (1, 1, 0), (3, 1000, 0), (10, 50, 5), (10, 1, 9)]
+    ("records", "budget", "leaving"),
+    [
+        *((0, 10, 0), (1, 1, 0), (3, 1000, 0), (10, 50, 5), (10, 1, 9)),
+        *((24, 1000, 0), (25, 1000, 5), (29, 1000, 5), (30, 1000, 10)),
+    ],
 )
 def test_the_oldest_summaries_leave_down_to_half_the_budget(records: int, budget: int, leaving: int) -> None:
-    """Each counts one token and four for its place."""
+    """Each counts one token and four for its place; where the budget holds more, the newest twenty stay."""
     every = [record(3 * n + 1, 3 * n + 3) for n in range(records)]
     if (records, budget) == (10, 50):
         assert over_budget(every, 50, count) == []

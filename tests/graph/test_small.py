@@ -138,7 +138,9 @@ def test_with_memory_documents_and_titles_it_is_one_call_at_most_too(whole: Agen
     settled(whole)
     assert summary_calls(whole) == 0
     assert whole.memory is not None
-    assert "5월 3일" in whole.memory.context(whole.tenant, own, "ko", user=whole.user).text, "it folded all the same"
+    assert "5월 3일" in whole.memory.reader.read_view(whole.tenant, own, "ko", user=whole.user).text, (
+        "it folded all the same"
+    )
     assert "September" in done(turns[2]).answer
 
 

@@ -62,7 +62,7 @@ def test_a_memory_is_the_models_to_the_letter_and_a_later_value_is_the_models_ch
     agent = strong(saying)
     own, writer = told(agent, 6)
     assert agent.memory is not None
-    memory = agent.memory.context(agent.tenant, own, user=agent.user)
+    memory = agent.memory.reader.read_view(agent.tenant, own, user=agent.user)
     folded = [line for line in writer.written if line.startswith("As the user put it")]
     assert memory.whole.splitlines() == folded
     assert folded == [f"As the user put it: “{text}”" for text in TOLD[:5]]

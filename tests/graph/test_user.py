@@ -23,11 +23,13 @@ from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked as prompted
 from tests.graph.recalling import fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import prompts
+from tests.graph.test_memory_path import sources
 
 GUESSED = "0123456789abcdef"
 WITHOUT_SESSION = {
     "aside": "lists work; the work asks the store itself",
     "using": "other models",
+    "in_zone": "another clock",
     "of": "another user's agent; who may ask for it is the doors' question",
     "import_sessions": "makes sessions of the user's own",
     "read_attached": "reads files; ``attach`` says whose they are",
@@ -170,12 +172,3 @@ def test_given_turns_in_place_of_others_replace_them_everywhere(bot: Agent) -> N
     bot.switch(own, 3, 0)
     tell(bot, own, [8])
     assert "I noted that 33." not in str(prompts(bot)[-1])
-
-
-def sources(agent: Agent, session: str) -> list[tuple[int, str]]:
-    """Every turn that the memory has folded or that waits for it, by number, with its question."""
-    assert agent.memory is not None
-    view = agent.memory.context(agent.tenant, session, "en", user=agent.user)
-    folded = [turn for version in agent.memory.versions(agent.tenant, session) for turn in version.turns]
-    waiting = [turn for turn in view.short if turn.number in view.waiting]
-    return sorted((turn.number, turn.question) for turn in (*folded, *waiting))

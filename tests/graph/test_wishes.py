@@ -15,6 +15,8 @@ from tests.stub.strong import Wish, understanding
 __all__ = ["strong"]
 
 HELD = "what the user told"
+MOST_ASKED = 3
+"""Of thirty plain wishes after a page was read; those that are asked about do not name what they change."""
 
 
 def known(agent: Agent, session: str, wishes: Sequence[Wish]) -> dict[str, str]:
@@ -22,7 +24,7 @@ def known(agent: Agent, session: str, wishes: Sequence[Wish]) -> dict[str, str]:
     assert agent.memory is not None
     for wish in wishes:
         if not wish.value:
-            agent.memory.remember(agent.tenant, session, wish.key, HELD, turn=0, user=agent.user)
+            agent.memory.writer.remember(agent.tenant, session, wish.key, HELD, turn=0, user=agent.user)
     return values(agent, session)
 
 
@@ -61,15 +63,18 @@ def test_what_a_page_orders_never_reaches_memory_without_a_yes(strong: OpenStron
     assert len(INJECTED) == 30
 
 
-def test_every_wish_after_a_page_becomes_a_question_and_a_yes_does_it(strong: OpenStrong) -> None:
+def test_a_plain_wish_after_a_page_is_done_at_once_where_its_words_say_all(strong: OpenStrong) -> None:
     agent = strong(understanding(AFTERWARDS), {"?": ANYTHING}, user_memory=False)
+    asked = list[str]()
     for wish in AFTERWARDS:
         own = new(agent)
         before = known(agent, own, [wish])
         done(say(agent, own, "What does the page say?"))
         done(say(agent, own, wish.text))
-        ((call, _),) = asks(agent, own)
-        assert values(agent, own) == before, wish.text
-        agent.confirm(own, 2, call, True)
+        for call, _ in asks(agent, own):
+            assert values(agent, own) == before, wish.text
+            agent.confirm(own, 2, call, True)
+            asked.append(wish.text)
         assert values(agent, own) == expected(before, wish), wish.text
     assert len(AFTERWARDS) == 30
+    assert len(asked) <= MOST_ASKED, asked

@@ -4,12 +4,14 @@ or ``python server.py http PORT`` over HTTP. ``legacy`` speaks the protocols bef
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
 
 from mcp.server import runner
 from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
 FOLDER = Path(sys.argv[2]) if len(sys.argv) > 2 else Path()
@@ -37,6 +39,28 @@ def environment(name: str) -> str:
 def die() -> str:
     """Ends the server in the middle of the call."""
     os._exit(3)
+
+
+def do(what: str) -> str:
+    """Does something that can be counted; then its caller is killed, if the test wants that, once."""
+    with (FOLDER / what).open("a") as file:
+        file.write("x")
+    if (FOLDER / "kill").exists():
+        (FOLDER / "kill").unlink()
+        os.kill(os.getppid(), signal.SIGKILL)
+    return f"{what}: done"
+
+
+@server.tool()
+def order() -> str:
+    """Orders something."""
+    return do("order")
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def inspect() -> str:
+    """Only looks."""
+    return do("inspect")
 
 
 @server.tool()

@@ -67,7 +67,18 @@ def test_a_wrong_entry_names_its_field_and_repeats_no_value(name: str, entry: An
     assert not servers.path.exists()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', "\udcff"])
+UNREADABLE = [
+    "{",
+    "[]",
+    '{"mcpServers": []}',
+    "\udcff",
+    "[" * 100_000,
+    '{"a":' * 100_000,
+    '{"mcpServers": ' + "9" * 5_000 + "}",
+]
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
 def test_a_file_that_cannot_be_read_is_told_and_kept(servers: Servers, text: str) -> None:
     servers.path.parent.mkdir()
     servers.path.write_text(text, "utf-8", "surrogateescape")

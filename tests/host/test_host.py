@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import resource
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
+import httpx2
 import mcp_types as types
 import psutil
 import pytest
@@ -16,15 +18,21 @@ from langchain_core.tools import ToolException
 
 from host.connection import Connection
 from host.entry import ServerEntry
+from host.host import AWAY_SECONDS, Host, ServerState, _seen, _Server
 from host.loop import Loop
+from host.pool import Pool
+from host.result import text_of
 from host.tool import ForeignTool, model_name, usable
+from host.transport import MOST_BYTES
 from model.call.stream import Stopped
 from store.question import Answer, answer
 from tests.host.conftest import SERVER, STATELESS, Hosted
+from tests.wait import until
 
 Open = Callable[..., Hosted]
 _NO_CONTEXT = cast("Any", None)
 BOTH = pytest.mark.parametrize("mode", ["stdio", "legacy"])
+PAGED = Path(__file__).with_name("paged.py")
 
 
 @BOTH
@@ -148,14 +156,45 @@ def _reached(hosted: Open, listening: Callable[[str], str], where: str) -> Hoste
     return one
 
 
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each piece has that is read from a server, be it from a pipe or as the answer to a request."""
+    sizes, feed, ask = list[int](), asyncio.StreamReader.feed_data, httpx2.AsyncHTTPTransport.handle_async_request
+
+    class Counted(httpx2.AsyncByteStream):
+        def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+            self.aclose, self._stream = stream.aclose, stream  # type: ignore[method-assign]
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self._stream:
+                sizes.append(len(piece))
+                yield piece
+
+    def fed(self: asyncio.StreamReader, data: bytes) -> None:
+        sizes.append(len(data))
+        feed(self, data)
+
+    async def asked(self: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> httpx2.Response:
+        response = await ask(self, request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = Counted(response.stream)
+        return response
+
+    monkeypatch.setattr(asyncio.StreamReader, "feed_data", fed)
+    monkeypatch.setattr(httpx2.AsyncHTTPTransport, "handle_async_request", asked)
+    return sizes
+
+
 @pytest.mark.parametrize("where", ["stdio", "http"])
-def test_a_flood_of_50_mb_ends_at_the_transport(hosted: Open, listening: Callable[[str], str], where: str) -> None:
+def test_a_flood_of_50_mb_ends_at_the_transport(
+    hosted: Open, listening: Callable[[str], str], read: list[int], where: str
+) -> None:
     one = _reached(hosted, listening, where)
     one.call("t__add", a=1, b=1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    read.clear()
     with pytest.raises(ToolException):
         one.call("t__flood")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 25_000, "KiB: the flood is 50,000"
+    assert MOST_BYTES < sum(read) < 1.5 * MOST_BYTES, "the flood has 50,000,000"
     assert one.call("t__add", a=1, b=1).text == "2"
 
 
@@ -163,7 +202,8 @@ def test_a_flood_of_50_mb_ends_at_the_transport(hosted: Open, listening: Callabl
 def test_a_result_of_more_than_a_megabyte_is_cut(hosted: Open, listening: Callable[[str], str], where: str) -> None:
     one = _reached(hosted, listening, where)
     text = one.call("t__count", to=200_000).text
-    assert (len(text), text[:10]) == (1_000_000, "0 1 2 3 4 ")
+    assert text.startswith("0 1 2 3 4 ")
+    assert text[1_000_000:] == "\n… (288,889 more characters were left out)"
     assert one.call("t__add", a=1, b=1).text == "2"
 
 
@@ -266,6 +306,53 @@ def test_a_server_that_cannot_be_reached_is_left_out_and_says_why(hosted: Open) 
     assert all(errors[name] for name in ("away", "broken"))
 
 
+def test_a_server_that_is_away_delays_one_turn_and_no_other(hosted: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn that does not know it waits for it once. Afterwards it is looked for beside the turns, with growing
+    pauses."""
+    one = hosted()
+    one.host = Host(one.servers, connect_seconds=1.0)
+    one.command("silent", name="away")
+    assert one.tools() == {}
+    away = one.host._known["away"]
+    since, looks = away.state.away_since, []
+    assert since > 0
+
+    async def look(server: Any) -> None:
+        looks.append(server.name)
+
+    monkeypatch.setattr(one.host, "_look", look)
+    one.tools()
+    assert looks == [], "it is left alone at first"
+    away.looked -= AWAY_SECONDS
+    one.tools()
+    until(lambda: looks == ["away"])
+    monkeypatch.undo()
+    one.tools()  # returns while the server is still being looked for
+    until(lambda: away.failures == 2)
+    assert away.state.away_since == since
+    away.looked -= AWAY_SECONDS
+    assert not away.is_due, "the second pause is longer"
+    away.looked -= AWAY_SECONDS
+    assert away.is_due
+
+
+def test_a_program_that_never_answers_ends_as_soon_as_it_is_given_up(hosted: Open) -> None:
+    one = hosted()
+    one.host = Host(one.servers, connect_seconds=1.0)
+    one.command("silent")
+    assert one.tools() == {}
+    until(lambda: not [each for each in psutil.Process().children(recursive=True) if "silent" in _command(each)])
+
+
+def test_a_program_is_asked_for_its_tools_once(hosted: Open) -> None:
+    one = hosted()
+    one.command()
+    assert one.call("t__add", a=1, b=1).text == "2"
+    server, seen = one.host._known["t"], one.host._known["t"].looked
+    assert one.call("t__add", a=1, b=2).text == "3"
+    assert server.looked == seen
+
+
 def test_no_program_outlives_the_host(hosted: Open) -> None:
     one = hosted()
     one.command()
@@ -329,5 +416,85 @@ def test_a_schema_that_is_none_leaves_its_tool_out(schema: dict[str, object]) ->
     assert usable(schema) is None
 
 
+A, B = {"type": "string"}, {"type": "integer"}
+
+
+@pytest.mark.parametrize("kind", ["anyOf", "oneOf", "allOf"])
+def test_branches_at_the_top_of_a_schema_become_one_object(kind: str) -> None:
+    branches = [
+        {"properties": {"a": A, "b": B}, "required": ["a", "b"]},
+        {"type": "object", "properties": {"a": B}, "required": ["a"]},
+        {"$ref": "#/$defs/third"},
+    ]
+    third = {"properties": {"c": A}, "required": ["a", "c"]}
+    made = usable(
+        {"type": "object", "properties": {"d": A}, "required": ["d"], kind: branches, "$defs": {"third": third}}
+    )
+    assert made is not None
+    assert not {"anyOf", "oneOf", "allOf"} & made.keys()
+    assert made["properties"] == {"d": A, "a": {"allOf" if kind == "allOf" else "anyOf": [A, B]}, "b": B, "c": A}
+    assert sorted(made["required"]) == (["a", "b", "c", "d"] if kind == "allOf" else ["a", "d"])
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        {"type": "string"},
+        {"$ref": "#/none"},
+        {"$ref": "#/$defs/x"},
+        7,
+        {"$ref": "#"},
+        {"anyOf": [{"$ref": "#"}]},
+        {"properties": [1]},
+    ],
+)
+def test_branches_that_are_no_objects_leave_the_tool_out(branch: object) -> None:
+    assert usable({"anyOf": [{"type": "object"}, branch], "$defs": {"x": {"$ref": "#/$defs/x"}}}) is None
+
+
+def test_branches_that_multiply_leave_the_tool_out_at_once() -> None:
+    bomb: dict[str, Any] = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}
+    assert usable({"allOf": [{"$ref": "#/$defs/d0"}], "$defs": {**bomb, "d60": {}}}) is None
+
+
+def test_a_tool_that_no_model_takes_is_left_out_by_name(caplog: pytest.LogCaptureFixture) -> None:
+    entry = ServerEntry(command="x")
+    server = _Server("t", entry, Pool(entry, 1.0, lambda: None), ServerState("t", entry))
+    client = SimpleNamespace(server_info=None, protocol_version="2025-11-25")
+    tools = [
+        types.Tool(name="good", input_schema={"type": "object", "oneOf": [{"properties": {"a": A}}]}),
+        types.Tool(name="bad", input_schema={"type": "object", "anyOf": [{"type": "array"}]}),
+    ]
+    seen = _seen(server, client, tools)
+    assert ([tool.name for tool in seen.tools], seen.left_out) == (["good"], ("bad",))
+    assert "bad" in caplog.text
+
+
+def test_a_result_with_a_picture_keeps_its_data() -> None:
+    picture = types.ImageContent(type="image", data="AA==", mime_type="image/png")
+    text = text_of(types.CallToolResult(content=[picture], structured_content={"weather": "맑음"}))
+    assert "image/png: not shown" in text
+    assert '{"weather": "맑음"}' in text
+    said = types.TextContent(type="text", text="sunny")
+    assert text_of(types.CallToolResult(content=[said], structured_content={"weather": "sunny"})) == "sunny"
+
+
 def test_a_schema_without_arguments_is_an_empty_object() -> None:
     assert usable({}) == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize("when", ["tomorrow", 3, None])
+def test_tools_of_three_pages_take_what_their_schema_says_and_answer_in_structure_alone(
+    hosted: Open, when: object
+) -> None:
+    one = hosted()
+    one.command(script=PAGED)
+    assert sorted(one.tools()) == ["t__five", "t__four", "t__one", "t__three", "t__two"]
+    assert json.loads(str(one.call("t__four", when=when).text)) == {"tool": "four", "when": when}
+
+
+def test_the_words_of_a_tool_that_fails_reach_the_model(hosted: Open) -> None:
+    one = hosted()
+    one.command(script=PAGED)
+    with pytest.raises(ToolException, match="no seats left: try Sunday"):
+        one.call("t__five")

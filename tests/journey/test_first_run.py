@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from model.choice import kept
 from model.embedded.catalogue import QWEN25_CODER
 from model.file_lock import exclusive
-from tests.journey.application import REPEATED, App, Person, answer, started
+from tests.journey.application import LASTING, App, Person, answer, started
 from tests.journey.conftest import Visit
 from tests.stub.reply import failed, said
 from tests.stub.upstream import Upstream
@@ -202,7 +202,7 @@ def test_a_model_can_be_chosen_while_an_answer_is_running(page: Person, upstream
     expect(ready(page.page)).to_have_count(0, timeout=PATIENCE)  # no Escape here: it stops the answer
     upstream.hurry()
     answer = page.see(1, seconds=120)
-    assert answer.inner_text().count("이 답변은 한 단어씩") == REPEATED  # it went on to its end
+    assert answer.inner_text().count("이 답변은 한 단어씩") == LASTING  # it went on to its end
 
 
 def test_a_server_that_fails_is_told_with_the_message_kept(page: Person) -> None:

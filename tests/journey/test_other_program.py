@@ -11,17 +11,16 @@ import httpx2
 import pytest
 from playwright.sync_api import expect
 
-from bench.server import service
 from settings import load
 from store import Store
-from tests.door.openai.running import CALM
+from tests.door.openai.running import CALM, served
 from tests.journey.application import LONG, READY, App
 from tests.journey.conftest import Visit
+from tests.wait import SECONDS
 
 pytestmark = pytest.mark.browser
 SLOWLY = "아주 천천히 답해 줘"
-"""The stub answers this in minutes."""
-STOP_SECONDS = 10.0
+"""The stub answers this in two minutes."""
 STOPPED = {"ko-KR": "중지함", "en-US": "Stopped"}
 
 
@@ -29,7 +28,7 @@ STOPPED = {"ko-KR": "중지함", "en-US": "Stopped"}
 def endpoint(app: App) -> Iterator[str]:
     """The address of the service, a process of its own on the data of the page."""
     assert app.upstream is not None
-    with service(app.log.parent, app.upstream.url, 1, **CALM) as server:
+    with served(app.log.parent, app.upstream.url, **CALM) as server:
         yield server.url
 
 
@@ -61,13 +60,13 @@ def test_a_click_stops_the_answer_of_another_program(
     with asked(endpoint) as (session, ended):
         person = visit(width, height, locale=locale, path=f"/?s={session}", ready=READY)
         answer, stop = person.answer(1), person.page.locator(".st-key-stop button")
-        expect(answer).to_contain_text(LONG[:12], timeout=20_000)
+        expect(answer).to_contain_text(LONG[:12])
         expect(stop).to_be_in_viewport()
         stop.click()
-        expect(stop).to_have_count(0, timeout=STOP_SECONDS * 1000)
+        expect(stop).to_have_count(0)
         expect(answer).to_contain_text(LONG[:12])
         expect(answer).to_contain_text(STOPPED[locale])
-        assert ended.wait(STOP_SECONDS)
+        assert ended.wait(SECONDS)
         store = Store(load(data_dir=app.log.parent / "data").database)
         turn = store.turn(session, 1)
         store.close()

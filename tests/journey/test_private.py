@@ -63,6 +63,10 @@ def test_a_private_chat_leaves_nothing_and_a_deleted_one_is_forgotten(visit: Vis
     assert holding(app) == []
 
     person.ask(f"내 {MARKER} 예산은 1,500,000원이야", 1)
+    panel = opened(person)
+    panel.get_by_label("꼭 기억할 사실").fill(f"내 {MARKER} 예산은 1,500,000원이야")
+    panel.get_by_role("button", name="고정", exact=True).click()
+    expect(panel.locator("[class*='st-key-statement-pinned']")).to_have_count(1)
     other = visit()
     expect(fresh(other)).to_contain_text(MARKER)  # a new chat would be told
     person.page.get_by_role("button", name="대화 메뉴").first.click()
@@ -70,7 +74,7 @@ def test_a_private_chat_leaves_nothing_and_a_deleted_one_is_forgotten(visit: Vis
     dialog = person.page.get_by_role("dialog")
     expect(dialog.get_by_role("checkbox")).to_be_checked()
     dialog.get_by_role("button", name="삭제").click()
-    expect(person.page.locator(".st-key-undo")).to_contain_text("이 대화에서만 알게 된 내용도 잊었습니다.")
+    expect(person.page.locator(".st-key-undo")).to_contain_text("이 대화에서 알게 된 사실도 잊었습니다.")
     expect(fresh(other)).not_to_contain_text(MARKER)
     person.page.locator(".st-key-undo-last button").click()
     expect(person.answer(1)).to_be_visible()

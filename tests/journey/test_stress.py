@@ -158,8 +158,13 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
         os.kill(app.pid, signal.SIGKILL)
         while is_taken(port):  # a process of some size is gone a moment later
             time.sleep(0.05)
+        notice = person.page.locator("#gieok-lost")
+        expect(notice).to_contain_text("저장되어 있습니다")
+        expect(person.page.get_by_role("dialog")).to_have_count(0)  # Streamlit's own says it in English, over the page
+        expect(person.page.locator("[class*='st-key-chip-ready']")).to_be_hidden()
         upstream.always = answer
         with started(tmp_path, port, **settings(upstream)) as again:
+            expect(notice).to_have_count(0)
             resume = person.page.get_by_role("button", name=RESUME)
             expect(resume).to_be_visible()  # by itself: nobody reloads the page
             expect(person.answer(1)).to_contain_text("죽기 전에 묻는 질문")

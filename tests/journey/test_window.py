@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from store import Finished, Store
 from tests.journey.application import SLOW, App, Person, answer, started
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Request, Upstream
+from tests.wait import SECONDS, until
 
 pytestmark = pytest.mark.browser
 
@@ -60,13 +60,6 @@ def stored(app: App) -> Iterator[Store]:
     store = Store(load(data_dir=app.log.parent / "data").database)
     yield store
     store.close()
-
-
-def until(holds: Callable[[], bool], seconds: float = 20) -> bool:
-    end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.1)
-    return holds()
 
 
 def shut(person: Person) -> None:
@@ -117,7 +110,7 @@ def test_a_summary_that_is_being_made_again_is_stopped_by_closing_its_window(vis
     expect(window.get_by_role("button", name="중지")).to_be_visible()
     shut(person)
     (call,) = requests(app)[len(asked) :]
-    assert call.gone.wait(20)
+    assert call.gone.wait(SECONDS)
     with stored(app) as store:
         assert [each.origin for each in store.ledger.versions(session, 1)] == ["auto"]
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
@@ -134,7 +127,7 @@ def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile
     person.unfold(window.get_by_text("요약 고치기").first)
     window.get_by_role("textbox").press_sequentially("쓰고 있는 요약")
     with stored(app) as store:
-        assert until(lambda: [each.turns for each in store.ledger.summaries(session)] == [[1, 2, 3], [4, 5, 6]])
+        until(lambda: [each.turns for each in store.ledger.summaries(session)] == [[1, 2, 3], [4, 5, 6]])
     person.page.wait_for_timeout(1500)  # what would close the window comes with the next look
     assert "쓰고 있는 요약" in window.get_by_role("textbox").input_value()
     window.get_by_role("button", name="저장").click()
@@ -189,12 +182,12 @@ def test_a_comparison_is_stopped_by_its_button_and_by_closing_its_window(visit: 
     window.get_by_role("button", name="중지").click()
     expect(window.get_by_role("button", name="중지")).to_have_count(0)
     expect(window.get_by_text("이 답변은")).to_have_count(2)
-    assert all(call.gone.wait(60) for call in requests(app)[len(asked) :])
+    assert all(call.gone.wait(SECONDS) for call in requests(app)[len(asked) :])
     asked = requests(app)
     window.get_by_role("button", name="두 답변 받기").click()
-    assert until(lambda: len(requests(app)) - len(asked) == 2)
+    until(lambda: len(requests(app)) - len(asked) == 2)
     shut(person)
-    assert all(call.gone.wait(60) for call in requests(app)[len(asked) :])
+    assert all(call.gone.wait(SECONDS) for call in requests(app)[len(asked) :])
 
 
 def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:

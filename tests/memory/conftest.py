@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from memory.redis import link as link_
 from memory.redis.link import USER_SECONDS, Link, Patience
 from memory.redis.server import binary
 from store import Store
+from tests.memory.conversation import TENANT, Conversations
 from tests.port import free_port as free_port
 
 
@@ -94,8 +96,8 @@ def link(request: pytest.FixtureRequest) -> Iterator[Link]:
 
 
 class Asked:
-    """What users who wait had Redis asked from here on: the patience of each command, in order, and how long each would
-    have been waited for at most."""
+    """What users who wait had Redis asked from here on, without what side work asks: the patience of each command, in
+    order, and how long each would have been waited for at most."""
 
     def __init__(self, link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
         self.patience: list[Patience] = []
@@ -104,38 +106,37 @@ class Asked:
         monkeypatch.setattr(link, "within", self._record)
 
     def _record(self, patience: Patience, command: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        if patience.left > 0:
+        if patience.left > 0 and threading.current_thread().name != "background":
             self.patience.append(patience)
             self.seconds.append(patience.left)
         return self._within(patience, command, *args, **named)
 
 
-Opened = Callable[..., Memory]
+OpenMemory = Callable[..., Conversations]
 
 
 @pytest.fixture
-def opened(tcp: str, tmp_path: Path) -> Iterator[Opened]:
+def opened(tcp: str, tmp_path: Path) -> Iterator[OpenMemory]:
     """Opens memories over the server on TCP and one database; closes them at the end."""
     client = redis.Redis.from_url(tcp)
     client.flushall()
     client.close()
-    made: list[tuple[Memory, Store]] = []
+    closing = ExitStack()
 
-    def open_(wait: bool = True, **values: object) -> Memory:
-        given = {"redis_url": tcp, "tenant": "acme", "data_dir": tmp_path / "data", **values}
+    def open_(wait: bool = True, **values: object) -> Conversations:
+        given = {"redis_url": tcp, "tenant": TENANT, "data_dir": tmp_path / "data", **values}
         chosen = settings.load(_env_file=None, **given)
         store = Store(chosen.database)
+        closing.callback(store.close)
         memory = Memory.open(chosen, store)
-        made.append((memory, store))
+        closing.callback(memory.close)
         assert not wait or memory.wait(60), memory.away
-        return memory
+        return Conversations(memory, store, tenant=str(given["tenant"]))
 
-    yield open_
-    for memory, store in made:
-        memory.close()
-        store.close()
+    with closing:
+        yield open_
 
 
 @pytest.fixture
-def memory(opened: Opened) -> Memory:
+def talks(opened: OpenMemory) -> Conversations:
     return opened()

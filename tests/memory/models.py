@@ -13,9 +13,14 @@ from model.modelset import ModelSet
 from model.profile import SMALL
 
 
-def reply(*memory: str, entities: dict[str, str] | None = None, gone: Sequence[str] = ()) -> str:
-    """A structured reply with these sentences, values and reasons."""
-    pairs = [{"key": key, "value": value, "replaces": None} for key, value in (entities or {}).items()]
+def reply(
+    *memory: str, entities: dict[str, str] | None = None, gone: Sequence[str] = (), lasting: Sequence[str] = ()
+) -> str:
+    """A structured reply with these sentences, values, reasons, and keys of values that last."""
+    pairs = [
+        {"key": key, "value": value, "replaces": None, "lasting": key in lasting}
+        for key, value in (entities or {}).items()
+    ]
     return json.dumps({"memory": memory, "entities": pairs, "gone": list(gone)}, ensure_ascii=False)
 
 
@@ -41,7 +46,7 @@ def good() -> ModelSet:
     return scripted.models(utility=faithful)
 
 
-def saying(*answers: str | AIMessage) -> ModelSet:
+def saying(*answers: str | AIMessage | BaseException) -> ModelSet:
     """A strong model that says these things."""
     return scripted.models(utility=answers)
 

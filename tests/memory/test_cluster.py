@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,15 +11,15 @@ from typing import Any
 import pytest
 import redis
 
-from memory.fold.holder import Held, hold
 from memory.key import Scope
 from memory.redis.link import Link
-from memory.redis.redis_store import RedisStore
 from memory.redis.server import binary
-from memory.state import MemoryTurn
+from memory.redis.working_memory import WorkingMemory
+from memory.state import MemoryTurn, State
 from tests.memory.conftest import answers, free_port, valkey
+from tests.wait import until
 
-STORE = RedisStore(60_000)
+WORKING = WorkingMemory(60_000)
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +40,7 @@ def join(ports: list[int]) -> None:
         _do(node, "SET-CONFIG-EPOCH", index + 1)
         _do(node, "ADDSLOTSRANGE", bounds[index], bounds[index + 1] - 1)
         _do(nodes[0], "MEET", "127.0.0.1", ports[index])
-    until = time.monotonic() + 20
-    while not all("cluster_state:ok" in _info(node) and "known_nodes:3" in _info(node) for node in nodes):
-        assert time.monotonic() < until, "the cluster did not come together"
-        time.sleep(0.05)
+    until(lambda: all("cluster_state:ok" in _info(node) and "known_nodes:3" in _info(node) for node in nodes))
     for node in nodes:
         node.close()
 
@@ -84,10 +80,10 @@ def sentinel(tcp: str, tmp_path: Path) -> Iterator[str]:
 def test_a_sentinel_leads_to_its_master(sentinel: str, tcp: str) -> None:
     scope, link = Scope("acme", "watched"), Link(sentinel, Path("unused"))
     assert link.wait(10), link.away
-    link.quick(lambda client: STORE.append_turn(client, scope, MemoryTurn(1, "q", "a")))
+    link.quick(lambda client: WORKING.write(client, scope, state_of("q"), "1"))
     link.close()
     direct = redis.Redis.from_url(tcp.replace("/0", "/3"))
-    assert direct.llen(scope.key("short")) == 1
+    assert direct.exists(*scope.keys) == 3
     direct.close()
 
 
@@ -98,24 +94,17 @@ def test_all_keys_of_a_memory_share_a_slot_and_memories_spread(link: Link) -> No
     assert len({next(iter(each)) // 5462 for each in slots}) == 3
 
 
-def test_reading_and_changing_work_on_every_node(link: Link) -> None:
+def test_writing_reading_and_removing_work_on_every_node(link: Link) -> None:
     scopes = [Scope("acme", f"{link.where} {number}") for number in range(12)]
     for scope in scopes:
-        for number in range(1, 4):
-            turn = MemoryTurn(number, scope.session, "answer")
-            link.quick(lambda client, scope=scope, turn=turn: STORE.append_turn(client, scope, turn))  # type: ignore[misc]
+        state = state_of(scope.session)
+        link.quick(lambda client, scope=scope, state=state: WORKING.write(client, scope, state, "1"))  # type: ignore[misc]
     for scope in scopes:
-        state = link.quick(lambda client, scope=scope: STORE.read(client, scope))  # type: ignore[misc]
-        assert [(each.number, each.question) for each in state.short] == [(n, scope.session) for n in (1, 2, 3)]
-    assert set(scopes) <= set(link.run(lambda client: STORE.scopes(client, "acme")))
+        found = link.quick(lambda client, scope=scope: WORKING.read(client, scope, "1"))  # type: ignore[misc]
+        assert found == state_of(scope.session)
+        link.run(lambda client, scope=scope: WORKING.remove(client, scope.tag))  # type: ignore[misc]
+        assert link.run(lambda client, scope=scope: WORKING.read(client, scope, "1")) is None  # type: ignore[misc]
 
 
-def test_lock_and_erasing_work_in_a_cluster(link: Link) -> None:
-    scope = Scope("acme", f"locked {link.where}")
-    link.run(lambda client: STORE.append_turn(client, scope, MemoryTurn(1, "q", "a")))
-    with hold(link, scope) as token:
-        assert token > 0
-        with pytest.raises(Held), hold(link, scope):
-            pass
-    link.run(lambda client: STORE.erase(client, scope))
-    assert link.run(lambda client: STORE.read(client, scope)).revision == 0
+def state_of(question: str) -> State:
+    return State(short=(MemoryTurn(1, question, "answer"),))

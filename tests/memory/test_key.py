@@ -32,15 +32,11 @@ HOSTILE = [
 
 def test_a_key_has_the_specified_form() -> None:
     scope = Scope("opsnow", "s-1")
-    assert scope.keys[:3] == ["chat:{opsnow:s-1}:short", "chat:{opsnow:s-1}:memory", "chat:{opsnow:s-1}:entities"]
-
-
-def test_a_user_has_keys_of_the_same_form_with_a_tag_of_its_own() -> None:
-    assert Scope("opsnow", "", "kim").key("memory") == "chat:{opsnow:@kim}:memory"
+    assert scope.keys == ["chat:{opsnow:s-1}:short", "chat:{opsnow:s-1}:memory", "chat:{opsnow:s-1}:entities"]
 
 
 def test_korean_names_stay_readable() -> None:
-    assert Scope("한빛", "세션 1").key("short") == "chat:{한빛:세션%201}:short"
+    assert Scope("한빛", "세션 1").keys[0] == "chat:{한빛:세션%201}:short"
 
 
 @table("text", HOSTILE)
@@ -52,9 +48,8 @@ def test_a_tag_holds_exactly_one_colon_and_no_brace(text: str) -> None:
 
 def test_no_two_pairs_of_names_share_a_tag() -> None:
     pairs = list(itertools.product(HOSTILE, HOSTILE))
-    tags = {Scope(tenant, session).tag for tenant, session in pairs if session}
-    tags |= {Scope(tenant, "", user).tag for tenant, user in pairs}
-    assert len(tags) == len([pair for pair in pairs if pair[1]]) + len(pairs)
+    tags = {Scope(tenant, session).tag for tenant, session in pairs}
+    assert len(tags) == len(pairs)
 
 
 @given(some.text(), some.text(min_size=1), some.text(), some.text(min_size=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.line import Told, dated, equal, from_before, parts, says_again, tells, thinned, undated
+from memory.line import Told, dated, parts, says_again, tells, undated
 from tests.table import table
 
 TEXT = "From before.\nturn 3: My rent is $900.\nturns 7-9: My dog is Rex · My cat is Tom"
@@ -23,15 +23,6 @@ def test_a_line_names_its_turns_in_the_language_of_the_conversation() -> None:
 
 def test_a_line_may_hold_several_statements() -> None:
     assert parts(TEXT) == ["From before.", "My rent is $900.", "My dog is Rex", "My cat is Tom"]
-    assert from_before(TEXT) == "From before.\nMy rent is $900.\nMy dog is Rex · My cat is Tom"
-
-
-def test_one_statement_leaves_and_the_others_stay_as_they_are() -> None:
-    assert (
-        thinned(TEXT, lambda part: "dog" in part) == "From before.\nturn 3: My rent is $900.\nturns 7-9: My cat is Tom"
-    )
-    assert thinned(TEXT, lambda part: "rent" in part) == "From before.\nturns 7-9: My dog is Rex · My cat is Tom"
-    assert thinned(f"\n{TEXT}", lambda part: False) == f"\n{TEXT}"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +50,6 @@ def test_the_same_words_and_values_say_it_again(one: str, other: str) -> None:
 )
 def test_other_words_or_values_say_something_else(one: str, other: str) -> None:
     assert not says_again(one, other)
-    assert not equal(one, other)
 
 
 def test_a_value_is_told_as_a_whole() -> None:

@@ -16,13 +16,17 @@ import redis
 from redis.exceptions import ResponseError
 
 from errors import BadSetting, MemoryAway
-from memory import Memory, Patience
+from memory import Patience
+from memory.key import Scope
 from memory.redis import address
 from memory.redis.address import Client
 from memory.redis.link import LATE_IN_A_ROW, USER_SECONDS, Link
+from tests.clock import set_clock
 from tests.memory.conftest import Asked, valkey
+from tests.memory.conversation import Conversations
 from tests.port import free_port
 from tests.table import table
+from tests.wait import until
 
 pytestmark = pytest.mark.usefixtures("impatient")
 LATE = 1.5
@@ -139,13 +143,6 @@ def stalled(link: Link) -> Iterator[None]:
         os.kill(number, signal.SIGCONT)
 
 
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.01)
-
-
 def test_a_slow_answer_costs_its_own_turn_the_memory_and_no_other_turn(link: Link) -> None:
     patience = Patience()
     with pytest.raises(MemoryAway, match="no answer within"):
@@ -190,10 +187,16 @@ def test_answers_that_are_each_quick_enough_are_not_so_together(link: Link) -> N
     give_up(link, lambda client: slowly(client, 12, 0.06))
 
 
-def test_calls_of_a_turn_share_its_patience(link: Link) -> None:
-    patience = Patience(10.0)
-    link.quick(lambda client: slowly(client, 2, USER_SECONDS), patience)
-    assert patience.left < 10.0 - 2 * USER_SECONDS
+def test_calls_of_a_turn_share_its_patience(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, patience = set_clock(monkeypatch, "memory.redis.link"), Patience(10.0)
+
+    def last_four_seconds() -> None:
+        clock.now += 4.0
+
+    monkeypatch.setattr(link._prompt or link._client, "ping", last_four_seconds)
+    for left in (6.0, 2.0):
+        link.quick(lambda client: client.ping(), patience)
+        assert patience.left == left
     spent = Patience(0.0)
     with pytest.raises(MemoryAway):
         link.quick(lambda client: client.ping(), spent)
@@ -249,14 +252,17 @@ def test_a_server_that_is_gone_is_away_at_once_and_comes_back(tmp_path: Path) ->
     link.close()
 
 
-def test_what_a_slow_answer_put_off_is_done_once_redis_answers(memory: Memory) -> None:
-    with stalled(memory._link):
-        assert not memory.note_turn("acme", "s1", 1, "My room is B-17.", "Noted.")
-        assert not memory.remember("acme", "s1", "room", "B-17", turn=1)
-        assert memory.away is None
-    until(lambda: not memory._archive.queued())
-    assert [(entity.key, entity.value) for entity in memory.context("acme", "s1").entities] == [("room", "B-17")]
-    assert memory.away is None
+def test_a_slow_answer_costs_a_look_nothing_and_what_was_erased_goes_once_redis_answers(
+    talks: Conversations, tcp: str
+) -> None:
+    talks.say("My room is B-17.")
+    talks.view()
+    with stalled(talks.memory._link):
+        assert talks.view().waiting == (1,)
+        talks.memory.eraser.erase_session("acme", talks.session(), goes_on=True)
+        assert talks.view().waiting == ()
+    with redis.Redis.from_url(tcp) as client:
+        until(lambda: not client.exists(Scope("acme", talks.session()).keys[0]))
 
 
 def lose(link: Link) -> None:
@@ -302,10 +308,13 @@ def test_other_threads_only_hear_that_memory_is_away(link: Link) -> None:
     assert heard <= {"MemoryAway"}
 
 
-def test_what_is_remembered_while_connections_break_is_kept(memory: Memory, tcp: str) -> None:
+def test_what_is_remembered_while_connections_break_is_kept(talks: Conversations, tcp: str) -> None:
+    talks.session()
+
     def remember(worker: int) -> None:
         for number in range(5):
-            memory.remember("acme", "s1", f"key {worker} {number}", "here", turn=1)
+            talks.remember(f"key {worker} {number}", "here")
+            talks.view()
             time.sleep(0.01)
 
     operator = redis.Redis.from_url(tcp)
@@ -314,13 +323,9 @@ def test_what_is_remembered_while_connections_break_is_kept(memory: Memory, tcp:
         while not all(each.done() for each in workers):
             operator.client_kill_filter(_type="normal", skipme=True)
             time.sleep(0.005)
-    assert [each.result() for each in workers] == [None] * 4
-    until = time.monotonic() + 30
-    while len(memory.context("acme", "s1").entities) < 20 and time.monotonic() < until:
-        operator.client_kill_filter(_type="normal", skipme=True)  # what was queued last goes with the next return
-        memory.wait(1)
     operator.close()
-    assert len(memory.context("acme", "s1").entities) == 20
+    assert [each.result() for each in workers] == [None] * 4
+    assert len(talks.profile()) == 20
 
 
 def test_a_late_failure_of_a_former_connection_does_not_make_redis_away(link: Link) -> None:

@@ -22,13 +22,13 @@ from memory.key import Scope
 from memory.redis import address
 from memory.redis.address import Client
 from memory.redis.link import Link
-from memory.redis.redis_store import RedisStore
 from memory.redis.server import binary
-from memory.state import MemoryTurn
+from memory.redis.working_memory import WorkingMemory
+from memory.state import MemoryTurn, State
 from tests.memory.conftest import answers, free_port
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
-STORE = RedisStore(60_000)
+WORKING = WorkingMemory(60_000)
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +85,10 @@ def use(url: str) -> None:
     scope, link = Scope("acme", "tls"), Link(url, Path("unused"))
     try:
         assert link.wait(10), link.away
-        link.run(lambda client: STORE.erase(client, scope))
-        link.quick(lambda client: STORE.append_turn(client, scope, MemoryTurn(1, "비밀", "a")))
-        assert link.run(lambda client: STORE.read(client, scope)).short == (MemoryTurn(1, "비밀", "a"),)
+        state = State(short=(MemoryTurn(1, "비밀", "a"),))
+        link.quick(lambda client: WORKING.write(client, scope, state, "1"))
+        assert link.run(lambda client: WORKING.read(client, scope, "1")) == state
+        link.run(lambda client: WORKING.remove(client, scope.tag))
     finally:
         link.close()
 

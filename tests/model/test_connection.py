@@ -17,18 +17,12 @@ from model.call import client, stream
 from tests.model.conftest import Connect
 from tests.stub import reply
 from tests.stub.upstream import Upstream
+from tests.wait import until
 
 QUESTION = [HumanMessage("hello")]
 SECONDS = 30.0
 """How long something that comes about is waited for; what a stop does not end lasts longer."""
 STREAMS = 64
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    until = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < until, "it did not come about"
-        time.sleep(0.01)
 
 
 class Asking(threading.Thread):
@@ -78,7 +72,7 @@ def test_a_stop_before_the_first_byte_on_a_used_connection_ends_upstream_at_once
     model = connect()
     stream.complete(model, QUESTION)
     asking = Asking(model)
-    wait_for(lambda: len(upstream.requests) == 2)
+    until(lambda: len(upstream.requests) == 2)
     asking.end()
     assert upstream.requests[1].gone.wait(SECONDS)
     assert stream.complete(model, QUESTION).text == "after"
@@ -107,7 +101,7 @@ def test_a_connection_that_was_left_in_mid_answer_serves_no_other_call(
 def test_sixty_four_calls_run_at_once(upstream: Upstream, connect: Connect) -> None:
     model, upstream.always = connect(), reply.silent()
     asking = [Asking(model) for _ in range(STREAMS)]
-    wait_for(lambda: len(upstream.requests) == STREAMS)
+    until(lambda: len(upstream.requests) == STREAMS)
     for each in asking:
         each.stop.set()
     for each in asking:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import errors
 from model.raw import RawClient, RawStopped, Upstream
 from tests.stub import reply
 from tests.stub.upstream import Upstream as Stub
+from tests.wait import until
 
 SECONDS = 30.0
 BODY: dict[str, Any] = {
@@ -119,10 +119,7 @@ def test_a_stop_before_the_first_byte_disconnects(upstream: Stub) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    until = time.monotonic() + SECONDS
-    while not upstream.requests:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    until(lambda: upstream.requests)
     stop.set()
     assert upstream.requests[0].gone.wait(SECONDS)
     thread.join(SECONDS)

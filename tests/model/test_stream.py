@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import psutil
@@ -16,6 +15,7 @@ from model.scripted import ScriptedModel
 from tests.model.conftest import Connect
 from tests.stub import reply
 from tests.stub.upstream import Upstream
+from tests.wait import until
 
 QUESTION = [HumanMessage("hello")]
 SECONDS = 30.0
@@ -36,19 +36,12 @@ def _stop_soon(seconds: float = 0.2) -> threading.Event:
     return stop
 
 
-def _wait_for(upstream: Upstream, number: int = 1) -> None:
-    until = time.monotonic() + SECONDS
-    while len(upstream.requests) < number:
-        assert time.monotonic() < until, "the request did not come"
-        time.sleep(0.01)
-
-
 def test_a_stop_before_the_first_byte_disconnects(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.silent())
     stop, seen = threading.Event(), list[AIMessageChunk]()
     reader = threading.Thread(target=lambda: seen.extend(stream.stream(connect(), QUESTION, stop=stop)))
     reader.start()
-    _wait_for(upstream)
+    until(lambda: upstream.requests)
     stop.set()
     assert upstream.requests[0].gone.wait(SECONDS)
     reader.join(SECONDS)
@@ -104,7 +97,7 @@ def test_two_answers_at_once_do_not_stop_each_other(upstream: Upstream, connect:
     model, stop = connect(), threading.Event()
     first = threading.Thread(target=lambda: list(stream.stream(model, QUESTION, stop=stop)))
     first.start()
-    _wait_for(upstream)
+    until(lambda: upstream.requests)
     assert stream.complete(model, QUESTION).text == "second"
     assert not upstream.requests[0].gone.is_set()
     stop.set()

@@ -10,6 +10,7 @@ from errors import EmptyAnswer, KeyRejected, ModelOverloaded, ModelUnreachable
 from model.call.stream import Stopped
 from model.choice import model_check
 from settings import Settings, load
+from tests.clock import set_clock
 from tests.stub.reply import failed, said
 from tests.stub.upstream import Upstream
 
@@ -18,18 +19,25 @@ def asking(upstream: Upstream, key: str = "sk-secret-1") -> Settings:
     return load(openai_base_url=upstream.url, openai_api_key=key, provider="hosted", model_retries=3)
 
 
-def test_a_model_that_answers_is_named_with_its_time(upstream: Upstream) -> None:
+def test_a_model_that_answers_is_named_with_its_time(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_clock(monkeypatch, "model.choice.model_check", step=1.5)
     upstream.replies.append(said("OK"))
     found = model_check.run(asking(upstream))
     assert (found.name, found.kind, found.url) == ("stub-model", "hosted", upstream.url)
-    assert 0 < found.seconds < 10
+    assert found.seconds == 1.5
     assert len(upstream.requests) == 1
 
 
 def test_the_call_ends_with_the_first_word(upstream: Upstream) -> None:
     upstream.replies.append(said("OK and so on " * 500).but(pause=0.05))
-    assert model_check.run(asking(upstream)).seconds < 5
-    assert upstream.requests[0].gone.wait(5)
+    model_check.run(asking(upstream))
+    assert upstream.requests[0].gone.wait(60), "the answer is complete: it was read to its end"
+
+
+def test_the_first_word_of_a_model_that_thinks_first_is_a_thought(upstream: Upstream) -> None:
+    upstream.replies.append(said(f"<think>Hm {'and so on ' * 500}").but(pause=0.05))
+    model_check.run(asking(upstream))
+    assert upstream.requests[0].gone.wait(60), "the thought is complete: it was read to its end"
 
 
 @pytest.mark.parametrize(

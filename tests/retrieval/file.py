@@ -32,25 +32,30 @@ def pieces(name: str, data: bytes) -> list[tuple[tuple[str, ...], str]]:
 
 def pdf(*pages: str, password: str | None = None, cipher: str = "RC4-128") -> bytes:
     """A PDF with one line of text per page. ``password``: to open it; an empty one still protects it from changes."""
-    objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
+    parts = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
     kids = []
     for text in pages:
         stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else ""
-        kids.append(f"{len(objects) + 1} 0 R")
+        kids.append(f"{len(parts) + 1} 0 R")
         font = "<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
-        about = f"/Parent 2 0 R /MediaBox [0 0 600 800] /Resources {font} /Contents {len(objects) + 2} 0 R"
-        objects += [f"<< /Type /Page {about} >>", f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"]
-    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(pages)} >>"
+        about = f"/Parent 2 0 R /MediaBox [0 0 600 800] /Resources {font} /Contents {len(parts) + 2} 0 R"
+        parts += [f"<< /Type /Page {about} >>", f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"]
+    parts[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(pages)} >>"
+    whole = objects(*parts)
+    return whole if password is None else _locked(whole, password, cipher)
+
+
+def objects(*parts: str) -> bytes:
+    """A PDF of these objects, the first one its root."""
     made, offsets = b"%PDF-1.4\n", list[int]()
-    for number, body in enumerate(objects, 1):
+    for number, body in enumerate(parts, 1):
         offsets.append(len(made))
         made += f"{number} 0 obj\n{body}\nendobj\n".encode()
     table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
-    size = len(objects) + 1
+    size = len(parts) + 1
     trailer = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF"
     end = f"xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}"
-    whole = made + end.encode()
-    return whole if password is None else _locked(whole, password, cipher)
+    return made + end.encode()
 
 
 def _locked(data: bytes, password: str, cipher: str) -> bytes:
@@ -83,9 +88,10 @@ def _style(name: str) -> str:
     return f'<w:pPr><w:pStyle w:val="{"".join(name.split())}"/></w:pPr>' if name else ""
 
 
-def zipped(parts: dict[str, str]) -> bytes:
+def zipped(parts: dict[str, str], stored: tuple[str, ...] = ()) -> bytes:
+    """An archive; ``stored``: parts that are not packed."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
-            archive.writestr(name, text)
+            archive.writestr(name, text, zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED)
     return out.getvalue()

@@ -618,3 +618,13 @@ def test_two_writers_at_once_lose_nothing(opened: Opened, tmp_path: Path) -> Non
         thread.join()
     assert len(one.documents()) == 16
     assert len({hit.passage.id for hit in one.search("Text", k=50)}) == 16
+
+
+def test_a_file_that_is_given_twice_is_added_and_named_once(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nApples are red.\n")
+    done = library.add([tmp_path, tmp_path / "a.md", ("b.md", b"Pears.\n"), ("b.md", b"Plums.\n")])
+    assert done.added == ("a.md", "b.md")
+    assert library.search("plums")[0].passage.text == "Plums."
+    assert len(library.documents()) == 2
+    again = library.add([("b.md", b"Pears.\n")])
+    assert (again.changed, len(library.documents())) == (("b.md",), 2)

@@ -201,12 +201,12 @@ def test_a_menu_that_is_wrong_is_told_as_a_bad_setting_and_fails_no_answer(tmp_p
 
 
 @pytest.mark.parametrize("confidence", [0.1, 0.9])
-def test_documents_about_something_else_offer_the_menu(confidence: float) -> None:
-    """The judge ranks none of what was found, as its prompt asks it to."""
+def test_a_topic_of_which_the_judge_ranks_no_passage_is_not_ready_and_offers_the_menu(confidence: float) -> None:
+    """Specification 7.5: ``ranked_indices`` is empty, as the judge's prompt asks for."""
     judge = models(*(said([], action=None, confidence=confidence) for _ in range(3)))
     found = run(Shelf([hit(1)], [hit(1)], [hit(1)]), judge)
     assert found.fallback is not None
-    assert (found.fallback.kind, found.fallback.text) == ("not_found", "No related document was found.")
+    assert (found.fallback.kind, found.fallback.text) == ("not_ready", "This topic is not ready yet.")
     assert (len(found.fallback.links), found.passages, found.sufficiency) == (3, (), "empty")
 
 

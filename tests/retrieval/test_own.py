@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -36,9 +35,7 @@ def test_a_first_run_embeds_nothing_and_answers_at_once_in_both_languages(
             raise AssertionError("the vectors of these documents come with them")
 
     library = opened(Ready())
-    began = time.process_time()
     done = first_run(library)
-    assert time.process_time() - began < 15, "30 s when it embeds"
     assert done is not None
     assert (done.embedded, done.failed) == (0, ())
     asked = {

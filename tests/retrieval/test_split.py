@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import textwrap
-import time
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval.read import split as split_
 from retrieval.read.split import HEADING_CHARS, PASSAGE, WHOLE, split, tokens
+from tests.steps import count_lines
 from tests.table import table
 
 
@@ -43,6 +45,15 @@ def test_a_long_korean_section_is_cut_between_sentences() -> None:
     found = texts(" ".join(f"{number}번째 문장은 버전 2.{number}을 설명합니다." for number in range(60)))
     assert len(found) > 2
     assert all(each.endswith("설명합니다.") for each in found)
+
+
+def test_a_section_of_200_lines_read_passage_by_passage_says_each_line_once() -> None:
+    lines = [f"Line {number} says what shelf {number} of the archive holds." for number in range(200)]
+    for text, parts in (("\n".join(lines), lines), ("\n".join(f"- {line}" for line in lines), lines)):
+        found = texts(f"# Archive\n\n{text}\n")
+        assert len(found) > 2
+        read = [line.removeprefix("- ") for piece in found for line in re.findall(r"(?:- )?Line \d+ [^.]*\.", piece)]
+        assert read == parts
 
 
 def test_tables_and_code_stay_whole() -> None:
@@ -124,10 +135,25 @@ def test_what_is_too_long_is_taken_apart_and_its_code_and_tables_stay_whole() ->
     assert sum(each.count(TABLE) for each in found) == 3
 
 
-def test_a_long_word_and_a_long_line_take_no_more_than_their_share_of_time() -> None:
-    began = time.process_time()
-    split("a" * 100_000 + " b. " + "One sentence. " * 10_000, markdown=True)
-    assert time.process_time() - began < 10
+def test_a_long_word_and_a_long_line_take_no_square_of_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, measure = list[int](), split_._hundredths
+
+    def count(text: str) -> int:
+        measured.append(len(text))
+        return measure(text)
+
+    monkeypatch.setattr(split_, "_hundredths", count)
+
+    def steps(size: int) -> tuple[int, int]:
+        """Lines that are run, and characters of the texts that are measured."""
+        measured.clear()
+        work = partial(split, "a" * 10 * size + " b. " + "One sentence. " * size, markdown=True)
+        return count_lines(work), sum(measured)
+
+    steps(10)  # what is imported at the first use is no part of it
+    (lines, signs), (more_lines, more_signs) = steps(200), steps(2000)
+    assert more_lines < 20 * lines
+    assert more_signs < 20 * signs
 
 
 def test_a_long_list_is_cut_between_its_items() -> None:

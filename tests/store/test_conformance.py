@@ -39,7 +39,8 @@ from tests.graph.talk import (
     talk,
     topic,
 )
-from tests.process import channel, end, event, start
+from tests.process import SECONDS, barrier, channel, end, event, start
+from tests.wait import until
 
 
 @pytest.fixture
@@ -105,19 +106,21 @@ def hold_for_ever(database: str | None, folder: Path, holding: Any) -> None:
 def test_a_process_that_is_killed_lets_go(bot: Agent, database: str | None, tmp_path: Path) -> None:
     holding = event()
     other = start(hold_for_ever, database, tmp_path, holding)
-    assert holding.wait(30)
+    assert holding.wait(SECONDS)
     with pytest.raises(SessionBusy), bot.lock.hold("one"):
         pass
     other.kill()
     end(other)
-    free_by = time.monotonic() + 30
-    while True:
-        try:
-            with bot.lock.hold("one"):
-                break
-        except SessionBusy:
-            assert time.monotonic() < free_by
-            time.sleep(0.02)
+    until(lambda: held(bot, "one"))
+
+
+def held(bot: Agent, session: str) -> bool:
+    """Whether the lock of a session can be had."""
+    try:
+        with bot.lock.hold(session):
+            return True
+    except SessionBusy:
+        return False
 
 
 def test_many_sessions_answer_at_once(database: str | None, tmp_path: Path) -> None:
@@ -312,7 +315,7 @@ def test_a_session_that_no_database_can_name_is_not_there(bot: Agent, name: str)
 
 
 def open_fresh(database: str | None, folder: Path, together: Any, said: Any) -> None:
-    together.wait(30)
+    together.wait(SECONDS)
     agent = make(database, folder)
     own = agent.store.create_session("ko", 0.3).id
     said.put(type(say(agent, own, question(1))[-1]).__name__)
@@ -320,10 +323,8 @@ def open_fresh(database: str | None, folder: Path, together: Any, said: Any) -> 
 
 
 def test_processes_may_open_a_new_database_at_once(database: str | None, tmp_path: Path) -> None:
-    together, said = event(), channel()
+    together, said = barrier(3), channel()
     openers = [start(open_fresh, database, tmp_path, together, said) for _ in range(3)]
-    time.sleep(0.3)
-    together.set()
     assert [end(each) for each in openers] == [0] * 3
     assert [said.get(timeout=5) for _ in openers] == ["Done"] * 3
 
@@ -331,7 +332,7 @@ def test_processes_may_open_a_new_database_at_once(database: str | None, tmp_pat
 def add_summaries(database: str | None, folder: Path, own: str, together: Any) -> None:
     """Adds a summary to each of forty chunks, puts another one in the place of some, and notes a failure of others."""
     store = Store(load(data_dir=folder / "data", database_url=database).database)
-    together.wait(30)
+    together.wait(SECONDS)
     for index in range(40):
         chunk = [index * 3 + 1, index * 3 + 2, index * 3 + 3]
         if index % 4 == 3:
@@ -347,10 +348,8 @@ def add_summaries(database: str | None, folder: Path, own: str, together: Any) -
 
 def test_a_chunk_has_one_summary_that_counts_whichever_process_writes(database: str | None, tmp_path: Path) -> None:
     store = Store(load(data_dir=tmp_path / "data", database_url=database).database)
-    own, together = store.create_session("ko", 0.3).id, event()
+    own, together = store.create_session("ko", 0.3).id, barrier(2)
     writers = [start(add_summaries, database, tmp_path, own, together) for _ in range(2)]
-    time.sleep(0.3)
-    together.set()
     assert [end(each) for each in writers] == [0, 0]
     rows = store.ledger.summaries(own, limit=1000)
     expected = [(index * 3 + 1, "failed" if index % 4 == 3 else "active") for index in range(40)]

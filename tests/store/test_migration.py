@@ -13,10 +13,11 @@ from sqlalchemy import Connection, Engine, create_engine, event, select, text
 from store import Finished, Store
 from store.database import migration, schema
 from store.database.engine import connect, parse
-from store.history import mark_of, owned
+from store.history import put_marks
 from store.options import Options
 from store.owner import ME
-from tests.process import channel, end, start
+from store.world.record import NewNode
+from tests.process import SECONDS, channel, end, start
 from tests.process import event as signal
 
 TURNS = 2 * migration.BATCH + 3
@@ -69,6 +70,12 @@ def url(database: str | None, tmp_path: Path) -> str:
 @pytest.fixture
 def engine(url: str) -> Iterator[Engine]:
     made = create_engine(parse(url))
+    if made.dialect.name == "sqlite":  # earlier versions have a function of this name, which the index calls
+
+        @event.listens_for(made, "connect")
+        def add_function(connection: Any, _: object) -> None:
+            connection.create_function("folded", 1, lambda said: said and said.lower(), deterministic=True)
+
     yield made
     made.dispose()
 
@@ -92,9 +99,10 @@ def applied(store: Store) -> list[int]:
         )
 
 
-def marks(store: Store) -> dict[int, str | None]:
+def marked(store: Store) -> set[int]:
+    """The numbers of the turns that are known by marks."""
     with store.transaction() as connection:
-        return {row.number: row.mark for row in connection.execute(select(schema.turn.c.number, schema.turn.c.mark))}
+        return set(connection.execute(select(schema.history_mark.c.number)).scalars())
 
 
 def test_what_was_there_belongs_to_the_user_of_this_machine(old: str) -> None:
@@ -110,6 +118,33 @@ def test_what_was_there_belongs_to_the_user_of_this_machine(old: str) -> None:
     store.close()
 
 
+PLAIN, PAGE = "한 물음", [{"call": "c", "name": "web", "arguments": {}, "result": "x", "ok": True, "foreign": True}]
+TRACES: dict[str, dict[str, Any]] = {
+    "tool": {"steps": json.dumps(PAGE, separators=(",", ":"))},
+    "documents": {"steps": json.dumps([{"name": "search_documents"}], separators=(",", ":"))},
+    "sent": {"question": '<outside name="a.txt">\nnote\n\nx\n</outside>'},
+    "image": {"messages": json.dumps([{"data": {"additional_kwargs": {"images": 1}}}], separators=(",", ":"))},
+    "file": {"usage": None},
+    "none": {},
+}
+
+
+@pytest.mark.parametrize("trace", TRACES)
+def test_turns_with_traces_of_others_are_marked_and_those_after_them(old: str, engine: Engine, trace: str) -> None:
+    plain = ENDED | {"question": PLAIN, "usage": "{}", "steps": "[]", "messages": "[]"}
+    rows = [plain | {"session_id": trace, "number": number, "id": number} for number in (1, 2, 3)]
+    rows[1] |= TRACES[trace]
+    with engine.begin() as connection:
+        insert(connection, "session", SESSION | {"id": trace, "turn_count": 3})
+        insert(connection, "turn", *rows)
+    store = Store(old)
+    found = [(turn.has_foreign, turn.is_imported) for turn in store.turns(trace)]
+    is_marked = trace != "none"
+    assert found == [(False, False), (is_marked, trace == "file"), (is_marked, False)]
+    assert all(turn.is_imported for turn in store.turns("old", limit=9) if turn.status == "done")
+    store.close()
+
+
 def test_two_users_may_have_presets_of_one_name(old: str) -> None:
     store = Store(old)
     store.of("you").presets.save("짧게", Options("shorter"))
@@ -119,16 +154,73 @@ def test_two_users_may_have_presets_of_one_name(old: str) -> None:
     store.close()
 
 
-def test_every_finished_turn_gets_its_mark_and_is_found(old: str) -> None:
+def test_every_finished_turn_gets_its_marks_and_is_found(old: str) -> None:
     store = Store(old)
-    expected = {
-        number: None if number in (2, 3) else owned(mark_of(f"질문 {number}", "답"), ME)
-        for number in range(1, TURNS + 1)
-    }
-    assert marks(store) == expected
-    (run,) = store.histories.runs([mark_of(f"질문 {number}", "답") for number in range(4, 20)])
-    assert (run.session_id, run.first, run.last, run.start) == ("old", 4, 19, 0)
+    assert marked(store) == {number for number in range(1, TURNS + 1) if number not in (2, 3)}
+    (lead,) = store.histories.find([(f"질문 {number}", "답") for number in range(4, 20)])
+    assert lead.home == "old"
+    assert {number for _, number in lead.weights} >= set(range(4, 20))
     store.close()
+
+
+def test_the_turns_of_a_story_get_their_marks_and_are_found_with_their_swipes(url: str) -> None:
+    """A story of 200 turns with swipes, as a version left it that knew whole turns by one mark each."""
+    store = Store(url)
+    world, node, shown = store.worlds.create("나루", "ko"), None, list[tuple[str, str]]()
+    for number in range(1, 201):
+        parent = node
+        for version in range(3 if number % 10 == 0 else 1):
+            text_of = f"대답 {number}, 그 {version}번째 판이다."
+            node = store.worlds.add(world.id, parent, NewNode(f"질문 {number}", (text_of,), text_of, "raw"))
+        shown.append((f"질문 {number}", text_of))
+    with store.transaction() as connection:
+        connection.execute(schema.history_mark.delete())
+        connection.execute(text("DELETE FROM schema_version WHERE step = 6"))
+        connection.execute(text("CREATE INDEX turn_mark ON turn (mark)"))
+    store.close()
+    store = Store(url)
+    known = store.worlds.known(None, shown)
+    assert node is not None
+    assert (known.node and known.node.id, known.count, known.ambiguous) == (node.id, 200, False)
+    earlier = [*shown[:9], ("질문 10", "대답 10, 그 0번째 판이다.")]
+    assert (found := store.worlds.known(None, earlier).node) is not None
+    assert (found.turn, found.answer) == (10, earlier[-1][1])
+    store.close()
+
+
+def said(answer_id: str) -> str:
+    """The messages of a turn as a row holds them."""
+    return json.dumps(
+        [
+            {"type": "human", "data": {"content": "물음", "type": "human", "id": "u"}},
+            {"type": "ai", "data": {"content": "답", "type": "ai", "id": answer_id}},
+        ],
+        separators=(",", ":"),
+    )
+
+
+def test_imported_turns_count_the_tokens_around_their_messages_once(old: str, engine: Engine) -> None:
+    with engine.begin() as connection:
+        insert(connection, "session", SESSION | {"id": "brought", "turn_count": 4, "history_tokens": 40})
+        own = TURN | {"session_id": "brought", "answer": "답", "status": "done", "tokens": 10, "question": "물음"}
+        brought = own | {"messages": said("node-2"), "usage": None}
+        insert(
+            connection,
+            "turn",
+            brought | {"id": -9009, "number": 1},
+            brought | {"id": -9008, "number": 2, "messages": said("s-0-2-answer")},
+            brought | {"id": -9007, "number": 3, "usage": '{"prompt_tokens":1}'},
+            brought | {"id": -9006, "number": 4, "branch": 1},
+        )
+    for _ in range(2):
+        store = Store(old)
+        with store.transaction() as connection:
+            query = select(schema.turn.c.tokens).where(schema.turn.c.session_id == "brought")
+            counted = list(connection.execute(query.order_by(schema.turn.c.number)).scalars())
+        assert counted == [18, 10, 10, 18]
+        assert store.session("brought").history_tokens == 38, "of its path"
+        assert store.session("old").history_tokens == 7
+        store.close()
 
 
 def test_the_steps_run_once_and_in_order(old: str) -> None:
@@ -147,32 +239,33 @@ def test_the_steps_run_once_and_in_order(old: str) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize("after", [0, 1, 4])
 def test_a_step_that_a_crash_cut_off_runs_again(
     old: str, engine: Engine, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut_off(question: str, answer: str) -> str:
-        if question == "질문 900":
+    def cut_off(connection: Connection, owner: str, home: str, branch: int, turns: Any) -> None:
+        if any(question == "질문 900" for _, question, _ in turns):
             raise KeyboardInterrupt
-        return mark_of(question, answer)
+        put_marks(connection, owner, home, branch, turns)
 
-    monkeypatch.setattr(migration, "mark_of", cut_off)
+    monkeypatch.setattr(migration, "put_marks", cut_off)
     with pytest.raises(KeyboardInterrupt):
         Store(old)
     monkeypatch.undo()
     with engine.begin() as connection:
-        assert connection.execute(text("SELECT max(step) FROM schema_version")).scalar() == 1
-        assert connection.execute(text("SELECT count(*) FROM turn WHERE mark IS NOT NULL")).scalar() == migration.BATCH
+        assert connection.execute(text("SELECT max(step) FROM schema_version")).scalar() == 5
+        counted = text("SELECT count(DISTINCT number) FROM history_mark")
+        assert connection.execute(counted).scalar() == migration.BATCH
         connection.execute(text("DELETE FROM schema_version WHERE step > :after"), {"after": after})
     store = Store(old)
-    assert applied(store) == [1, 2]
-    assert sum(value is not None for value in marks(store).values()) == TURNS - 2
+    assert applied(store) == [step.number for step in migration.STEPS]
+    assert len(marked(store)) == TURNS - 2
     assert store.presets.all() == {"짧게": Options("짧게 답해", None, 50)}
     store.close()
 
 
 def migrating(url: str, together: Any, said: Any) -> None:
-    together.wait(30)
+    together.wait(SECONDS)
     store = Store(url)
     said.put((applied(store), len(store.sessions())))
     store.close()
@@ -183,9 +276,9 @@ def test_two_processes_may_migrate_at_once(old: str) -> None:
     openers = [start(migrating, old, together, said) for _ in range(3)]
     together.set()
     assert [end(each) for each in openers] == [0] * 3
-    assert [said.get(timeout=5) for _ in openers] == [([1, 2], 1)] * 3
+    assert [said.get(timeout=5) for _ in openers] == [([step.number for step in migration.STEPS], 1)] * 3
     store = Store(old)
-    assert sum(value is not None for value in marks(store).values()) == TURNS - 2
+    assert len(marked(store)) == TURNS - 2
     store.close()
 
 
@@ -207,7 +300,7 @@ def test_an_earlier_version_goes_on_writing(old: str, engine: Engine) -> None:
     assert {each.name for each in store.folders.all()} == {"여행", "일"}
     assert store.presets.all()["길게"].answer_tokens == 9
     store.finish_turn("later", TURNS + 1, Finished("done", "새 답", messages=[]))
-    assert [run.session_id for run in store.histories.runs([mark_of("새 질문", "새 답")])] == ["later"]
+    assert [lead.home for lead in store.histories.find([("새 질문", "새 답")])] == ["later"]
     store.close()
 
 

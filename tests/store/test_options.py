@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -75,6 +78,31 @@ def test_what_cannot_be_used_is_refused_and_what_was_in_use_stays(
     assert store.options.of(session) == PIRATE
 
 
+def test_what_was_not_changed_stays_as_another_tab_left_it(store: Store) -> None:
+    session = asked(store, PIRATE)
+    seen = store.options.of(session)
+    store.options.change(session, seen, replace(seen, system_prompt="You are a judge."))
+    assert store.options.change(session, seen, replace(seen, temperature=0.1)) == Options("You are a judge.", 0.1, 800)
+    assert store.options.change(session, seen, replace(seen, answer_tokens=None)) == Options("You are a judge.", 0.1)
+    assert store.options.of(session) == Options("You are a judge.", 0.1)
+    with pytest.raises(OutOfRange):
+        store.options.change(session, seen, replace(seen, temperature=9.0))
+    with pytest.raises(SessionUnknown):
+        store.options.change("none", seen, seen)
+
+
+def test_changes_of_many_tabs_at_once_are_all_kept(tmp_path: Path) -> None:
+    one = Store(f"sqlite:///{tmp_path / 'gieok.db'}")
+    session, other = asked(one), Store(f"sqlite:///{tmp_path / 'gieok.db'}")
+    wishes = [(one, Options(temperature=0.5)), (other, Options(answer_tokens=99)), (one, Options("Be kind."))]
+    with ThreadPoolExecutor(3) as threads:
+        for change in [threads.submit(at.options.change, session, DEFAULT, wish) for at, wish in wishes]:
+            change.result()
+    assert one.options.of(session) == other.options.of(session) == Options("Be kind.", 0.5, 99)
+    one.close()
+    other.close()
+
+
 def test_a_copy_of_a_conversation_has_them_and_its_own_from_then_on(store: Store) -> None:
     session = asked(store, PIRATE)
     copy = store.tree.copy(session, 1)
@@ -93,6 +121,10 @@ def test_they_are_exported_and_imported_with_every_prompt_that_was_sent(store: S
     assert again["session"].pop("id") == made
     before = json.loads(exported)
     before["session"].pop("id")
+    # tokens are counted anew, by the count above, for no model of this installation has answered
+    assert [turn.pop("tokens") for turn in again["turns"]] == [len(turn["messages"]) for turn in before["turns"]]
+    for turn in before["turns"]:
+        turn.pop("tokens")
     assert again == before
     assert "options" not in json.loads(portable.export(store, asked(store)))["session"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,20 +23,22 @@ from memory import USER
 from store import Finished, Folder, GivenTurn, Session, Store, Turn
 from store.database import schema
 from store.database.engine import IN_MEMORY
-from store.history import mark_of
 from store.options import Options
 from store.owner import EVERYONE, ME
-from store.turn_index import PastTurn, TurnKey
+from store.turn_index import NewRow, PastTurn, Revision, TurnKey
 
 Call = Callable[[], object]
 GUESSED = "0123456789abcdef"
 PRIVATE = "geheim"
 NAMING = frozenset({"session_id", "session"})
 """Parameters that name one session: its owner gets an answer, anybody else ``SessionUnknown``."""
-FINDING = frozenset({"sessions", "session_ids", "within", "key", "turn_key", "message_id", "ids", "marks", "before"})
+FINDING = frozenset(
+    {"sessions", "session_ids", "within", "key", "turn_key", "message_id", "ids", "told", "before", "keys"}
+)
 """Parameters that name something of sessions: nobody else finds, gets or changes anything."""
 NEUTRAL = {
     "close": "ends the connections",
+    "narrow": "the same user's store; test_a_narrowed_key_knows_what_it_made_and_its_user_knows_all",
     "of": "another user's store; who may ask for it is the doors' question",
     "transaction": "a connection, which says whose it is",
     "create_session": "makes a session; test_nobody_takes_over_a_session_by_its_id",
@@ -62,16 +65,21 @@ LISTING = frozenset(
         "put_away_sessions",
         "put_away_before",
         "last_used",
+        "undelivered.find",
         "folders.all",
         "folders.delete",
         "presets.all",
         "approvals.all",
         "presets.delete",
         "attachments.abandoned",
+        "turn_index.read_changes",
     }
 )
 """Methods that name no session: another user gets nothing and changes nothing."""
-REFUSING = {"folders.rename": FolderUnknown, "presets.rename": PresetUnknown}
+REFUSING = {
+    "folders.rename": FolderUnknown,
+    "presets.rename": PresetUnknown,
+}
 
 
 @dataclass(frozen=True)
@@ -91,16 +99,17 @@ def said(number: int) -> list[dict[str, Any]]:
     return messages_to_dict([question, AIMessage(f"{PRIVATE} answer", id=f"a{number}")])
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
+@contextmanager
+def opened_world() -> Iterator[World]:
     owner = Store(IN_MEMORY).of("first")
     own = owner.create_session("ko", 0.3, alias="mine").id
+    owner.undelivered.note(own, "0" * 16)
     for number in (1, 2, 3):
         owner.attachments.add(own, [(f"{number}.pdf", f"key-{number}")])
         owner.accept_turn(own, f"{PRIVATE} {number}")
         owner.finish_turn(own, number, Finished("done", f"{PRIVATE} answer", messages=said(number), tokens=3))
     (past, *_) = owner.turn_index.missing([own], "rules", 1)
-    owner.turn_index.put(past, "rules", b"v", b"w")
+    owner.turn_index.put([NewRow(past, b"v", b"w")], "rules")
     owner.options.set(own, Options(PRIVATE))
     owner.presets.save(PRIVATE, Options(PRIVATE))
     record = {"turns": [1, 2, 3], "turn_length": 3, "original_chars": 9, "summary_chars": 3, "compression_rate": 0.3}
@@ -116,14 +125,34 @@ def world() -> Iterator[World]:
     owner.close()
 
 
-def methods() -> list[str]:
-    """Every public method of the store and its parts, and every function of an export that takes a store."""
+@pytest.fixture
+def world() -> Iterator[World]:
+    with opened_world() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[World]:
+    """One world for all tests that change nothing in it."""
+    with opened_world() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def at_first(shared: World) -> dict[str, list[str]]:
+    """What the shared world holds from its beginning to its end."""
+    return content(shared.store)
+
+
+def methods() -> dict[str, frozenset[str]]:
+    """Every public method of the store and its parts, with the names of its parameters."""
     opened = Store(IN_MEMORY)
     parts = {name: part for name, part in vars(opened).items() if not name.startswith("_")}
     found = [name for name, _ in _public(type(opened))]
     found += [f"{name}.{of_part}" for name, part in parts.items() for of_part, _ in _public(type(part))]
+    named = {name: _names(method(opened, name)) for name in found}
     opened.close()
-    return found
+    return named
 
 
 def _public(kind: type) -> list[tuple[str, Any]]:
@@ -161,10 +190,10 @@ def arguments(world: World, function: Callable[..., object], session_id: str) ->
         "session_ids": [session_id],
         "within": session_id,
         "key": key,
-        "turn": PastTurn(key, world.past.at, world.past.question, world.past.answer),
+        "keys": [key],
         "message_id": world.message + (1000 if guessed else 0),
         "ids": [world.summary + (1000 if guessed else 0)],
-        "marks": [mark_of(world.past.question, world.past.answer)],
+        "told": [(world.past.question, world.past.answer)],
         "before": {session_id: world.folder.id},
         "path": world.session.path,
         "number": 2,
@@ -192,10 +221,16 @@ def arguments(world: World, function: Callable[..., object], session_id: str) ->
         "change": lambda steps: [*steps, {"taken": True}],
         "files": [("1.pdf", "taken")],
         "options": Options("taken"),
+        "seen": Options(PRIVATE),
+        "wanted": Options("taken"),
         "mark": "0" * 16,
+        "call": "1.taken",
         "made_by": "rules",
-        "vector": b"x",
-        "words": b"x",
+        "rows": [NewRow(PastTurn(key, world.past.at, world.past.question, world.past.answer), b"x", b"x")],
+        "known": Revision(),
+        "unused": True,
+        "choice": "never",
+        "made": [([1, 2, 3], {"turns": [1, 2, 3], "summary": "taken", "compression_rate": 0.3})],
         "limit": 50,
         "moment": 1e12,
         "at": 5.0,
@@ -206,6 +241,7 @@ def arguments(world: World, function: Callable[..., object], session_id: str) ->
         "name": world.session.alias,
         "to": "taken",
         "user": "first",
+        "answer": "taken",
     }
     special: dict[str, dict[str, Any]] = {
         "give": {"turns": [GivenTurn("taken", "taken", 1)]},
@@ -245,19 +281,13 @@ def content(opened: Store) -> dict[str, list[str]]:
         }
 
 
-def parameters(name: str) -> frozenset[str]:
-    opened = Store(IN_MEMORY)
-    found = _names(method(opened, name))
-    opened.close()
-    return found
-
-
-METHODS = [name for name in methods() if not name.startswith(("worlds.", "tasks.", "pushes."))]
+METHODS = {name: found for name, found in methods().items() if not name.startswith(("worlds.", "tasks.", "pushes."))}
 """Those of worlds are called by another user, one by one, in tests/store/world/test_worlds.py, and those of tasks in
 tests/store/test_task.py."""
-SEARCHING = ("turn_index.rows", "turn_index.put")
-NAMED = [name for name in METHODS if name not in (*NEUTRAL, *SEARCHING) and parameters(name) & NAMING]
-FOUND = [name for name in METHODS if name not in (*NEUTRAL, *NAMED, *LISTING, *REFUSING) and parameters(name) & FINDING]
+SEARCHING = ("turn_index.put",)
+NAMED = [name for name, found in METHODS.items() if name not in (*NEUTRAL, *SEARCHING) and found & NAMING]
+OTHERS = (*NEUTRAL, *NAMED, *LISTING, *REFUSING)
+FOUND = [name for name, found in METHODS.items() if name not in OTHERS and found & FINDING]
 FOUND += [name for name in SEARCHING if name not in FOUND]
 
 
@@ -268,16 +298,28 @@ def test_every_method_has_a_rule() -> None:
     assert len(NAMED) > 40
 
 
+SHARED_BY_KEYS = ("folders.", "presets.", "approvals.", "turn_index.read_changes")
+"""What is the user's and holds no word of a conversation; a process keeps one copy of a user's index for all keys."""
+
+
+def stranger(world: World, who: str) -> Store:
+    """The store of somebody whom the session is none of the business of: another user, or a key of the same user that
+    opens nothing but what was made with it."""
+    return world.store.of("other") if who == "user" else world.store.narrow("key")
+
+
+@pytest.mark.parametrize("who", ["user", "key"])
 @pytest.mark.parametrize("session", ["real", "guessed"])
 @pytest.mark.parametrize("name", NAMED)
-def test_another_users_session_is_unknown(world: World, name: str, session: str) -> None:
-    session_id = world.session.id if session == "real" else GUESSED
-    other = world.store.of("other")
-    called, before = method(other, name), content(world.store)
+def test_a_strangers_session_is_unknown(
+    shared: World, at_first: dict[str, list[str]], name: str, session: str, who: str
+) -> None:
+    session_id = shared.session.id if session == "real" else GUESSED
+    called = method(stranger(shared, who), name)
     with pytest.raises(SessionUnknown) as raised:
-        called(**arguments(world, called, session_id))
+        called(**arguments(shared, called, session_id))
     assert raised.value.values == {"session": session_id}
-    assert content(world.store) == before
+    assert content(shared.store) == at_first
 
 
 @pytest.mark.parametrize("name", [name for name in NAMED if name not in ("tree.begin",)])
@@ -291,13 +333,17 @@ def test_the_owner_and_the_maintenance_get_an_answer(world: World, name: str) ->
             break
 
 
+@pytest.mark.parametrize("who", ["user", "key"])
 @pytest.mark.parametrize("name", [*FOUND, *sorted(LISTING)])
-def test_another_user_finds_and_changes_nothing(world: World, name: str) -> None:
-    other = world.store.of("other")
-    called, before = method(other, name), content(world.store)
-    values = arguments(world, called, world.session.id)
-    assert not called(**values), "nothing is found"
-    assert content(world.store) == before
+def test_a_stranger_finds_and_changes_nothing(
+    shared: World, at_first: dict[str, list[str]], name: str, who: str
+) -> None:
+    if who == "key" and name.startswith(SHARED_BY_KEYS):
+        return
+    called = method(stranger(shared, who), name)
+    found = called(**arguments(shared, called, shared.session.id))
+    assert not getattr(found, "sessions", found), "nothing is found"
+    assert content(shared.store) == at_first
 
 
 def test_another_user_has_allowed_nothing(store: Store) -> None:
@@ -314,18 +360,20 @@ def test_another_user_has_allowed_nothing(store: Store) -> None:
     assert one.approvals.all() == []
 
 
-@pytest.mark.parametrize("name", ["sessions", "named", "search", "folders.all", "presets.all", "histories.runs"])
-def test_the_owner_finds_it(world: World, name: str) -> None:
-    called = method(world.store, name)
-    assert called(**arguments(world, called, world.session.id))
+@pytest.mark.parametrize("name", ["sessions", "named", "search", "folders.all", "presets.all", "histories.find"])
+def test_the_owner_finds_it(shared: World, name: str) -> None:
+    called = method(shared.store, name)
+    assert called(**arguments(shared, called, shared.session.id))
 
 
 @pytest.mark.parametrize("name", REFUSING)
-def test_another_users_folder_and_preset_are_unknown(world: World, name: str) -> None:
-    called, before = method(world.store.of("other"), name), content(world.store)
+def test_another_users_folder_preset_and_history_are_unknown(
+    shared: World, at_first: dict[str, list[str]], name: str
+) -> None:
+    called = method(shared.store.of("other"), name)
     with pytest.raises(REFUSING[name]):
-        called(**arguments(world, called, world.session.id))
-    assert content(world.store) == before
+        called(**arguments(shared, called, shared.session.id))
+    assert content(shared.store) == at_first
 
 
 def test_another_user_puts_no_session_into_a_folder(world: World) -> None:
@@ -341,20 +389,20 @@ def test_another_user_puts_no_session_into_a_folder(world: World) -> None:
 
 
 @pytest.mark.parametrize("function", exports(), ids=lambda function: function.__qualname__)
+@pytest.mark.parametrize("who", ["user", "key"])
 @pytest.mark.parametrize("session", ["real", "guessed"])
-def test_another_users_session_is_not_exported(world: World, function: Any, session: str) -> None:
-    session_id = world.session.id if session == "real" else GUESSED
-    values = {"store": world.store.of("other"), "session_id": session_id, "language": "en"}
+def test_a_strangers_session_is_not_exported(shared: World, function: Any, session: str, who: str) -> None:
+    session_id = shared.session.id if session == "real" else GUESSED
+    values = {"store": stranger(shared, who), "session_id": session_id, "language": "en"}
     given = {name: values[name] for name in inspect.signature(function).parameters if name in values}
     with pytest.raises(SessionUnknown):
         function(**given)
 
 
-def test_nobody_takes_over_a_session_by_its_id(world: World) -> None:
-    before = content(world.store)
+def test_nobody_takes_over_a_session_by_its_id(shared: World, at_first: dict[str, list[str]]) -> None:
     with pytest.raises(StoreUnavailable):
-        world.store.of("other").create_session("en", 0.3, session_id=world.session.id)
-    assert content(world.store) == before
+        shared.store.of("other").create_session("en", 0.3, session_id=shared.session.id)
+    assert content(shared.store) == at_first
 
 
 def test_a_name_is_unique_for_its_user_only(world: World) -> None:
@@ -369,6 +417,21 @@ def test_a_name_is_unique_for_its_user_only(world: World) -> None:
         world.store.create_session("en", 0.3, alias="x" * 201)
     with pytest.raises(TooLong):
         world.store.of("x" * 201)
+
+
+def test_a_narrowed_key_knows_what_it_made_and_its_user_knows_all(world: World) -> None:
+    narrow = world.store.narrow("key")
+    own = narrow.create_session("en", 0.3, alias="mine")
+    narrow.accept_turn(own.id, "Hello")
+    assert [session.id for session in narrow.sessions()] == [own.id]
+    assert narrow.named("mine") == narrow.session(own.id)
+    assert world.store.narrow("other").named("mine") is None
+    assert {session.id for session in world.store.sessions()} == {own.id, world.session.id}
+    assert world.store.named("mine") == world.store.session(world.session.id), "a name is the key's own"
+    assert world.store.named(own.id) == world.store.session(own.id)
+    copy = world.store.tree.copy(own.id, 1)
+    assert narrow.named(copy) is None, "the user made it"
+    assert (narrow.everyone.key, narrow.of("first").key) == ("", "")
 
 
 def test_many_sessions_have_no_name(world: World) -> None:
@@ -426,5 +489,5 @@ def test_an_import_belongs_to_its_user(world: World) -> None:
     assert [turn.question for turn in turns] == [f"{PRIVATE} {number}" for number in (1, 2, 3)]
     with pytest.raises(SessionUnknown):
         world.store.session(made)
-    runs = other.histories.runs([mark_of(f"{PRIVATE} {number}", f"{PRIVATE} answer") for number in (1, 2, 3)])
-    assert [(run.session_id, run.first, run.last) for run in runs] == [(made, 1, 3)]
+    leads = other.histories.find([(f"{PRIVATE} {number}", f"{PRIVATE} answer") for number in (1, 2, 3)])
+    assert [(lead.home, set(lead.weights) >= {(0, 1), (1, 2), (2, 3)}) for lead in leads] == [(made, True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from sqlalchemy import event, insert, text
 
 from store import Finished, Store
 from store.database import schema
-from store.search import PER_SESSION, TextHit, head, tail
+from store.search import PER_SESSION, TextHit, _snippet, _words, head, tail
 from tests.table import table
 
 
@@ -193,6 +195,58 @@ def test_a_database_from_before_the_index_is_taken_in(tmp_path: Path) -> None:
     assert [hit.number for hit in new.search("오래된")] == [1]
     new.delete_session(new.sessions()[0].id)
     assert new.search("오래된") == []
+    new.close()
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_text_is_found_however_its_letters_are_written(kept: Store, form: Any) -> None:
+    said = unicodedata.normalize(form, "배송조회는 １４일에 Ｃafé에서")
+    own = tell(kept, ("날씨", "맑음"), (said, "네"), title=unicodedata.normalize(form, "여행 계획"))
+    for other in ("NFC", "NFD"):
+        for word in ("배송조회", "송조", "조", "14일", "１４", "cafe\u0301", "CAFÉ"):
+            assert (own, 2) in places(kept.search(unicodedata.normalize(other, word))), (other, word)
+        assert (own, None) in places(kept.search(unicodedata.normalize(other, "여행")))
+
+
+@table(
+    ("said", "query", "match"),
+    [
+        (unicodedata.normalize("NFD", "어제 배송조회를 했다"), "배송", unicodedata.normalize("NFD", "배송")),
+        ("어제 배송을 봤다", unicodedata.normalize("NFD", "배송"), "배송"),
+        ("만나는 날은 １４일이다", "14일", "１４일"),
+        ("In der Straße 5", "strasse", "Straße"),
+        ("Zoe\u0308 kommt", "zoë", "Zoe\u0308"),
+        ("İstanbul and office", "and", "and"),
+        ("the oﬃce is far", "office", "oﬃce"),
+    ],
+)
+def test_what_is_shown_as_found_is_what_was_written(said: str, query: str, match: str) -> None:
+    (word,) = _words(query)
+    before, found, after = _snippet(said, [word])
+    assert found == match
+    assert f"{before}{found}{after}" == said
+
+
+def test_the_index_of_an_earlier_version_is_made_anew(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'gieok.db'}"
+    old = Store(url)
+    tell(old, (unicodedata.normalize("NFD", "오래된 질문"), "오래된 답"), title="t")
+    with old.transaction() as connection:
+        triggers = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")).all()
+        for name, sql in triggers:
+            connection.exec_driver_sql(f"DROP TRIGGER {name}")
+            connection.exec_driver_sql(re.sub(r"folded\((\w+\.\w+)\)", r"\1", sql))
+        connection.exec_driver_sql("INSERT INTO turn_search(turn_search) VALUES ('delete-all')")
+        raw = "SELECT id * 2, question || '\ue0f1\ue0f1' FROM turn"
+        connection.exec_driver_sql(f"INSERT INTO turn_search(rowid, said) {raw}")
+    assert old.search("오래된 질문") == []
+    old.close()
+    new = Store(url)
+    assert [hit.number for hit in new.search("오래된 질문")] == [1]
+    tell(new, (unicodedata.normalize("NFD", "새로운 질문"), "답"), title="t")
+    assert len(new.search("질문")) == 2
+    new.delete_session(new.sessions()[0].id)
+    assert len(new.search("질문")) == 1
     new.close()
 
 

@@ -33,7 +33,6 @@ class Request:
     headers: dict[str, str]
     body: Json
     peer: int = 0
-    at: float = field(default_factory=time.monotonic)
     gone: threading.Event = field(default_factory=threading.Event)
 
 

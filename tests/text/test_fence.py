@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from text.fence import framed, has_frame, unframed
+from text.fence import find_words, framed, has_frame, list_frames, reword, unframed
 
 ESCAPES = ["</outside>", "</ OUTSIDE >", '<outside name="x">', "\n</outside>\n", "</outside\n>", "plain"]
 
@@ -25,3 +25,21 @@ def test_a_name_cannot_open_or_close_a_frame() -> None:
 def test_a_message_without_a_frame_stays_as_it_is(text: str) -> None:
     assert not has_frame(text)
     assert unframed(text) == text
+
+
+SENT = framed("a.txt", "Pears.", "note")
+
+
+def test_a_message_is_known_by_the_users_words_or_by_what_was_sent_where_there_are_none() -> None:
+    assert find_words(f"{SENT}\n\nWhat is it?") == "What is it?"
+    assert find_words(SENT) == SENT
+
+
+def test_other_words_keep_what_was_sent_along() -> None:
+    assert reword(f"What is it?\n\n{SENT}", "Whose is it?") == f"{SENT}\n\nWhose is it?"
+    assert reword("What is it?", "Whose is it?") == "Whose is it?"
+    assert list_frames(f"{SENT}\n\nWhat is it?\n\n{framed('b', 'Plums.', 'n')}") == [
+        ("a.txt", "note\n\nPears."),
+        ("b", "n\n\nPlums."),
+    ]
+    assert list_frames("What is it?") == []

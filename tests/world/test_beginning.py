@@ -93,7 +93,7 @@ def test_the_first_message_of_the_bundled_story_is_its_turn_1_with_its_world_bef
 
 
 def test_a_card_becomes_a_world_with_its_character_and_every_greeting(engine: Engine) -> None:
-    book = read_book(card(), "card.json", "아리아")
+    book = read_book(card(), "card.json")
     world, node = found(engine, from_book(book, "ko", "아리아"))
     assert (world.name, world.player) == ("세라", "아리아")
     assert node is not None
@@ -101,14 +101,15 @@ def test_a_card_becomes_a_world_with_its_character_and_every_greeting(engine: En
     beginnings = engine.store.worlds.children(world.id, 0)
     assert [one.answer for one in beginnings] == [node.answer, "조용히 해. 여우가 듣고 있어."]
     assert set(engine.state(node, world).characters) == {"아리아", "세라"}
-    assert "세라는 약초꾼이다. 아리아를 믿지 않는다." in engine.files.text(world.id, PREFIX)
+    assert "{{char}}는 약초꾼이다. {{user}}를 믿지 않는다." in engine.files.text(world.id, PREFIX)
+    assert "세라는 약초꾼이다. 아리아를 믿지 않는다." in engine.prefix(engine.after(world.id, node, "안녕"))
     assert [entry.keys for entry in engine.store.worlds.lore(world.id)] == [("이끼",)]
 
 
 def test_a_card_taken_into_a_world_leaves_what_was_there(engine: Engine) -> None:
     world, greeting = begin(engine, "ko")
     before = engine.store.worlds.lore(world.id)
-    node = take_in(engine, world, read_book(card(name="미르"), "card.json", world.player))
+    node = take_in(engine, world, read_book(card(name="미르"), "card.json"))
     assert node is not None
     assert node.id != greeting.id
     state = engine.state(greeting, world)

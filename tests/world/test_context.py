@@ -166,7 +166,7 @@ def test_the_report_tells_what_is_in_and_why() -> None:
     assert report["episodes"] == {"recent": [4, 5], "important": [2], "similar": [1], "over_budget": 0}
     assert [file["name"] for file in report["files"]] == ["stable_prefix.md", "npc.md", "story.md"]
     assert [(one["id"], one["score"]) for one in report["lore"]["in"]] == [(1, 5.9), (2, 2.2)]
-    assert [(one["id"], one["reason"], one["silent"]) for one in report["lore"]["out"]] == [(3, "decayed", 6)]
+    assert [(one["id"], one["reason"], one["silent"]) for one in report["lore"]["out"]] == [(3, "secret", 6)]
     tokens = report["tokens"]
     assert min(tokens[part] for part in ("state", "lore", "episodes", "story")) > 0
     assert tokens["total"] >= sum(tokens.values()) - tokens["total"]

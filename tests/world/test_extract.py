@@ -20,7 +20,8 @@ from tests.process import end, start
 from tests.table import table
 from tests.world import killed
 from tests.world.tale import SECONDS, Tale, block, fields
-from world import behind, light_call
+from world import behind, extract, light_call
+from world.curator.desk import EVERY, is_due
 
 OpenTale = Callable[..., Tale]
 
@@ -282,6 +283,24 @@ def test_a_deleted_world_stops_nothing(opened: OpenTale) -> None:
     gate.set()
     told.idle()
     assert told.now(here).status == "done"
+
+
+def test_nothing_is_held_of_stories_that_are_worked_off(opened: OpenTale, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = opened(killed.light)
+    curated: list[int] = []
+    monkeypatch.setattr(extract, "curate", lambda rows, world, node, *_: curated.append(node.turn))
+    # a curator that has looked leaves a note of it, which this one does not
+    monkeypatch.setattr(extract, "is_due", lambda rows, node: not curated and is_due(rows, node))
+    for number in range(5):
+        world = told.rows.create(f"World {number}", "en", "Aria")
+        told.extractor.submit(told.add(None, reach(1), world=world))
+    node = None
+    for number in range(EVERY):
+        node = told.say(node, f"You reach place {number}.", location=f"place {number}", location_moved=True)
+    told.idle()
+    assert curated == [EVERY]
+    held = told.extractor
+    assert not any((held._raw, held._newest, held._books, held._curated, held._ahead))
 
 
 # --- starts and ends ----------------------------------------------------------------------------

@@ -89,7 +89,8 @@ def test_a_long_story_is_sent_from_a_step_on(folder: Path) -> None:
     for at in range(1, 31):
         node = played.play(node, f"말 {at}")
         firsts.append(next(text for kind, text in played.sent() if kind == "human"))
-    moves = list(dict.fromkeys(firsts))
+    # the newest call may be the curator's, which looks the story over meanwhile
+    moves = list(dict.fromkeys(first for first in firsts if first.startswith("말 ")))
     assert moves[0] == "말 1"
     assert len(moves) <= 1 + 30 // STEP
     played.engine.close()
@@ -105,7 +106,7 @@ def test_what_happened_is_told_of_the_turns_alone_that_are_not_sent(folder: Path
         sent = played.sent()
         block = next(text for kind, text in reversed(sent) if kind == "system")
         told[at] = [int(turn) for turn in re.findall(r"^Turn (\d+) ", block, re.MULTILINE)]
-        first = int(next(text for kind, text in sent if kind == "human").split()[1])
+        first = int(next(text for kind, text in sent if kind == "human" and text.startswith("말 ")).split()[1])
         assert all(turn < first for turn in told[at])
         assert bool(told[at]) == (first > 1)
         played.engine.idle(60)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.stub import reply
-from world.reply import Reply
+from world.reply import Reply, read_object
 
 BLOCK = "\n\n```state\nlocation: Forest\n```"
 
@@ -64,10 +64,49 @@ def test_the_tokens_that_only_we_asked_for_are_kept_from_the_client() -> None:
     assert events(end)[-1]["usage"]["gieok"] == {"late": 0}
 
 
-def test_tokens_beside_a_choice_stay() -> None:
-    frame = {**reply.delta({}, finish="stop"), "usage": {"prompt_tokens": 9}}
-    _, now, end = passed(frame)
-    assert events(now + end) == [frame]
+DONE = "data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_tokens_come_once_before_the_end_however_often_the_server_tells_them(counted: bool) -> None:
+    frames = [
+        {**reply.delta({"content": "Hi"}), "usage": {"prompt_tokens": 9, "completion_tokens": 1}},
+        {**reply.delta({}, finish="stop"), "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+        reply.usage(9, 3, 2),
+        reply.usage(9, 3, 2),
+    ]
+    answer, now, end = passed(*frames, counted=counted)
+    told = events(now + end)
+    assert [event["usage"]["gieok"] for event in told if event.get("usage")] == [{"late": 0}] * counted
+    assert ([] if not counted else [told[-1]["choices"]]) == [[]] * counted
+    assert "".join(event["choices"][0]["delta"].get("content", "") for event in told if event["choices"]) == "Hi"
+    assert answer.usage["completion_tokens"] == 2
+    assert end.endswith(DONE)
+
+
+@pytest.mark.parametrize("done", [[], [DONE], [DONE, DONE]])
+def test_a_stream_ends_as_openai_ends_one(done: list[str]) -> None:
+    _, now, end = passed(reply.delta({"content": "Hi"}), reply.delta({}, finish="stop"), *done)
+    assert (now + end).count("[DONE]") == 1
+    assert end.endswith(DONE)
+
+
+def test_a_stream_that_failed_gets_no_end_that_it_did_not_have() -> None:
+    assert "[DONE]" not in "".join(passed({"error": {"message": "overloaded"}})[1:])
+
+
+def test_a_second_answer_is_never_mixed_into_the_first() -> None:
+    def piece(index: int, text: str, finish: str | None = None) -> Any:
+        event = reply.delta({"content": text} if text else {}, finish=finish)
+        return {**event, "choices": [{**event["choices"][0], "index": index}]}
+
+    both = {**piece(0, " A"), "choices": [*piece(0, " A")["choices"], *piece(1, " B")["choices"]]}
+    frames = [piece(0, "one"), piece(1, "two"), both, piece(1, "", "stop"), piece(0, "!"), piece(0, "", "stop")]
+    answer, now, end = passed(*frames)
+    assert (answer.raw, answer.shown, answer.reason) == ("one A!", "one A!", "stop")
+    assert [choice["index"] for event in events(now + end) for choice in event["choices"]] == [0, 0, 0, 0]
+    whole = Reply(False).whole({"choices": [{"message": {"content": text}} for text in ("one", "two")]})
+    assert whole["choices"] == [{"message": {"content": "one"}}]
 
 
 @pytest.mark.parametrize(
@@ -90,3 +129,28 @@ def test_a_whole_answer_without_its_block() -> None:
     changed = answer.whole({"choices": [choice], "usage": {"prompt_tokens": 3}, "z": 3})
     assert changed["choices"] == [{**choice, "message": {"content": "Hi", "x": 1}, "logprobs": None}]
     assert (answer.reason, answer.usage["prompt_tokens"], changed["z"]) == ("stop", 3, 3)
+
+
+@pytest.mark.parametrize("data", ["[" * 100_000, '{"a":' * 100_000, "9" * 5_000, "[1]", "", "[DONE]"])
+def test_what_is_no_object_passes_as_it_is(data: str) -> None:
+    assert read_object(data) is None
+    assert Reply(False).event(f"data: {data}\n\n") == f"data: {data}\n\n" or data == "[DONE]"
+
+
+def test_thoughts_go_into_their_field_and_are_no_part_of_the_story() -> None:
+    pieces = ("<thi", "nk>\nHm, ", "a wolf.\n</think>", "\n\nA wolf ", f"howls.{BLOCK}")
+    answer, now, end = passed(*(reply.delta({"content": each}) for each in pieces), reply.delta({}, finish="stop"))
+    deltas = [event["choices"][0]["delta"] for event in events(now + end)]
+    assert "".join(each.get("content") or "" for each in deltas) == answer.shown == "A wolf howls."
+    assert "".join(each.get("reasoning_content") or "" for each in deltas).strip() == "Hm, a wolf."
+    assert answer.raw == f"A wolf howls.{BLOCK}"
+
+
+def test_thoughts_that_begin_without_a_tag_are_no_part_of_the_story() -> None:
+    answer, _, _ = passed(*(reply.delta({"content": each}) for each in ("Hm, so.\n", "</think>", "\n\nA wolf howls.")))
+    assert (answer.shown, answer.raw) == ("A wolf howls.", "A wolf howls.")
+    whole = Reply(False)
+    message = {"role": "assistant", "content": f"<think>Hm.</think>A wolf howls.{BLOCK}"}
+    told = whole.whole({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+    assert told["choices"][0]["message"] == {**message, "content": "A wolf howls.", "reasoning_content": "Hm."}
+    assert whole.raw == f"A wolf howls.{BLOCK}"

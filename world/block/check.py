@@ -18,12 +18,14 @@ from world.block.episode import Deeds, episode
 from world.block.field import FIELDS, Field
 from world.block.lore import marks
 from world.block.refusal import sentence
-from world.block.spelling import spelled
+from world.block.spelling import bare, spelled
 from world.block.template import is_template
 from world.block.value import Refused, RelationChange
 from world.lore.lorebook import Lorebook
 from world.state import FULL_HP, State
 
+PLAYER = frozenset(map(bare, ("player", "you", "user", "{{user}}", "주인공", "당신", "플레이어", "유저")))
+"""What models call the player whatever his name is."""
 MOST_STRENGTH = 1_000
 SHARE = 0.5
 """The share of a block's fields above which refusals make the whole block worthless."""
@@ -45,11 +47,11 @@ def check(
 ) -> Checked:
     """Returns the changes that a block leads to. ``state``: before the turn; ``turn``: its number; ``text``: question
     and answer as the reader sees them, for the lorebook entries that they mention; ``language``: the world's."""
-    draft = _Draft(state, language)
+    draft = _Draft(state, language, text)
     given = {name: fields[name] for name in FIELDS if name in fields and _says(name, fields[name])}
     absurd = not draft.take(given)
     if absurd:
-        draft = _Draft(state, language, refusals=[sentence("", "absurd", language)])
+        draft = _Draft(state, language, text, refusals=[sentence("", "absurd", language)])
     after = draft.state(turn)
     lore, happened = (
         marks(book, after, draft.touched(), text, turn, language),
@@ -74,6 +76,7 @@ class _Draft:
 
     before: State
     language: Language
+    text: str = ""
     characters: dict[str, Character] = field(default_factory=dict)
     relations: dict[tuple[str, str], Relation] = field(default_factory=dict)
     locations: dict[str, Location] = field(default_factory=dict)
@@ -144,8 +147,17 @@ class _Draft:
         return known or (self.me if name == self.before.player else Character(name))
 
     def _person(self, name: str) -> str:
-        """Returns a character's name as the story has it."""
-        return spelled(name, (self.before.player, *self.before.characters, *self.characters))
+        """Returns a character's name as the story has it; the player's for what everybody calls the player."""
+        known = (self.before.player, *self.before.characters, *self.characters)
+        name = spelled(name, known)
+        return self.before.player if name not in known and bare(name) in PLAYER else name
+
+    def _is_known(self, name: str) -> bool:
+        """Returns whether the story or the text of the turn knows somebody of this name: else the model made him
+        up, or copied him from the instruction."""
+        known = (self.before.player, *self.before.characters, *self.characters)
+        told = [self.text, *known]
+        return name in known or not self.text.strip() or any(bare(name) in bare(one) for one in told)
 
     def place(self, name: str) -> Location:
         """Returns a place as it is now; a new one when none has that name."""
@@ -183,23 +195,34 @@ class _Draft:
             self.deeds.hp += change
 
     def gained(self, given: Any, _: Mapping[Field, Any]) -> None:
-        for name in value.names(given):
-            name = spelled(name, (*self.before.items, *self.items))
-            known = self.items.get(name) or self.before.items.get(name)
+        for name, count in value.things(given):
+            known = self._thing(name)
+            name = known.name if known is not None else name
             if known is None or known.status != HELD:
-                self.items[name] = Item(name, HELD)
+                self.items[name] = Item(name, HELD, count or 1)
+                self.deeds.gained.append(name)
+            elif count is not None or known.count > 1:  # a thing that is only named again is no second one
+                self.items[name] = replace(known, count=known.count + (count or 1))
                 self.deeds.gained.append(name)
 
+    def _thing(self, name: str) -> Item | None:
+        """Returns a thing that the story knows under this name, or under its singular."""
+        known = (*self.before.items, *self.items)
+        found = next((one for one in (name, name.removesuffix("s"), f"{name}s") if spelled(one, known) in known), name)
+        name = spelled(found, known)
+        return self.items.get(name) or self.before.items.get(name)
+
     def lost(self, given: Any, _: Mapping[Field, Any]) -> None:
-        def lose(name: str) -> None:
-            name = spelled(name, (*self.before.items, *self.items))
-            known = self.items.get(name) or self.before.items.get(name)
+        def lose(given: tuple[str, int | None]) -> None:
+            name, count = given
+            known = self._thing(name)
             if known is None or known.status != HELD:
                 raise Refused("not_held", name=name)
-            self.items[name] = Item(name, LOST)
-            self.deeds.lost.append(name)
+            left = known.count - (count or 1)
+            self.items[known.name] = replace(known, count=left) if left > 0 else Item(known.name, LOST)
+            self.deeds.lost.append(known.name)
 
-        self._each("items_lost", value.names(given), lose)
+        self._each("items_lost", value.things(given), lose)
 
     def met(self, given: Any, _: Mapping[Field, Any]) -> None:
         def meet(name: str) -> None:
@@ -230,6 +253,11 @@ class _Draft:
 
     def _relate(self, change: RelationChange) -> None:
         pair = (self._person(change.from_char), self._person(change.to_char))
+        for name in pair:
+            if not self._is_known(name):
+                raise Refused("not_said", name=name)
+        if pair[0] == pair[1]:
+            raise Refused("not_relation")
         if (self.before.characters.get(pair[0]) or Character("")).dead:
             raise Refused("dead", name=pair[0])
         known = self.relations.get(pair) or self.before.relations.get(pair)

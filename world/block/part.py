@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from world.block.field import BY_NAME, field_of, may_become, plain
+from world.block.field import BY_NAME, field_of, is_asked_for, may_become, plain
 
 STATE = ("state", "state_block", "stateblock", "state block", "상태", "상태블록", "상태 블록")
 """What the first line of a fence, or a tag, says of a block for certain."""
@@ -15,6 +15,8 @@ MAYBE = ("", "json", "yaml", "yml", "text", "txt", "plaintext")
 """What the first line of a fence may say around a block or around anything else."""
 FEWEST = 2
 """Lines that say fields and make a block without a fence."""
+SURE = 3
+"""The same where none of them has a name that was asked for: a letter in the story names a place and its mood, too."""
 LONGEST = 20_000
 """Characters after which what has begun like a block is shown: no block is as long."""
 _FENCE = re.compile(r"(`{3,}|~{3,})([^\n`]*)(\n?)")
@@ -26,8 +28,13 @@ _KEY = re.compile(r"\W*[\w ]{1,30}[\"'`*_]*[ \t]*[:：]")
 _TAG = re.compile(r"<\s*([^<>\n/]{1,20}?)\s*>|(<!--)|\[\s*([^\[\]\n/]{1,20}?)\s*\]")
 _JSON = re.compile(r"\{\s*[\"']([^\"'\n]{1,40})[\"']\s*:")
 _JSON_BEGUN = re.compile(r"\{\s*[\"']?[^\"'\n:]*[\"']?\s*")
+_NAMES = re.compile(r"[\"'{,]\s*([^\"'\n:{},]{1,40}?)[\"']?\s*[:：]")
+"""Names in an object of JSON, or of YAML on one line."""
 _EXACT = re.compile(r"[^\w\n]*(?:\d{1,2}[.)] )?[\"'`*_]*[a-z]+_[a-z]+[\"'`*_]*[ \t]*[:：]")
 CLOSING = re.compile(r"[ \t]*(?:`{3,}|~{3,}|</[^\n>]{1,20}>|\[/[^\n\]]{1,20}\]|-{3,})[ \t]*(?:\n|$)")
+
+_CLOSING_BEGUN = re.compile(r"[ \t\n]{0,2}(?:`*|~*|-*|</?[^\n<>]{0,20}>?|\[/?[^\n\[\]]{0,20}\]?)[ \t]*")
+"""What may still become the end of a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ def decided(rest: str, fresh: bool, after: bool, last: bool) -> Part | None:
     ``after``: a block stands right before it; ``last``: nothing more comes."""
     if after and (closing := CLOSING.match(rest)) and (last or closing.end() < len(rest) or rest.endswith("\n")):
         return Part(closing.end(), True)
-    if after and not last and len(rest) < 3 and rest.strip("`~-< [/\n") == "":
+    if after and not last and _CLOSING_BEGUN.fullmatch(rest):
         return None
     if fresh and (part := _opened(rest, last)) is not _NOTHING:
         return part
@@ -129,8 +136,11 @@ def _fenced(text: str, last: bool) -> Part | None:
         return _NOTHING if info not in MAYBE or sure is False else None
     close = re.search(rf"^[ \t>]*{re.escape(match[1][0])}{{3,}}[ \t]*(?:\r?\n|\Z)", inside, re.MULTILINE)
     if close is not None and (last or inside[close.start() :].endswith("\n") or close.end() < len(inside)):
-        return Part(match.end() + close.end(), not maybe or _mostly_fields(inside[: close.start()]))
-    return _unclosed(match.end(), inside, last)
+        is_block = (
+            _mostly_fields(inside[: close.start()]) if maybe else _is_readable(info + "\n" + inside[: close.start()])
+        )
+        return Part(match.end() + close.end(), is_block)
+    return _unclosed(match.end(), inside, last, info)
 
 
 def _names_state(info: str) -> bool:
@@ -165,16 +175,28 @@ def _says_field(inside: str, last: bool) -> bool | None:
 
 
 def _mostly_fields(inside: str) -> bool:
-    """Returns whether at least half of the lines with a name are fields: the author's own status window, which names
+    """Returns whether more than half of the lines with a name are fields: the author's own status window, which names
     a place among other things, is shown."""
     if inside.lstrip().startswith("{"):
         return True
     keys = [line for line in inside.splitlines() if _KEY.match(line)]
-    return 2 * sum(field_of(line) is not None for line in keys) >= len(keys)
+    return 2 * sum(field_of(line) is not None for line in keys) > len(keys) or not keys
 
 
-def _unclosed(start: int, inside: str, last: bool) -> Part | None:
-    """Returns a block whose end was never written: up to a line of prose after a blank line, else to the end."""
+def _is_readable(text: str) -> bool:
+    """Returns whether a block says a field, or nothing at all: what says something else is the author's and is shown,
+    whatever its fence is called. ``text``: what stands inside, with what the fence says."""
+    if re.sub(r"[\W_]+", "", text).casefold() in ("", *_STATE):
+        return True
+    if any(field_of(line) is not None for line in text.splitlines()):
+        return True
+    names = [*_NAMES.findall(text), text.splitlines()[0].partition(" ")[2].partition(":")[0]]
+    return any(plain(name) in BY_NAME for name in names)
+
+
+def _unclosed(start: int, inside: str, last: bool, info: str = "") -> Part | None:
+    """Returns a block whose end was never written: up to a line of prose after a blank line, else to the end. ``info``:
+    what its fence says."""
     if not last:
         return None if len(inside) < LONGEST else Part(start, False)
     at, blank = 0, False
@@ -183,7 +205,7 @@ def _unclosed(start: int, inside: str, last: bool) -> Part | None:
             break
         blank = not line.strip()
         at += len(line)
-    return Part(start + at, True)
+    return Part(start + at, _is_readable(info + "\n" + inside[:at]))
 
 
 def _tagged(text: str, last: bool) -> Part | None:
@@ -200,7 +222,8 @@ def _tagged(text: str, last: bool) -> Part | None:
         return _NOTHING
     close = re.search("-->" if match[2] else rf"[<\[]/\s*{re.escape(name)}\s*[>\]]", inside, re.IGNORECASE)
     if close is not None:
-        return Part(match.end() + close.end(), not maybe or _mostly_fields(inside[: close.start()]))
+        is_block = _mostly_fields(inside[: close.start()]) if maybe else _is_readable(inside[: close.start()])
+        return Part(match.end() + close.end(), is_block)
     return _unclosed(match.end(), inside, last)
 
 
@@ -245,17 +268,18 @@ def _lines(rest: str, last: bool) -> Part | None:
     program writes, up to the prose that follows."""
     if rest.lstrip(" \t\r").startswith("\n"):
         return _NOTHING  # an empty line before fields belongs to the prose
-    fields, exact, at = 0, 0, 0
+    fields, exact, own, at = 0, 0, 0, 0
     complete = rest if last else rest[: rest.rfind("\n") + 1]
     for line in complete.splitlines(keepends=True):
         if field_of(line) is not None:
             fields += 1
             exact += _EXACT.match(line) is not None
+            own += is_asked_for(line)
         elif line.strip() and not (fields and goes_on(line)):
             return Part(at, True) if exact >= FEWEST else _NOTHING
         at += len(line)
     if last:
-        return Part(len(rest), True) if fields >= FEWEST else _NOTHING
+        return Part(len(rest), True) if fields >= (FEWEST if own else SURE) else _NOTHING
     open_line = rest[len(complete) :]
     if not complete and not open_line.strip(" \t"):
         return None

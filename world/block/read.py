@@ -18,6 +18,8 @@ Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
 _ON_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*(?:state|상태)[ \t]+(?=\S+[ \t]*[:：])", re.IGNORECASE)
 _ONE_LINE = re.compile(r"\s*`{3,}[^\n]*`{3,}\s*")
+_NAMED = re.compile(r"([^\W\d]\w{1,30})[ \t]*[:：]")
+"""A line that gives a value to a name, at its beginning."""
 _EDGE = re.compile(r"<!--.*$|-->|^\s*(?:`{3,}|~{3,}).*$|</?[^<>\n]{1,20}>|^\s*\[/?[^\[\]\n]{1,20}\]\s*$", re.MULTILINE)
 _ARROW = re.compile(
     r"^\s*(?P<from>.+?)\s*(?:->|→|=>)\s*(?P<to>.+?)\s*[:：]\s*(?P<type>[^()\d+-]*?)\s*\(?\s*(?P<delta>[+\-−]?\d+)?\s*\)?\s*$"
@@ -27,6 +29,26 @@ _ARROW = re.compile(
 def read(raw: str) -> list[Fields]:
     """Returns the fields of every block in an answer, in order; blocks without any are left out."""
     return [fields for block in whole(raw).blocks if (fields := read_block(block))]
+
+
+def unknown_fields(raw: str) -> list[str]:
+    """Returns the names in the blocks of an answer that are no field of ours; in parts without any field none."""
+    found: dict[str, None] = {}
+    for block in whole(raw).blocks:
+        inside = _EDGE.sub("", _ON_FENCE.sub("", block)).strip()
+        names = _names_in(inside)
+        if any(plain(name) in BY_NAME for name in names):
+            found |= dict.fromkeys(name for name in names if plain(name) not in BY_NAME)
+    return list(found)
+
+
+def _names_in(inside: str) -> list[str]:
+    """Returns the names that a block gives values to."""
+    for value in _parsed(inside):
+        if isinstance(value, Mapping):
+            inner = next(iter(value.values())) if len(value) == 1 else None
+            return [str(name) for name in (inner if isinstance(inner, Mapping) else value)]
+    return [match[1] for line in inside.splitlines() if (match := _NAMED.match(line))]
 
 
 def read_block(block: str) -> Fields:
@@ -115,4 +137,4 @@ def _value(text: str) -> Any:
     return text if isinstance(value, Mapping) and "{" not in text and "\n" not in text else value
 
 
-__all__ = ["Fields", "named", "read", "read_block"]
+__all__ = ["Fields", "named", "read", "read_block", "unknown_fields"]

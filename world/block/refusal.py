@@ -26,6 +26,7 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
     "dead": {"ko": "{name}은(는) 죽었습니다", "en": "{name} is dead"},
     "not_held": {"ko": "{name}은(는) 가지고 있지 않습니다", "en": "{name} is not held"},
+    "not_kept": {"ko": "이 값은 기록하지 않습니다", "en": "this is not kept"},
     "not_said": {"ko": "{name}은(는) 이 장면에 나오지 않습니다", "en": "{name} does not stand in this scene"},
     "absurd": {
         "ko": "맞지 않는 값이 너무 많아 상태 블록 전체를 쓰지 않았습니다",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from text.fold import fold_text
+
 _ARTICLE = re.compile(r"^(?:the|an?)\s+")
 
 
 def bare(name: str) -> str:
     """Returns a name without case, article and spaces."""
-    return "".join(_ARTICLE.sub("", name.strip().casefold()).split())
+    return "".join(_ARTICLE.sub("", fold_text(name.strip())).split())
 
 
 def spelled(name: str, known: Iterable[str]) -> str:

@@ -19,6 +19,17 @@ _YES, _NO = ("true", "yes", "y", "예", "네", "참", "o"), ("false", "no", "n",
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 
 
+MOST_COUNT = 1_000_000
+_COUNTED = (
+    re.compile(r"(?P<name>.+?)\s*(?:×|\s[xX*])\s*(?P<count>\d{1,6})"),
+    re.compile(r"(?P<count>\d{1,6})\s*(?:×|[xX]\s)\s*(?P<name>.+)"),
+    re.compile(r"(?P<name>.+?)\s*\(\s*[×xX]?\s*(?P<count>\d{1,6})\s*개?\s*\)"),
+    re.compile(r"(?P<name>.+?)\s+(?P<count>\d{1,6})\s*(?:개|병|장|자루|닢|권|벌|알|잎|송이)"),
+    re.compile(r"(?P<count>\d{1,6})\s+(?P<name>[^\W\d].*)"),
+)
+"""Forms in which models write how many there are of a thing."""
+
+
 class Refused(ValueError):
     """A value that is not taken. ``code``, ``values``: of the sentence that says why (``world.block.refusal``)."""
 
@@ -79,6 +90,38 @@ def _inner(value: Any) -> Any:
     if isinstance(value, Mapping):
         return next((value[key] for key in ("name", "이름") if key in value), None)
     return re.sub(r"^\s*[-*•]\s+", "", value) if isinstance(value, str) else value
+
+
+def things(value: Any) -> list[tuple[str, int | None]]:
+    """Returns a list of things with how many of each, None where that is not said: «gold coin ×30», «물약 2개»,
+    ``{potion: 2}``, ``{name: potion, count: 2}``. Raises ``Refused``."""
+    if isinstance(value, Mapping) and value and all(_is_count(one) for one in value.values()):
+        value = [f"{key} ×{count}" for key, count in value.items()]
+    if isinstance(value, list):
+        value = [_write_thing(one) for one in value]
+    return [_split_count(one) for one in names(value)]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST_COUNT
+
+
+def _write_thing(value: Any) -> Any:
+    """Returns an object that names a thing and its number as one text."""
+    if not isinstance(value, Mapping):
+        return value
+    count = next((value[key] for key in ("count", "quantity", "수량", "개수") if key in value), None)
+    if len(value) == 1:
+        ((name_, count),) = value.items()
+        return f"{name_} ×{count}" if _is_count(count) else value
+    return f"{_inner(value)} ×{count}" if _is_count(count) else value
+
+
+def _split_count(text: str) -> tuple[str, int | None]:
+    for form in _COUNTED:
+        if (match := form.fullmatch(text)) and 0 < int(match["count"]) < MOST_COUNT:
+            return match["name"].strip(), int(match["count"])
+    return text, None
 
 
 def number(value: Any, most: int) -> int:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from text.fold import fold_name
 from text.language import Language
 from world.block.read import Fields
 from world.block.refusal import sentence
@@ -75,4 +76,4 @@ def _pair(change: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return _SPACE.sub(" ", text).strip().casefold()
+    return fold_name(text)

@@ -117,11 +117,20 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def charx_with(card: bytes, picture: bytes) -> bytes:
-    """Returns a CHARX archive of the card and its picture."""
+def charx_with(card: bytes, picture: bytes, before: bytes = b"") -> bytes:
+    """Returns a CHARX archive of the card and its picture; with everything else that the archive ``before`` has."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("card.json", card)
-        if picture:
+        if before:
+            _copy_members(before, archive)
+        elif picture:
             archive.writestr(_PICTURES[0], picture)
     return buffer.getvalue()
+
+
+def _copy_members(before: bytes, archive: zipfile.ZipFile) -> None:
+    with zipfile.ZipFile(io.BytesIO(before)) as source:
+        for member in source.infolist():
+            if member.filename != "card.json" and not member.is_dir():
+                archive.writestr(member.filename, source.read(member), member.compress_type)

@@ -1,34 +1,33 @@
-"""The fields of lorebook entries in the formats of other programs, in one table; the rest is derived from it.
-
-Sources: SillyTavern's World Info, the specifications of character cards v2 and v3, RisuAI's lorebook. A file whose
-entries have a field that is not in the table keeps it: ``LoreEntry.extra`` holds the whole entry as it was.
-"""
+"""The values of fields in the files of other programs: read with an error that names the field, and written again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from store.world.record import Layer
-
-Format = Literal["world_info", "card_v2", "card_v3", "risu"]
-
 
 PROBLEMS = {
     "not_text": "{field} must be a text, not {kind}",
     "not_texts": "{field} must be a list of texts, not {kind}",
     "not_flag": "{field} must be true or false, not {kind}",
+    "not_number": "{field} must be a number, not {kind}",
     "not_object": "{field} must be an object",
     "not_entries": "{field} must be a list or an object",
     "not_known": "{field} must be one of {known}",
     "empty": "{field} is empty",
+    "folder": "{field} is a folder, not an entry; it is kept for the export",
     "too_long": "{field} has {size:,} characters; the limit is {limit:,}",
     "too_many": "only the first {limit:,} entries were taken",
-    "regex": "the key {key} is a regular expression and is not used",
+    "regex": "the key {key} is a regular expression that is not understood, and fires nothing",
+    "decorator": "@@{key} does nothing here and stays out of prompts",
+    "macro": "the macro {key} is not known and stays as it is written",
     "no_json": "it is no JSON",
     "no_card": "it holds no card",
-    "no_book": "it is neither a lorebook nor a character card",
+    "no_book": "it is no file of a known kind. Known are World Info of SillyTavern, character cards v1, v2 and v3 "
+    "(JSON, PNG, APNG, CHARX), lorebook_v3, lorebooks and modules of RisuAI, lorebooks of NovelAI, memory books of "
+    "Agnai, and plain lists of such entries",
     "damaged": "it is damaged",
     "locked": "it has a password or an unknown compression",
 }
@@ -59,15 +58,44 @@ class WrongField(ValueError):
         super().__init__(PROBLEMS[code].format(**values))
 
 
+def _itself(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One thing that an entry says. ``names``: of the field in the three families of formats, tried in order; ``take``:
-    reads a value (raises ``WrongField``); ``give``: writes it in the form of a format; ``default``: when it is
-    missing."""
+    """One thing that an entry says. ``paths``: where it may stand, with dots between the names; the first is written to
+    when there is none. ``take`` reads a value (raises ``WrongField``), ``give`` writes it. ``always``: written into new
+    entries also with its usual value."""
 
-    names: Mapping[str, str]
+    paths: tuple[str, ...]
     take: Callable[[str, Any], Any]
-    default: Any = None
+    give: Callable[[Any], Any] = _itself
+    always: bool = False
+
+    def find(self, raw: Mapping[str, Any]) -> str | None:
+        """Returns the path at which an entry has the field; null counts as not there."""
+        return next((path for path in self.paths if value_at(raw, path) is not None), None)
+
+
+def value_at(raw: Any, path: str) -> Any:
+    """Returns the value at a path; None where there is none."""
+    for name in path.split("."):
+        raw = raw.get(name) if isinstance(raw, Mapping) else None
+    return raw
+
+
+def set_at(raw: dict[str, Any], path: str, value: Any) -> None:
+    """Sets the value at a path; objects on the way are copied, or made."""
+    *way, last = path.split(".")
+    for name in way:
+        inner = raw.get(name)
+        raw[name] = dict(inner) if isinstance(inner, Mapping) else {}
+        raw = raw[name]
+    raw[last] = value
+
+
+# --- readers ----------------------------------------------------------------------------------------
 
 
 def text(name: str, value: Any) -> str:
@@ -80,7 +108,7 @@ def text(name: str, value: Any) -> str:
 
 
 def texts(name: str, value: Any) -> tuple[str, ...]:
-    """Reads a list of texts; RisuAI writes the keys of an entry as one text with commas."""
+    """Reads a list of texts, or one text with commas."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -99,33 +127,48 @@ def flag(name: str, value: Any) -> bool:
     raise WrongField("not_flag", field=name, kind=_kind(value))
 
 
-def layer(name: str, value: Any) -> Layer | None:
+def no_flag(name: str, value: Any) -> bool:
+    """Reads the opposite of a flag."""
+    return not flag(name, value)
+
+
+def read_number(name: str, value: Any) -> float:
+    """Reads a number, also one in a text; below 0 is 0."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise WrongField("not_number", field=name, kind=_kind(value))
+    try:
+        read = float(value or 0)
+    except (ValueError, OverflowError) as error:
+        raise WrongField("not_number", field=name, kind=_kind(value)) from error
+    if read != read or abs(read) > 1e9:
+        raise WrongField("not_number", field=name, kind=_kind(value))
+    return int(read) if read.is_integer() else read
+
+
+def read_count(name: str, value: Any) -> int:
+    """Reads a whole number from 0 on; true is 1."""
+    return max(0, int(value if isinstance(value, bool) else read_number(name, value)))
+
+
+def choice(known: Sequence[str], *others: str) -> Callable[[str, Any], str]:
+    """Returns a reader for one of these words, or its place in their order."""
+
+    def read(name: str, value: Any) -> str:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(known):
+            return known[value]
+        if value in known or value in others:
+            return str(value)
+        raise WrongField("not_known", field=name, known=", ".join((*map(str, range(len(known))), *others)))
+
+    return read
+
+
+def layer(name: str, value: Any) -> Layer:
     """Reads one of Gieok's own layers from ``extensions.gieok``."""
     for known in get_args(Layer):
         if value == known:
             return known  # type: ignore[no-any-return]
     raise WrongField("not_known", field=name, known=", ".join(get_args(Layer)))
-
-
-CARD, INFO, RISU = "card", "world_info", "risu"
-FIELDS: dict[str, Field] = {
-    "keys": Field({CARD: "keys", INFO: "key", RISU: "key"}, texts, ()),
-    "secondary": Field({CARD: "secondary_keys", INFO: "keysecondary", RISU: "secondkey"}, texts, ()),
-    "content": Field({CARD: "content", INFO: "content", RISU: "content"}, text, ""),
-    "name": Field({CARD: "name", INFO: "comment", RISU: "comment"}, text, ""),
-    "comment": Field({CARD: "comment", INFO: "comment", RISU: "comment"}, text, ""),
-    "enabled": Field({CARD: "enabled"}, flag, True),
-    "disabled": Field({INFO: "disable"}, flag, False),
-    "constant": Field({CARD: "constant", INFO: "constant", RISU: "alwaysActive"}, flag, False),
-    "regex": Field({CARD: "use_regex", RISU: "useRegex"}, flag, False),
-    "group": Field({INFO: "group", RISU: "folder"}, text, ""),
-}
-"""What Gieok uses of an entry, with the name that every family of formats gives it."""
-
-
-def family(format: Format) -> str:
-    """Returns the family whose names a format uses."""
-    return CARD if format.startswith("card") else format
 
 
 def _kind(value: Any) -> str:

@@ -8,21 +8,43 @@ from typing import Any
 from store.world.record import LoreEntry
 from text.language import Language
 from world.book.field import Problem
+from world.macro import Names
 
 _HEADINGS: dict[Language, dict[str, str]] = {
-    "en": {"description": "", "personality": "Personality", "scenario": "Scenario", "mes_example": "How they talk"},
-    "ko": {"description": "", "personality": "성격", "scenario": "상황", "mes_example": "말투"},
+    "en": {
+        "description": "",
+        "personality": "Personality",
+        "scenario": "Scenario",
+        "mes_example": "How they talk",
+        "system_prompt": "",
+        "post_history_instructions": "How to answer",
+    },
+    "ko": {
+        "description": "",
+        "personality": "성격",
+        "scenario": "상황",
+        "mes_example": "말투",
+        "system_prompt": "",
+        "post_history_instructions": "답하는 방법",
+    },
 }
+NOTES: dict[Language, str] = {"en": "Note on the character", "ko": "인물에 대한 메모"}
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A character card. ``fields``: the card's ``data`` as it was, for the export; the texts in it may hold the macros
-    ``{{char}}`` and ``{{user}}``. ``picture``: the PNG that the card came in, empty for none."""
+    """A character card. ``fields``: the card's ``data`` as it was, for the export; the texts in it may hold macros.
+    ``picture``: the PNG that the card came in, empty for none."""
 
     name: str
     fields: dict[str, Any]
     picture: bytes = b""
+
+    @property
+    def short_name(self) -> str:
+        """Returns the name that stands for ``{{char}}``."""
+        nickname = self.fields.get("nickname")
+        return nickname.strip() if isinstance(nickname, str) and nickname.strip() else self.name
 
     @property
     def greeting(self) -> str:
@@ -30,35 +52,62 @@ class Card:
         return str(self.fields.get("first_mes") or "")
 
     def greetings(self, player: str) -> list[str]:
-        """Returns every message with which the character may begin, with the names in place of the macros."""
+        """Returns every message with which the character may begin, with the names in place of their macros, because
+        readers and other programs see them so."""
         others = [text for text in self.fields.get("alternate_greetings") or () if isinstance(text, str)]
-        return [named(text, self.name, player) for text in (self.greeting, *others) if text.strip()]
+        return [Names(player, self.short_name).fill(text) for text in (self.greeting, *others) if text.strip()]
 
-    def prefix(self, player: str, language: Language) -> str:
-        """Returns the text for ``stable_prefix.md``: who the character is, as the card says it."""
-        parts = [f"# {self.name}"]
-        for name, heading in _HEADINGS[language].items():
-            if text := str(self.fields.get(name) or "").strip():
-                parts.append(f"## {heading}\n\n{text}" if heading else text)
-        parts += [text for name in ("system_prompt",) if (text := str(self.fields.get(name) or "").strip())]
-        return named("\n\n".join(parts), self.name, player)
+    def text(self, name: str) -> str:
+        """Returns a text of the card as it is written; empty for none."""
+        found = self.fields.get(name)
+        return found.strip() if isinstance(found, str) else ""
+
+    @property
+    def note(self) -> str:
+        """Returns the note that SillyTavern keeps in the extensions and writes into the chat."""
+        extensions = self.fields.get("extensions")
+        note = extensions.get("depth_prompt") if isinstance(extensions, dict) else None
+        found = note.get("prompt") if isinstance(note, dict) else None
+        return found.strip() if isinstance(found, str) else ""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Returns the card's tags."""
+        found = self.fields.get("tags")
+        return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+
+    def prefix(self, language: Language) -> str:
+        """Returns the text for ``stable_prefix.md``: who the character is, as the card says it, macros included."""
+        headed = [(_HEADINGS[language][name], self.text(name)) for name in _HEADINGS[language]]
+        parts = [(heading, text) for heading, text in (*headed, (NOTES[language], self.note)) if text]
+        return "\n\n".join(
+            (f"# {self.name}", *(f"## {heading}\n\n{text}" if heading else text for heading, text in parts))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a file says beside its entries, so that it comes out as it came in. ``kind``: of the file; ``root``: its
+    JSON with nothing at the place of the entries, ``path`` to there; ``keyed``: entries stood under keys of their own;
+    ``others``: what stood between the entries without being one, by its place or key; ``container``: the picture or
+    archive around the JSON."""
+
+    kind: str
+    root: Any
+    path: tuple[str, ...]
+    keyed: bool = False
+    others: tuple[tuple[str, Any], ...] = ()
+    container: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Book:
     """The content of one file. ``entries``: the sound ones, with id 0; ``problems``: what was wrong with others, or
-    could not be used."""
+    does nothing here."""
 
     name: str
     entries: tuple[LoreEntry, ...]
     card: Card | None = None
     problems: tuple[Problem, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict)
-
-
-def named(text: str, character: str, player: str) -> str:
-    """Returns the text with the names in place of the macros ``{{char}}`` and ``{{user}}``, as other programs do."""
-    for macro, name in (("{{char}}", character), ("<BOT>", character), ("{{user}}", player), ("<USER>", player)):
-        for form in {macro, macro.upper(), macro.lower()} if name else ():
-            text = text.replace(form, name)
-    return text
+    origin: Origin | None = None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from store.world.record import Finding, FindingKind, LoreEntry, Node, World
+from text.fold import fold_name
 from text.language import Language
 from world.curator.notebook import Unfit
 from world.curator.row import Rows
@@ -66,9 +67,9 @@ class Desk:
 
     def lore(self, name: str) -> list[LoreEntry]:
         """Returns the enabled entries of the lorebook that have this name."""
-        plain = name.strip().casefold()
+        wanted = fold_name(name)
         entries = (one for one in self.rows.lore(self.world.id) if one.enabled)
-        return [one for one in entries if plain in {word.strip().casefold() for word in (one.keyword, *one.keys)}]
+        return [one for one in entries if wanted in map(fold_name, (one.keyword, *one.keys))]
 
     def note(self, kind: FindingKind, subject: str, text: str) -> None:
         """Reports a contradiction. Raises ``Unfit`` for one that the user called intended or that is known."""
@@ -134,7 +135,7 @@ def _counts(one: Finding | Noted) -> bool:
 
 def plain(subject: str) -> str:
     """Returns a subject in the form in which two are compared."""
-    return " ".join(subject.split()).casefold()
+    return fold_name(subject)
 
 
 __all__ = ["EVERY", "Desk", "Noted", "desk", "is_due", "unknown"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from model.call.token import estimate
 from store.world.record import LoreEntry, LoreMark
+from world.lore.activation import KeyedBook, KeyedEntry
 from world.lore.mention import Matcher, name
+from world.lore.rule import Rule, is_keyed, rule_of
+from world.macro import NOBODY, Moment, Names, expand, has_changing
 
 ALWAYS = ("A1", "A2")
 """The layers whose entries are always candidates (specification 12.10)."""
@@ -18,26 +21,36 @@ ALWAYS = ("A1", "A2")
 @dataclass(frozen=True, slots=True)
 class ReadyEntry:
     """An entry with what every request needs of it. ``names``: its keyword and keys, ``home``: the place where the
-    author put it, both in plain form. ``text``: its line in a prompt with the author's content."""
+    author put it, both in plain form. ``text``: its line in a prompt with the author's content. ``rule``: None for an
+    entry that is active by its layer. ``fillers``: the names for its macros; ``changing``: it has macros whose text may
+    be another one in every turn."""
 
     entry: LoreEntry
     names: frozenset[str]
     home: str
     text: str
     tokens: int
+    rule: Rule | None = None
+    fillers: Names = NOBODY
+    changing: bool = False
 
     @classmethod
-    def of(cls, entry: LoreEntry) -> ReadyEntry:
+    def of(cls, entry: LoreEntry, fillers: Names = NOBODY) -> ReadyEntry:
         """Returns the entry with what every request needs of it."""
-        names = frozenset(name(word) for word in (entry.keyword, *entry.keys)) - {""}
-        text = line(entry.keyword, entry.content)
-        return cls(entry, names, name(entry.location), text, _tokens(text))
+        rule = rule_of(entry) if is_keyed(entry) else None
+        fillers = Names(fillers.user, rule.character or fillers.character) if rule is not None else fillers
+        names = frozenset(name(fillers.fill(word)) for word in (entry.keyword, *entry.keys)) - {""}
+        text = _line_of(entry, entry.content, rule, fillers, None)
+        changing = has_changing(entry.content)
+        return cls(entry, names, name(entry.location), text, _tokens(text), rule, fillers, changing)
 
-    def told(self, mark: LoreMark | None) -> tuple[str, int]:
+    def told(self, mark: LoreMark | None, moment: Moment | None = None) -> tuple[str, int]:
         """Returns the line and its tokens: with the content that the story gave it, else the author's."""
-        if mark is None or mark.content is None:
+        rewritten = mark is not None and mark.content is not None
+        if not rewritten and not self.changing:
             return self.text, self.tokens
-        text = line(self.entry.keyword, mark.content)
+        content = mark.content if mark is not None and mark.content is not None else self.entry.content
+        text = _line_of(self.entry, content, self.rule, self.fillers, moment)
         return text, _tokens(text)
 
     def place(self, mark: LoreMark | None) -> str:
@@ -49,7 +62,8 @@ class ReadyEntry:
 class Lorebook:
     """The entries by id, and what leads to them. ``matcher``: the entries by their words. ``names``: the ids of entries
     by keyword and keys, ``places``: by the place where the author put them; both in plain form. ``always``: the enabled
-    entries of ``ALWAYS``. ``enabled``: all enabled ones."""
+    entries of ``ALWAYS`` that are active by their layer. ``enabled``: all enabled ones. ``keyed``: the enabled ones
+    that are active by a rule."""
 
     entries: Mapping[int, ReadyEntry]
     matcher: Matcher
@@ -57,21 +71,40 @@ class Lorebook:
     places: Mapping[str, tuple[int, ...]]
     always: tuple[int, ...]
     enabled: frozenset[int]
+    keyed: KeyedBook = field(default_factory=KeyedBook)
 
     @classmethod
-    def of(cls, entries: Iterable[LoreEntry]) -> Lorebook:
-        """Builds the lorebook of these entries."""
-        known = {entry.id: ReadyEntry.of(entry) for entry in entries}
+    def of(cls, entries: Iterable[LoreEntry], fillers: Names = NOBODY) -> Lorebook:
+        """Builds the lorebook of these entries. ``fillers``: the names for the macros ``{{user}}`` and ``{{char}}``."""
+        known = {entry.id: ReadyEntry.of(entry, fillers) for entry in entries}
         names = _by((word, id) for id, ready in known.items() for word in ready.names)
         places = _by((ready.home, id) for id, ready in known.items() if ready.home)
-        enabled = [ready.entry for ready in known.values() if ready.entry.enabled]
-        always = tuple(entry.id for entry in enabled if entry.layer in ALWAYS)
-        return cls(known, Matcher(names), names, places, always, frozenset(entry.id for entry in enabled))
+        enabled = [ready for ready in known.values() if ready.entry.enabled]
+        always = tuple(one.entry.id for one in enabled if one.rule is None and one.entry.layer in ALWAYS)
+        keyed = KeyedBook(_ready_keyed(one, one.rule) for one in enabled if one.rule is not None)
+        ids = frozenset(one.entry.id for one in enabled)
+        return cls(known, Matcher(names), names, places, always, ids, keyed)
 
 
 def line(keyword: str, content: str) -> str:
     """Returns an entry as it stands in a prompt."""
     return f"- {keyword}: {content.strip()}".replace("\n", "\n  ")
+
+
+def _line_of(entry: LoreEntry, content: str, rule: Rule | None, fillers: Names, moment: Moment | None) -> str:
+    """Returns an entry's line. A keyed one stands without its name, which its author wrote for himself."""
+    content = expand(content, fillers, str(entry.id), moment)
+    if rule is None:
+        return line(fillers.fill(entry.keyword), content)
+    return f"- {content.strip()}".replace("\n", "\n  ")
+
+
+def _ready_keyed(ready: ReadyEntry, rule: Rule) -> KeyedEntry:
+    fill = ready.fillers.fill
+    content = expand(ready.entry.content, ready.fillers, str(ready.entry.id))
+    return KeyedEntry.of(
+        ready.entry.id, rule, [fill(key) for key in ready.entry.keys], [fill(key) for key in rule.secondary], content
+    )
 
 
 _tokens = lru_cache(maxsize=16384)(estimate)

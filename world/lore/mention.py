@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+
+from text.fold import fold_name
 
 _GLUED = re.compile(r"(?:[^\W_\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7a3]|_)+")
 """Letters and digits of a script that puts spaces between its words. Korean particles follow a name without a space, so
 a Korean word has no such border."""
 
 
-def plain(text: str) -> str:
-    """Returns the text in the form in which words are compared: composed, without case, with single spaces."""
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
-
-
-name = lru_cache(maxsize=8192)(plain)
+plain = fold_name
+"""The form in which words are compared."""
+name = lru_cache(maxsize=8192)(fold_name)
 """``plain`` for the names of people, places and entries, which come back every turn."""
+
+
+def is_glued(sign: str) -> bool:
+    """Returns whether a letter or digit is of a script that puts spaces between its words."""
+    return _GLUED.match(sign) is not None
 
 
 class Matcher:
@@ -68,4 +71,4 @@ def _words() -> _Words:
 
 def _ends(flat: str, end: int) -> bool:
     """Returns whether a word that ends here is not the beginning of a longer one."""
-    return end >= len(flat) or not (_GLUED.match(flat[end]) and _GLUED.match(flat[end - 1]))
+    return end >= len(flat) or not (is_glued(flat[end]) and is_glued(flat[end - 1]))

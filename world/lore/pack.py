@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from store.world.record import LoreEntry
+from world.lore.activation import Activation, Block, Decision
 from world.lore.lorebook import Lorebook
+from world.lore.rule import Position
 from world.lore.score import Scored
 
 LISTED = 40
 """How many entries a report names that are not in the prompt; it counts the others. A report is stored with every
 turn."""
-Reason = Literal["decayed", "budget", "disabled"]
+Reason = Literal["decayed", "budget", "disabled", "secret", "rule"]
+_ORDER: dict[Position, int] = {
+    "before": 0,
+    "example_top": 2,
+    "example_bottom": 3,
+    "after": 4,
+    "outlet": 5,
+    "note_top": 6,
+    "note_bottom": 7,
+    "depth": 8,
+}
+"""Where keyed entries stand among the lines, by the author's position: first, or behind the layered ones (1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +39,38 @@ class Packed:
 
     @property
     def text(self) -> str:
-        """Returns the lines of the entries in the prompt."""
-        return "\n".join(one.text for one in self.taken)
+        """Returns the lines of the entries in the prompt: layered ones with the highest score first, keyed ones around
+        them as their authors ordered them. What stands behind the last message is not among them."""
+        return "\n".join(one.text for one in sorted(self.taken, key=_order_of) if not is_last(one))
+
+    @property
+    def last(self) -> tuple[Scored, ...]:
+        """Returns the entries that their authors put behind the last message."""
+        return tuple(sorted(filter(is_last, self.taken), key=_order_of))
+
+
+def is_last(one: Scored) -> bool:
+    """Returns whether an entry stands behind the last message, at depth 0 of the chat."""
+    return one.rule is not None and one.rule.position == "depth" and one.rule.depth == 0
+
+
+def _order_of(one: Scored) -> tuple[float, ...]:
+    rule = one.rule
+    return (1,) if rule is None else (_ORDER[rule.position], -rule.depth if rule.position == "depth" else 0, rule.order)
 
 
 def pack(candidates: Iterable[Scored], budget: int) -> Packed:
     """Takes the candidates in their order while they fit; one that does not fit is left out and smaller ones may still
-    come. Candidates that have decayed are left out first."""
+    come. Secrets that nobody has mentioned and candidates that have decayed are left out first."""
     taken: list[Scored] = []
     left: list[tuple[Scored, Reason]] = []
     for one in candidates:
-        if one.decayed:
+        if one.secret:
+            left.append((one, "secret"))
+        elif one.decayed:
             left.append((one, "decayed"))
+        elif one.rule is not None and one.rule.budget_free:
+            taken.append(one)
         elif one.tokens <= budget:
             taken.append(one)
             budget -= one.tokens
@@ -46,35 +79,61 @@ def pack(candidates: Iterable[Scored], budget: int) -> Packed:
     return Packed(tuple(taken), tuple(left))
 
 
-def report(packed: Packed, book: Lorebook, mentioned: Iterable[int]) -> dict[str, Any]:
+def report(
+    packed: Packed, book: Lorebook, mentioned: Iterable[int], decision: Decision | None = None
+) -> dict[str, Any]:
     """Returns as plain JSON which entries are in, which are out and why, and how many there are of every kind.
 
-    ``mentioned``: the entries that the question names; one of them that is switched off is reported.
+    ``mentioned``: the entries that the last messages name; one of them that is switched off is reported. ``decision``:
+    on the keyed entries; those whose key was found while something kept them out are reported. ``effects``: what later
+    turns of the branch need to know of it.
     """
     off = [ready.entry for id in sorted(mentioned) if not (ready := book.entries[id]).entry.enabled]
+    blocked = decision.blocked if decision is not None else {}
+    active = decision.active if decision is not None else {}
     reasons = Counter(reason for _, reason in packed.left)
-    judged = len(packed.taken) + len(packed.left)
-    rest = len(book.enabled) - judged
-    return {
-        "in": [{**_told(one), "tokens": one.tokens} for one in packed.taken],
-        "out": [*({**_bare(entry), "reason": "disabled"} for entry in off), *_out(packed.left)],
-        "counts": {"in": len(packed.taken), **reasons, "disabled": len(off), "no candidate": rest},
+    rest = len(book.enabled) - len(packed.taken) - len(packed.left) - len(blocked)
+    ruled = [
+        {**_bare(book.entries[id].entry), "reason": "rule", "rule": _plain_reason(block)}
+        for id, block in blocked.items()
+    ]
+    told = {
+        "in": [{**_told(one, active), "tokens": one.tokens} for one in packed.taken],
+        "out": [
+            *({**_bare(entry), "reason": "disabled"} for entry in off),
+            *ruled[:LISTED],
+            *({**_told(one, active), "reason": reason} for one, reason in packed.left[:LISTED]),
+        ],
+        "counts": {
+            "in": len(packed.taken),
+            **{str(reason): count for reason, count in reasons.items()},
+            **({"rule": len(blocked)} if blocked else {}),
+            "disabled": len(off),
+            "no candidate": rest,
+        },
     }
+    effects = decision.effects([one.entry.id for one in packed.taken]) if decision is not None else {}
+    return {**told, "effects": effects} if effects else told
 
 
-def _out(left: Sequence[tuple[Scored, Reason]]) -> list[dict[str, Any]]:
-    return [{**_told(one), "reason": reason} for one, reason in left[:LISTED]]
-
-
-def _told(one: Scored) -> dict[str, Any]:
+def _told(one: Scored, active: Mapping[int, Activation]) -> dict[str, Any]:
     parts = {part: round(value, 4) for part, value in one.parts.items() if value}
-    return {
+    told = {
         **_bare(one.entry),
         "score": round(one.score, 4),
         "parts": parts,
         "why": list(one.why),
         "silent": one.silent,
     }
+    if one.entry.id in active:
+        told["rule"] = _plain_reason(active[one.entry.id])
+    if one.rule is not None and one.rule.position == "depth":
+        told["depth"] = {"asked": one.rule.depth, "stands": 0 if is_last(one) else 1}
+    return told
+
+
+def _plain_reason(one: Activation | Block) -> dict[str, Any]:
+    return {name: value for name, value in asdict(one).items() if value}
 
 
 def _bare(entry: LoreEntry) -> dict[str, Any]:

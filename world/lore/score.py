@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from store.world.record import Layer, LoreEntry, LoreMark
+from world.lore.activation import Activation
 from world.lore.lorebook import Lorebook, ReadyEntry
 from world.lore.mention import name
+from world.lore.rule import Rule
+from world.macro import Moment
 from world.state import State
 
 NEAREST = 10
@@ -20,8 +24,11 @@ with."""
 WEIGHTS: Mapping[Layer, float] = {"A1": 2.0, "A2": 1.5, "A3": 0.5, "A4": 0.0}
 PATIENCE: Mapping[Layer, int] = {"A3": 7, "A4": 3}
 """For how many turns an entry stays that nobody mentions; entries of other layers stay for ever."""
-Why = Literal["vector", "place", "npc", "relation", "mentioned", "always"]
+SECRET: Layer = "A4"
+"""The layer whose entries nobody hears of before they are mentioned."""
+Why = Literal["vector", "place", "npc", "relation", "mentioned", "always", "rule"]
 
+_NONE: Mapping[int, Activation] = MappingProxyType({})
 ALWAYS: tuple[Why, ...] = ("always",)
 """What makes a candidate of an entry that nothing else leads to."""
 
@@ -53,7 +60,8 @@ class Scene:
 class Scored(NamedTuple):
     """A candidate. ``score``: the sum of the next four and the weight of its layer. ``why``: what made it a candidate.
     ``silent``: for how many turns nobody has mentioned it, the turn that is asked included. ``text``, ``tokens``: its
-    line in a prompt. A tuple, because hundreds are made for every request."""
+    line in a prompt. ``named``: the last two messages name it. ``secret``: it is one that nobody has mentioned yet.
+    ``rule``: None for an entry that is active by its layer. A tuple, because hundreds are made for every request."""
 
     entry: LoreEntry
     score: float
@@ -65,6 +73,9 @@ class Scored(NamedTuple):
     silent: int
     text: str
     tokens: int
+    named: bool = False
+    secret: bool = False
+    rule: Rule | None = None
 
     @property
     def parts(self) -> dict[str, float]:
@@ -74,46 +85,71 @@ class Scored(NamedTuple):
 
     @property
     def decayed(self) -> bool:
-        """Whether the entry has been silent for too long (specification 12.10)."""
-        return self.silent > PATIENCE.get(self.entry.layer, self.silent)
+        """Whether the entry has been silent for too long (specification 12.10); not one with a rule."""
+        return self.rule is None and self.silent > PATIENCE.get(self.entry.layer, self.silent)
 
 
 def scored(
-    book: Lorebook, state: State, mentioned: Iterable[int], cosines: Mapping[int, float], turn: int
+    book: Lorebook,
+    state: State,
+    mentioned: Iterable[int],
+    cosines: Mapping[int, float],
+    turn: int,
+    active: Mapping[int, Activation] = _NONE,
+    moment: Moment | None = None,
 ) -> list[Scored]:
-    """Returns all candidates, the highest score first; entries that are not enabled are none.
+    """Returns all candidates: those that are named in the last two messages first, then the highest score; entries that
+    are not enabled are none.
 
-    ``mentioned``: the entries that the question names. ``cosines``: of the question and every entry that has a vector.
-    ``turn``: the number of the turn that is asked.
+    ``mentioned``: the entries that these messages name. ``cosines``: of the question and every entry that has a vector.
+    ``turn``: the number of the turn that is asked. ``active``: the keyed entries whose rule has fired.
     """
     scene = Scene.of(state)
     found = [
-        _scored(book.entries[id], state.lore.get(id), why, scene, cosines.get(id, 0.0), turn)
-        for id, why in _candidates(book, state, scene, mentioned, cosines).items()
+        _scored(book.entries[id], state.lore.get(id), why, scene, cosines.get(id, 0.0), turn, moment)
+        for id, why in _candidates(book, state, scene, mentioned, cosines, active).items()
     ]
-    return sorted(found, key=lambda one: (-one.score, one.entry.layer, one.entry.id))
+    return sorted(found, key=_rank)
+
+
+def _rank(one: Scored) -> tuple[object, ...]:
+    yields = one.rule is not None and one.rule.yields
+    return yields, not one.named, -one.score, one.entry.layer, one.entry.id
 
 
 def _candidates(
-    book: Lorebook, state: State, scene: Scene, mentioned: Iterable[int], cosines: Mapping[int, float]
+    book: Lorebook,
+    state: State,
+    scene: Scene,
+    mentioned: Iterable[int],
+    cosines: Mapping[int, float],
+    active: Mapping[int, Activation],
 ) -> dict[int, tuple[Why, ...]]:
-    """Returns the ids of the enabled candidates with what made them candidates."""
+    """Returns the ids of the enabled candidates with what made them candidates. A keyed entry is one only when its rule
+    has fired; the place and the people around then count for its score."""
     ways: tuple[tuple[Why, Iterable[int]], ...] = (
-        ("vector", _nearest(book, cosines)),
+        ("vector", find_nearest(book, cosines)),
         ("place", {*_named(book, (scene.here,)), *_placed(book, state, scene.here)}),
         ("npc", _named(book, scene.near)),
         ("relation", _named(book, scene.bonds)),
         ("mentioned", mentioned),
     )
     found = dict.fromkeys(book.always, ALWAYS)
+    for id, activation in active.items():
+        found[id] = ("rule", "mentioned") if activation.how == "key" and not activation.step else ("rule",)
     for why, ids in ways:
         for id in ids:
-            if book.entries[id].entry.enabled:
+            ready = book.entries[id]
+            if ready.rule is not None:
+                if id in active and why not in found[id] and why != "mentioned":
+                    found[id] = (*found[id], why)
+            elif ready.entry.enabled:
                 found[id] = (*found.get(id, ()), why)
     return found
 
 
-def _nearest(book: Lorebook, cosines: Mapping[int, float]) -> Iterable[int]:
+def find_nearest(book: Lorebook, cosines: Mapping[int, float]) -> Iterable[int]:
+    """Returns the ids of the enabled entries that are nearest to the question."""
     best = sorted(cosines, key=cosines.__getitem__, reverse=True)
     known = (id for id in best if id in book.entries and book.entries[id].entry.enabled)
     return islice(known, NEAREST)
@@ -136,18 +172,28 @@ def _placed(book: Lorebook, state: State, here: str) -> Iterator[int]:
 
 
 def _scored(
-    ready: ReadyEntry, mark: LoreMark | None, why: tuple[Why, ...], scene: Scene, cosine: float, turn: int
+    ready: ReadyEntry,
+    mark: LoreMark | None,
+    why: tuple[Why, ...],
+    scene: Scene,
+    cosine: float,
+    turn: int,
+    moment: Moment | None,
 ) -> Scored:
-    if why is ALWAYS and mark is None:  # most candidates of a large lorebook
-        score = cosine + WEIGHTS[ready.entry.layer]
-        return Scored(ready.entry, score, cosine, 0.0, 0.0, 0.0, why, turn, ready.text, ready.tokens)
+    entry = ready.entry
+    if why is ALWAYS and mark is None and not ready.changing:  # most candidates of a large lorebook
+        score = cosine + WEIGHTS[entry.layer]
+        return Scored(entry, score, cosine, 0.0, 0.0, 0.0, why, turn, ready.text, ready.tokens)
     place = PLACE if "place" in why and _is_here(ready, mark, scene) else 0.0
     npc = NPC if "npc" in why else 0.0
     relation = RELATION if "relation" in why else 0.0
-    last = turn if "mentioned" in why else mark.last_mentioned if mark else 0
-    score = cosine + place + npc + relation + WEIGHTS[ready.entry.layer]
-    text, tokens = ready.told(mark)
-    return Scored(ready.entry, score, cosine, place, npc, relation, why, max(0, turn - last), text, tokens)
+    named = "mentioned" in why
+    last = turn if named else mark.last_mentioned if mark else 0
+    score = cosine + place + npc + relation + WEIGHTS[entry.layer]
+    text, tokens = ready.told(mark, moment)
+    secret = ready.rule is None and entry.layer == SECRET and not last
+    silent = max(0, turn - last)
+    return Scored(entry, score, cosine, place, npc, relation, why, silent, text, tokens, named, secret, ready.rule)
 
 
 def _is_here(ready: ReadyEntry, mark: LoreMark | None, scene: Scene) -> bool:

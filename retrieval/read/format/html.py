@@ -6,26 +6,32 @@ import re
 import warnings
 from encodings import normalize_encoding
 from encodings.aliases import aliases
-from types import MappingProxyType
 from typing import Any
 
+import lxml.html
 from bs4 import BeautifulSoup
-from bs4.builder._lxml import LXMLTreeBuilder
 from bs4.dammit import EncodingDetector
+from lxml import etree
 from markdownify import MarkdownConverter
 
+from errors import DocumentBroken
 from retrieval.read.escaped import escaped, literal
 from retrieval.read.format.loaded import Loaded, decoded
+from retrieval.read.format.page_frame import drop_frame
+from retrieval.read.format.page_table import settle_tables
 from text.clean import clean
 
-_FRAME = ("script", "style", "noscript", "template", "nav", "footer", "iframe")
-_FIELDS = ("input", "select", "textarea", "button")
-_LEFT_OUT = frozenset((*_FRAME, *_FIELDS))
 _HEADINGS = {f"h{level}" for level in range(1, 7)}
 _CHARSETS = {*aliases, *aliases.values()}
+_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def read(name: str, data: bytes, _limit: int) -> Loaded:
+    return read_page(name, data)
+
+
+def read_page(name: str, data: bytes) -> Loaded:
+    """Returns a page of any encoding."""
     return from_html(name, decoded(name, data, _declared(data)))
 
 
@@ -37,53 +43,53 @@ def _declared(data: bytes) -> str:
 
 def from_html(name: str, html: str) -> Loaded:
     """Returns a page's main part as Markdown, without navigation and other parts around it."""
+    page = _parse_page(name, html)
+    if page is None:
+        return Loaded(name, "", "", True, {})
+    title = (
+        _join_words(page.find(".//title"))
+        or _join_words(page.find(".//h1[@class='title']"))
+        or _join_words(page.find(".//h1"))
+    )
+    for head in page.findall(".//head"):
+        head.getparent().remove(head)
+    drop_frame(page)
+    settle_tables(page)
+    main = lxml.html.tostring(_main(page), encoding="unicode")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # bs4 warns of files that look like an address or XML
-        page = BeautifulSoup(html, builder=_Builder())
-    heading = page.find("h1", class_="title") or page.find("h1")
-    title = page.title.get_text(" ", strip=True) if page.title else ""
-    title = title or (heading.get_text(" ", strip=True) if heading else "")
-    for head in page("head"):
-        head.decompose()
-    text = _Markdown().convert_soup(_main(page))
+        text = _Markdown().convert_soup(BeautifulSoup(main, "lxml"))
     return Loaded(name, clean(title), re.sub(r"\n{3,}", "\n\n", clean(text)).strip(), True, {})
 
 
-class _Builder(LXMLTreeBuilder):
-    """A tree builder on lxml, which knows where an unclosed tag ends. It skips the parts around the content, and keeps
-    the content of a form without the form. Removing parts from a finished tree takes the square of their number."""
+def _parse_page(name: str, html: str) -> Any:
+    """Returns the tree of a page; None for a page without any element. libxml2 knows where an unclosed tag ends, and
+    cuts off what lies more than 256 deep, so such a page is broken."""
+    parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
+    try:
+        page = lxml.html.document_fromstring(_DECLARATION.sub("", html, count=1), parser=parser)
+    except etree.ParserError:
+        return None
+    deep = next((each.message for each in parser.error_log if "depth" in each.message.lower()), None)
+    if deep:
+        raise DocumentBroken(name=name, reason=deep, reason_code="damaged", detail=deep)
+    for behind in [*page.itersiblings()]:  # what a page has after its end
+        page.append(behind)
+        behind.drop_tag()
+    return page
 
-    _inside = 0
-    """The number of skipped elements that are open."""
 
-    def feed(self, markup: Any) -> None:
-        self._inside = 0
-        super().feed(markup)
-
-    def start(self, tag: Any, attrib: Any, nsmap: Any = MappingProxyType({})) -> None:
-        if self._inside or tag in _LEFT_OUT:
-            self._inside += 1
-        elif tag != "form":
-            super().start(tag, attrib, nsmap)
-
-    def end(self, tag: Any) -> None:
-        if self._inside:
-            self._inside -= 1
-        elif tag != "form":
-            super().end(tag)
-
-    def data(self, data: Any) -> None:
-        if not self._inside:
-            super().data(data)
+def _join_words(element: Any) -> str:
+    return " ".join("".join(element.itertext()).split()) if element is not None else ""
 
 
 def _main(page: Any) -> Any:
     """Returns the part that the page marks as its main one, if there is just one with most of the text; else the whole
     page."""
-    size = len(page.get_text(strip=True))
+    size = len(_join_words(page))
     for kind in ("main", "article"):
-        parts = page(kind)
-        if len(parts) == 1 and 2 * len(parts[0].get_text(strip=True)) > size:
+        parts = page.findall(f".//{kind}")
+        if len(parts) == 1 and 2 * len(_join_words(parts[0])) > size:
             return parts[0]
     return page
 

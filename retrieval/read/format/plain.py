@@ -14,8 +14,13 @@ _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | 
 
 def markdown(name: str, data: bytes, _limit: int) -> Loaded:
     text, front = _front(decoded(name, data))
+    return Loaded(name, front.get("title") or find_title(text), text, True, front)
+
+
+def find_title(text: str) -> str:
+    """Returns the first heading of level 1 outside code; '' without one."""
     heading = re.search(r"^# +(.+)$", _FENCED.sub("", text), re.MULTILINE)
-    return Loaded(name, front.get("title") or (heading.group(1).rstrip(" #") if heading else ""), text, True, front)
+    return heading.group(1).rstrip(" #") if heading else ""
 
 
 def _front(text: str) -> tuple[str, dict[str, str]]:

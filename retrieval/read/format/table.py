@@ -1,40 +1,83 @@
-"""Tables in CSV: a section for every row."""
+"""Tables: a section for every row, or for a few rows of a long table, which is calculated with rather than read."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+from collections.abc import Iterator, Sequence
 
-from errors import DocumentBroken
+from errors import DocumentBroken, DocumentRowless
 from retrieval.read.escaped import escaped, literal
-from retrieval.read.format.loaded import Loaded, decoded
+from retrieval.read.format.loaded import Loaded, Sheet, decoded
+from retrieval.read.split import PASSAGE, tokens
 
 csv.field_size_limit(2**31 - 1)
+COLUMNS_CHARS = 200
+"""How much of the names of the columns an error shows, in characters."""
 _SEPARATOR = re.compile(r"sep=(.)[ \t]*\n", re.IGNORECASE)
 """The line in which Excel names the separator of the cells."""
 _QUESTION = ("question", "q", "질문", "문의", "제목", "title")
 _ANSWER = ("answer", "a", "답변", "답", "내용", "content")
+ROWS = 500
+"""Up to this many rows, and in a table of questions and answers always, a row is a section of its own. More rows would
+take a minute of embedding that nobody asks for: sums and highest values come from the table itself."""
 
 
 def read(name: str, data: bytes, _limit: int) -> Loaded:
-    columns, *rows = _rows(name, decoded(name, data)) or [[]]
+    numbered = _rows(name, decoded(name, data))
+    columns, *rows = [row for _, row in numbered] or [[]]
+    if any(columns) and not any(map(any, rows)):
+        raise DocumentRowless(name=name, columns=", ".join(filter(None, columns))[:COLUMNS_CHARS])
+    numbers = tuple(number for number, _ in numbered[1:])
+    sheet = Sheet("", tuple(columns), tuple(map(tuple, rows)), numbers)
+    return Loaded(name, "", write_rows(columns, rows, numbers=numbers), True, {}, (sheet,))
+
+
+def write_rows(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], level: int = 2, numbers: Sequence[int] = ()
+) -> str:
+    """Returns the rows of a table in Markdown, with headings of a level. ``numbers``: of the rows in a spreadsheet, ()
+    when they follow the head in row 1."""
     question, answer = _column(columns, _QUESTION), _column(columns, _ANSWER)
-    parts = [_row(row, columns, question, answer) for row in rows]
-    return Loaded(name, "", "\n\n".join(part for part in parts if part), True, {})
+    if len(rows) > ROWS and (question is None or answer is None):
+        parts = _write_row_groups(columns, rows, level, numbers or range(2, len(rows) + 2))
+    else:
+        parts = (_row(row, columns, question, answer, level) for row in rows)
+    return "\n\n".join(part for part in parts if part)
 
 
-def _rows(name: str, text: str) -> list[list[str]]:
-    """Returns the cells of every row that has any."""
+def _write_row_groups(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], level: int, numbers: Sequence[int]
+) -> Iterator[str]:
+    """Yields tables of a few rows each, as long as a passage, under the numbers that the rows have in a spreadsheet."""
+    head = [_write_table_line(columns), f"|{' --- |' * len(columns)}"]
+    lines, size, first, last = list[str](), 0, numbers[0], numbers[0]
+    for number, row in zip(numbers, rows, strict=True):
+        line = _write_table_line([*row, *[""] * (len(columns) - len(row))])
+        if lines and size + tokens(line) > PASSAGE:
+            yield "\n".join([f"{'#' * level} {first}–{last}\n", *head, *lines])
+            lines, size, first = [], 0, number
+        lines.append(line)
+        size, last = size + tokens(line), number
+    yield "\n".join([f"{'#' * level} {first}–{last}\n", *head, *lines])
+
+
+def _write_table_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _rows(name: str, text: str) -> list[tuple[int, list[str]]]:
+    """Returns the cells of every row that has any, with the number that a spreadsheet gives the row."""
     separator = _SEPARATOR.match(text)
     delimiter = separator[1] if separator else _delimiter(name, text)
     first, body = (2, text[separator.end() :]) if separator else (1, text)
     body = re.sub(rf'" +(?=[{re.escape(delimiter)}\n]|\Z)', '"', body)
     reader = csv.reader(io.StringIO(body), delimiter=delimiter, skipinitialspace=True, strict=True)
-    rows, line = list[list[str]](), first
+    rows, line = list[tuple[int, list[str]]](), first
     try:
-        for row in reader:
-            rows += [[cell.strip() for cell in row]] if row else []
+        for number, row in enumerate(reader, 1):
+            rows += [(number, [cell.strip() for cell in row])] if row else []
             line = first + reader.line_num
     except csv.Error as error:
         reason = f"line {line:,} is not written as usual ({error})"
@@ -51,13 +94,13 @@ def _delimiter(name: str, text: str) -> str:
         return "\t" if name.lower().endswith(".tsv") else ","
 
 
-def _column(columns: list[str], names: tuple[str, ...]) -> int | None:
+def _column(columns: Sequence[str], names: tuple[str, ...]) -> int | None:
     """Returns the position of the first of these names that is among the columns."""
     lowered = [column.lower() for column in columns]
     return next((lowered.index(name) for name in names if name in lowered), None)
 
 
-def _row(cells: list[str], columns: list[str], asked: int | None, answered: int | None) -> str:
+def _row(cells: Sequence[str], columns: Sequence[str], asked: int | None, answered: int | None, level: int) -> str:
     """Returns a row as a section: its question, or its first cell, is the heading. Columns besides the answer stand
     below the answer."""
     remaining = dict(enumerate(cells))
@@ -71,7 +114,7 @@ def _row(cells: list[str], columns: list[str], asked: int | None, answered: int 
     ]
     rest = "  \n".join(labels[position] + _text(cell) for position, cell in remaining.items() if cell)
     body = "\n\n".join(part for part in (answer, rest) if part)
-    return f"## {heading or '–'}\n\n{body}" if body else ""
+    return f"{'#' * level} {heading or '–'}\n\n{body}" if body else ""
 
 
 def _text(cell: str) -> str:

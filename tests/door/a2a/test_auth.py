@@ -45,11 +45,13 @@ REST = [
 ]
 
 
-@pytest.fixture
-def two(opened: Place) -> tuple[Place, Place]:
-    """The same service as the users ann and bob."""
+@pytest.fixture(params=["user", "key"])
+def two(opened: Place, request: pytest.FixtureRequest) -> tuple[Place, Place]:
+    """The same service as the users ann and bob; or as ann with two keys, of which bob's opens nothing but what was
+    made with it."""
     keys = opened.agent.store.api_keys
-    return opened.as_user(keys.add("one", "ann")), opened.as_user(keys.add("two", "bob"))
+    other = keys.add("two", "bob") if request.param == "user" else keys.add("two", "ann", memory=False)
+    return opened.as_user(keys.add("one", "ann")), opened.as_user(other)
 
 
 @pytest.mark.parametrize("key", ["", "gk-0000000000-wrong", "nonsense"])

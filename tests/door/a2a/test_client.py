@@ -61,13 +61,17 @@ def test_a_conversation_of_two_tasks(opened: Place, bindings: list[str]) -> None
         assert streamed(first) == JOKE
         number, context = task_id(first)
         opened.upstream.add(said("한 번 더."))
-        second = await send(client, request("Another?", context))
+        again = request("Another?", context)
+        again.message.metadata.update({"gieok": {"report": True}})
+        second = await send(client, again)
         assert task_id(second)[1] == context
         assert streamed(second) == "한 번 더."
         task = await client.get_task(GetTaskRequest(id=number))
         assert answer_of(task) == JOKE
         assert len(task.artifacts[0].parts) == 1
-        (report,) = [one for one in task.artifacts if one.artifact_id == "report"]
+        assert [one.artifact_id for one in task.artifacts] == ["answer"], "the report comes to those who ask for it"
+        asked_for = await client.get_task(GetTaskRequest(id=task_id(second)[0]))
+        (report,) = [one for one in asked_for.artifacts if one.artifact_id == "report"]
         assert plain(report.parts[0].data)["session"] == context
         assert task.history[0].parts[0].text == "농담 하나 해 줘"
         with pytest.raises(UnsupportedOperationError):
@@ -206,5 +210,5 @@ def test_what_is_no_text_is_refused_before_a_task_begins(opened: Place) -> None:
 
 def test_a_page_goes_on_at_the_exact_moment() -> None:
     for number in range(1_700_000_000_000, 1_700_000_002_000):
-        row = TaskRow("t", "", "", "", False, 1, "", 0.0, number / 1000, "", b"")
+        row = TaskRow("t", "", "", "", False, 1, "", 0.0, number / 1000, "", b"", "")
         assert after_page(encode_list_tasks_cursor(cursor_at(row))) == (row.updated, "t")

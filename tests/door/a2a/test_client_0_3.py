@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,15 @@ from typing import Any
 import pytest
 
 from tests.door.a2a.place import Place, slow
+from tests.installed import find_program
 from tests.stub.reply import called, said
 
-VARIABLE = "GIEOK_TEST_A2A_03"
-"""Names the Python of an environment with a2a-sdk 0.3."""
-PYTHON = os.environ.get(VARIABLE, "")
-pytestmark = pytest.mark.skipif(not PYTHON, reason=f"{VARIABLE} names no Python with a2a-sdk 0.3")
 PROGRAM = Path(__file__).with_name("old_client.py")
 
 
 def run(opened: Place, transport: str, what: str) -> Any:
     """What the old client saw."""
-    command = [PYTHON, str(PROGRAM), opened.root, transport, what]
+    command = [str(find_program("a2a03", "bin/python")), str(PROGRAM), opened.root, transport, what]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
     return json.loads(ended.stdout)

@@ -13,7 +13,7 @@ from door.a2a.question import answers, state
 from graph.tool.asking import answers_in, call_in
 from graph.turn.event import Done
 from store.question import Answer, Question, Waiting
-from tests.door.a2a.place import Door, Json, Place, answer_in, message03, place, words
+from tests.door.a2a.place import Door, Json, Place, answer_in, message03, place, request, words
 from tests.stub.reply import called, said
 from tests.stub.upstream import Upstream
 
@@ -56,8 +56,8 @@ def test_a_tool_runs_after_a_yes(housed: Place, door: Door) -> None:
     assert door.opened == ["front"]
 
 
-@pytest.mark.parametrize("text", ["yes", "네, 열어 주세요", "no"])
-def test_a_text_is_no_answer_to_an_approval(housed: Place, door: Door, text: str) -> None:
+@pytest.mark.parametrize("text", ["네, 열어 주세요", "yes, but not the back door", "if you must", "nothing", "1"])
+def test_a_text_that_says_more_than_yes_or_no_is_no_answer_to_an_approval(housed: Place, door: Door, text: str) -> None:
     housed.upstream.add(called("open_door", {"which": "front"}), said("It stays shut."))
     question = asked(housed.early("tasks/send", id="t", message=words("Open it.")))
     again = housed.early("tasks/send", id="t", message=words(text))
@@ -68,6 +68,30 @@ def test_a_text_is_no_answer_to_an_approval(housed: Place, door: Door, text: str
     assert door.opened == []
     done = housed.early("tasks/send", id="t", message=data({question["id"]: {"action": "no"}}))
     assert (done["status"]["state"], door.opened) == ("completed", [])
+
+
+@pytest.mark.parametrize("text", ["yes", " Yes. ", "네", "예!", "y", "once", "always"])
+def test_a_plain_yes_answers_an_approval(housed: Place, door: Door, text: str) -> None:
+    housed.upstream.add(called("open_door", {"which": "front"}), said("It is open."))
+    task = housed.early("tasks/send", id="t", message=words("Open it."))
+    asked(task)
+    assert any(word in task["status"]["message"]["parts"][0]["text"] for word in ("«yes»", "«네»"))
+    done = housed.early("tasks/send", id="t", message=words(text))
+    assert (done["status"]["state"], door.opened) == ("completed", ["front"])
+
+
+@pytest.mark.parametrize("text", ["no", "No.", "아니요", "아니오", "n"])
+def test_a_plain_no_answers_one_too(housed: Place, door: Door, text: str) -> None:
+    housed.upstream.add(called("open_door", {"which": "front"}), said("It stays shut."))
+    asked(housed.early("tasks/send", id="t", message=words("Open it.")))
+    done = housed.early("tasks/send", id="t", message=words(text))
+    assert (done["status"]["state"], answer_in(done), door.opened) == ("completed", "It stays shut.", [])
+
+
+def test_a_plain_yes_answers_none_of_two_questions() -> None:
+    both = [Question(name, "approve", name, "open_door", server="house") for name in ("front", "back")]
+    assert answers(request("yes").message, both) is None
+    assert answers(request("yes").message, both[:1]) == {"front": Answer("once")}
 
 
 def test_a_choice_is_answered_by_text(housed: Place) -> None:

@@ -45,9 +45,22 @@ def test_a_killed_process_leaves_a_failed_task_that_may_be_tried_again(tmp_path:
         assert task["status"]["state"] == "failed"
         assert task["metadata"]["gieok"]["code"] == "interrupted"
         assert task["metadata"]["gieok"]["retryable"] is True
+        (reason,) = task["status"]["message"]["parts"]
+        assert "has ended before the answer did" in reason["text"]
+        assert "Send the message again" in reason["text"]
         upstream.add(said("At last."))
         again = at(server).early("tasks/send", id="t", message=words("Slowly, please"))
         assert (again["status"]["state"], answer_in(again)) == ("completed", "At last.")
+
+
+def test_who_follows_a_task_again_after_a_restart_hears_that_it_has_ended(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream.url, **CALM) as server:
+        begun(at(server), upstream, "t")
+        server.kill()
+    with served(tmp_path, upstream.url, **CALM) as server:
+        refusal = at(server).rpc("tasks/resubscribe", {"id": "t"})["error"]
+        assert (refusal["code"], "t" in refusal["message"]) == (-32004, True), refusal
+        assert at(server).early("tasks/get", id="t")["status"]["state"] == "failed"
 
 
 def test_a_process_that_is_told_to_end_leaves_one_too(tmp_path: Path, upstream: Upstream) -> None:

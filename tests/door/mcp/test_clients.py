@@ -19,19 +19,16 @@ from door.openai.running import LEAVE_SECONDS
 from tests.door.mcp.opened import ERAS, Era, talked
 from tests.door.mcp.test_stdio import COMMAND, variables
 from tests.door.openai.running import CALM, Running, running
+from tests.installed import find_program
 from tests.stub.reply import called, said
 from tests.stub.upstream import Upstream
 
 TEXT = "식탁을 예약해 줘"
-OLD = "GIEOK_TEST_MCP1"
-"""Variable with the folder of a virtual environment that has mcp 1.x."""
 
 
 def old(*arguments: str, environment: dict[str, str] | None = None) -> dict[str, Any]:
     """What a client of the previous major version saw."""
-    folder = os.environ.get(OLD)
-    if folder is None or not (python := Path(folder) / "bin" / "python").is_file():
-        pytest.skip(f"{OLD} names no virtual environment with mcp 1.x")
+    python = find_program("mcp1", "bin/python")
     script = Path(__file__).with_name("client_v1.py")
     command = [str(python), str(script), TEXT, *arguments]
     done = subprocess.run(

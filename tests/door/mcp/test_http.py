@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tests.door.mcp.opened import ERAS, Era, talked
 from tests.door.openai.inside import Inside, inside
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
+from tests.wait import until
 
 LONG = said("one two three four five six seven eight nine ten").but(pause=0.2)
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -111,14 +112,14 @@ def test_without_a_good_key_nothing_is_told(service: Inside, key: str) -> None:
 def test_each_key_sees_only_the_sessions_of_its_user(service: Inside, era: Era) -> None:
     keys = service.agent.store.api_keys
     mina, jun = keys.add("laptop", "mina"), keys.add("phone", "jun")
-    told = ask(service, "I live in Busan.", "home", era, mina).structured_content
+    told = ask(service, "I live in Gdansk.", "home", era, mina).structured_content
     assert ask(service, "Hello", "home", era, jun).structured_content["session"] != told["session"]
     uri = f"gieok://session/{told['session']}/transcript"
 
     async def read(made: Client) -> Any:
         return await made.read_resource(uri)
 
-    assert "Busan" in talked(client(service, era, mina), read).contents[0].text
+    assert "Gdansk" in talked(client(service, era, mina), read).contents[0].text
     with pytest.raises(MCPError):
         talked(client(service, era, jun), read)
     listed = talked(client(service, era, jun), lambda made: made.list_resources())
@@ -139,17 +140,74 @@ def test_a_session_of_the_handshake_belongs_to_its_key(service: Inside) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_key_may_be_barred_from_the_documents(tmp_path: Path, upstream: Upstream, era: Era) -> None:
-    with inside(tmp_path, upstream, retrieval=True) as service:
+@pytest.mark.parametrize(
+    ("what", "tools"), [("documents", {"search_documents"}), ("memory", {"recall_memory", "remember", "forget"})]
+)
+def test_a_key_may_be_barred(tmp_path: Path, upstream: Upstream, era: Era, what: str, tools: set[str]) -> None:
+    with inside(tmp_path, upstream, retrieval=True, memory=True) as service:
         keys = service.agent.store.api_keys
         names = {}
-        for documents in (True, False):
-            key = keys.add("laptop", "mina", documents=documents)
+        for open_to in (True, False):
+            key = keys.add("laptop", "mina", **{what: open_to})
             listed = talked(client(service, era, key), lambda made: made.list_tools())
-            names[documents] = {tool.name for tool in listed.tools}
-        assert names[True] - names[False] == {"search_documents"}
-        with pytest.raises(MCPError):
-            talked(client(service, era, key), lambda made: made.call_tool("search_documents", {"query": "x"}))
+            names[open_to] = {tool.name for tool in listed.tools}
+        assert names[True] - names[False] == tools
+        for tool in tools:
+            with pytest.raises(MCPError):
+                talked(client(service, era, key), partial(_call, tool))
+
+
+async def _call(tool: str, made: Client) -> Any:
+    return await made.call_tool(tool, {"query": "x"})
+
+
+PARTS = ("transcript", "summaries", "memory")
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_key_without_memory_reads_and_changes_its_own_conversations_alone(
+    tmp_path: Path, upstream: Upstream, era: Era
+) -> None:
+    with inside(tmp_path, upstream, memory=True) as service:
+        keys = service.agent.store.api_keys
+        whole, barred = keys.add("laptop", "mina"), keys.add("program", "mina", memory=False)
+        told = ask(service, "I live in Gdansk.", "home", era, whole).structured_content["session"]
+        own = ask(service, "What is the weather?", "robot", era, barred).structured_content["session"]
+
+        async def look(made: Client) -> dict[str, list[str]]:
+            """What each door of the protocol gives of both conversations."""
+            uris = [f"gieok://session/{session}/{part}" for session in (told, own) for part in PARTS]
+            calls: dict[str, Callable[[], Awaitable[Any]]] = {
+                **{uri: partial(made.read_resource, uri) for uri in uris},
+                **{
+                    f"recap {name}": partial(made.get_prompt, "recap_conversation", {"session": name})
+                    for name in (told, own)
+                },
+                **{
+                    f"summaries {name}": partial(made.call_tool, "summaries", {"session": name}) for name in (told, own)
+                },
+                "search": partial(made.call_tool, "evaluate_memory", {"session": told, "judge": "no"}),
+            }
+            found = {"list": [str(each.uri) for each in (await made.list_resources()).resources]}
+            for name, call in calls.items():
+                try:
+                    result: Any = await call()
+                    found[name] = ["error"] if getattr(result, "is_error", False) else [str(result)]
+                except MCPError:
+                    found[name] = ["error"]
+            return found
+
+        seen = talked(client(service, era, barred), look)
+        assert {uri.split("/")[3] for uri in seen["list"]} == {own}
+        refused = {name for name, found in seen.items() if found == ["error"]}
+        assert refused == {name for name in seen if told in name} | {"search"}
+        assert "Gdansk" not in str(seen)
+        assert talked(client(service, era, whole), look)[f"recap {own}"] != ["error"], "its user reads all"
+        for name in (told, "home"):  # a name of the user's is a name of its own there
+            again = ask(service, "Where do I live?", name, era, barred).structured_content
+            assert again["session"] not in (told, own)
+            prompts = [text for request in upstream.requests if "Where do I live" in (text := json.dumps(request.body))]
+            assert "Gdansk" not in prompts[-1]
 
 
 def test_a_foreign_name_in_host_is_refused(service: Inside) -> None:
@@ -221,15 +279,6 @@ def test_a_cancelled_call_stops_its_turn_and_keeps_what_was_said(
         assert turn.answer.startswith("one")
         assert "ten" not in turn.answer
         assert service.upstream.requests[-1].gone.wait(30)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    pause = threading.Event()
-    for _ in range(600):
-        if holds():
-            return
-        pause.wait(0.05)
-    raise AssertionError("it never came")
 
 
 def test_the_counters_and_the_health_are_those_of_the_endpoint(service: Inside) -> None:

@@ -125,14 +125,36 @@ def test_half_a_surrogate_pair_does_no_harm(server: Opened) -> None:
 
 
 def test_what_is_remembered_is_recalled_and_forgotten(remembering: Opened) -> None:
-    kept = remembering.told("remember", key="여행 예산", value="150만 원", session=SESSION)
-    assert kept["written"]
-    assert remembering.told("recall_memory", query="여행 예산", session=SESSION)["lines"] == ["여행 예산: 150만 원"]
+    remembering.told("remember", key="여행 예산", value="150만 원", session=SESSION)
+    (line,) = remembering.told("recall_memory", query="여행 예산", session=SESSION)["lines"]
+    assert line.startswith("여행 예산: 150만 원 (")
     listed = remembering.told("forget", session=SESSION, what="예산")
     assert (listed["listed"], listed["dropped"]) == (["여행 예산: 150만 원"], [])
     gone = remembering.told("forget", session=SESSION, lines=listed["listed"])
     assert gone["dropped"] == ["여행 예산: 150만 원"]
     assert remembering.told("recall_memory", query="여행 예산", session=SESSION)["lines"] == []
+
+
+def test_what_a_clients_model_keeps_is_not_the_users_and_replaces_nothing_that_the_user_told(
+    remembering: Opened,
+) -> None:
+    agent = remembering.agent
+    assert agent.memory is not None
+    memory, own = agent.memory, remembering.told("chat", text="Hello there.", session=SESSION)["session"]
+    memory.writer.remember(agent.tenant, own, "home", "12 Rose Street", turn=1, user=agent.user)
+
+    def facts() -> dict[str, tuple[str, bool]]:
+        view = memory.reader.read_view(agent.tenant, own, user=agent.user)
+        return {line.row.key: (line.row.text, line.row.is_foreign) for line in view.profile}
+
+    assert not remembering.told("remember", key="Home", value="9 Elm Road", session=own)["kept"]
+    assert remembering.told("remember", key="home", value="12 Rose Street", session=own)["kept"]
+    assert facts() == {"home": ("12 Rose Street", False)}
+    for value in ("Barley", "Bori"):  # of its own values the newest counts
+        assert remembering.told("remember", key="dog", value=value, session=own)["kept"]
+    assert facts()["dog"] == ("Bori", True)
+    memory.writer.remember(agent.tenant, own, "dog", "Bori", turn=1, user=agent.user)
+    assert facts()["dog"] == ("Bori", False), "what the user says himself is his"
 
 
 def test_a_fact_of_one_user_is_found_by_no_other(remembering: Opened) -> None:

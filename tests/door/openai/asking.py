@@ -10,8 +10,7 @@ from pathlib import Path
 
 from door.openai.conversation import Message, Plan, plan, prepare
 from graph.turn.agent import Agent, open_agent
-from graph.turn.event import Done
-from graph.turn.running import Ended
+from graph.turn.event import Done, Ended
 from model import scripted
 from settings import load
 

@@ -6,16 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.door.openai.program import (
-    OPEN_WEBUI,
-    SILLYTAVERN,
-    OpenWebUI,
-    SillyTavern,
-    open_webui,
-    place,
-    sillytavern,
-)
+from tests.door.openai.program import OpenWebUI, SillyTavern, open_webui, sillytavern
 from tests.door.openai.running import Running, running
+from tests.installed import find_program
 
 
 @pytest.fixture(scope="session")
@@ -27,9 +20,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(scope="session")
 def tavern(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SillyTavern]:
-    program = place(SILLYTAVERN, "node_modules/sillytavern")
-    if program is None:
-        pytest.skip(f"{SILLYTAVERN} names no folder with node_modules/sillytavern")
+    program = find_program("sillytavern", "node_modules/sillytavern")
     served: Running = request.getfixturevalue("served")
     with sillytavern(program, tmp_path_factory.mktemp("sillytavern"), served.url) as opened:
         yield opened
@@ -37,9 +28,7 @@ def tavern(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="session")
 def webui(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenWebUI]:
-    program = place(OPEN_WEBUI, "bin/open-webui")
-    if program is None:
-        pytest.skip(f"{OPEN_WEBUI} names no virtual environment with bin/open-webui")
+    program = find_program("open-webui", "bin/open-webui")
     served: Running = request.getfixturevalue("served")
     with open_webui(program, tmp_path_factory.mktemp("open-webui"), served.url) as opened:
         yield opened

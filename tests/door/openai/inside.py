@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from door.openai.app import Service, create_app
+from door.openai.connection import ConnectionLimits, LimitedConnection
 from graph.turn.agent import Agent, open_agent
 from settings import load
 from tests.stub.upstream import Upstream
@@ -31,6 +32,7 @@ class Inside:
     app: FastAPI
     agent: Agent
     upstream: Upstream
+    server: uvicorn.Server
 
     @property
     def service(self) -> Service:
@@ -39,6 +41,20 @@ class Inside:
 
     def post(self, path: str, body: Json, **headers: str) -> httpx2.Response:
         return httpx2.post(self.root + path, json=body, headers=headers, timeout=60)
+
+    def post_text(self, path: str, text: str) -> httpx2.Response:
+        headers = {"Content-Type": "application/json"}
+        return httpx2.post(self.root + path, content=text.encode(), headers=headers, timeout=60)
+
+    @property
+    def connections(self) -> set[Any]:
+        """The connections of clients that are open."""
+        return self.server.server_state.connections
+
+    @property
+    def places(self) -> int:
+        """The requests that count against the limit of a key."""
+        return sum(used.running for used in self.service._access._used.values())
 
     def ask(self, *texts: str, **fields: Any) -> httpx2.Response:
         """Sends a history that ends with a question: user and assistant take turns."""
@@ -59,11 +75,12 @@ def inside(folder: Path, upstream: Upstream, **settings: Any) -> Iterator[Inside
     agent = open_agent(chosen)
     app = create_app(agent, chosen)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        limited = type("Limited", (LimitedConnection,), {"limits": ConnectionLimits.of(chosen)})
+        server = uvicorn.Server(uvicorn.Config(app, http=limited, log_level="warning", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            yield Inside(f"http://127.0.0.1:{listening.getsockname()[1]}", app, agent, upstream)
+            yield Inside(f"http://127.0.0.1:{listening.getsockname()[1]}", app, agent, upstream, server)
         finally:
             server.should_exit = True
             thread.join(30)

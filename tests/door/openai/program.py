@@ -1,17 +1,11 @@
-"""SillyTavern and Open WebUI as processes of their own, and people who use them through the programs' own addresses.
-
-Where they are installed is told by ``GIEOK_TEST_SILLYTAVERN`` (the folder that has ``node_modules/sillytavern``) and
-``GIEOK_TEST_OPEN_WEBUI`` (the virtual environment that has ``open-webui``).
-"""
+"""SillyTavern and Open WebUI as processes of their own, and people who use them through the programs' own addresses."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,26 +16,12 @@ import httpx2
 from bench.server import free_port, started
 from store import Turn
 from tests.door.openai.running import Running
+from tests.installed import find_node
+from tests.wait import until
 
-SILLYTAVERN, OPEN_WEBUI = "GIEOK_TEST_SILLYTAVERN", "GIEOK_TEST_OPEN_WEBUI"
 START_SECONDS = 900.0
 """SillyTavern compiles its page at the first start, Open WebUI imports a machine-learning library."""
 SECONDS = 120.0
-
-
-def place(variable: str, inside: str) -> Path | None:
-    """Where a program is; None where it is not installed."""
-    path = Path(os.environ.get(variable, "")) / inside
-    return path if os.environ.get(variable) and path.exists() else None
-
-
-def until(reached: Callable[[], Any]) -> Any:
-    """Waits for something that is true; returns it."""
-    end = time.monotonic() + SECONDS
-    while not (found := reached()):
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.1)
-    return found
 
 
 def told(turns: list[Turn]) -> list[tuple[str, str | None]]:
@@ -51,8 +31,7 @@ def told(turns: list[Turn]) -> list[tuple[str, str | None]]:
 
 def versions(service: Running, session: str, number: int) -> int:
     """How many versions a turn has, over all branches."""
-    with service.store() as store:
-        found = store.tree.alternatives(session, [number])
+    found = service.store.tree.alternatives(session, [number])
     return len(found[number].branches) if number in found else 1
 
 
@@ -96,10 +75,8 @@ class SillyTavern:
 def sillytavern(program: Path, folder: Path, endpoint: str) -> Iterator[SillyTavern]:
     """Starts SillyTavern on an endpoint; ends it with the block."""
     port, data = free_port(), folder / "data"
-    node = shutil.which("node")
-    assert node, "SillyTavern needs Node"
     options = ["--port", str(port), "--disableCsrf", "--browserLaunchEnabled", "false", "--dataRoot", str(data)]
-    command = [node, str(program / "server.js"), *options, "--configPath", str(folder / "config.yaml")]
+    command = [find_node(), str(program / "server.js"), *options, "--configPath", str(folder / "config.yaml")]
     with started(command, port, folder, "/", START_SECONDS) as server:
         opened = SillyTavern(server.url.removesuffix("/v1"), data, endpoint)
         opened.post("/api/secrets/write", {"key": "api_key_custom", "value": "sk-test", "label": "test"})

@@ -31,6 +31,7 @@ class Running:
     database: str
     answers: dict[str, Reply] = field(default_factory=dict)
     next: Reply | None = None
+    _record: Store | None = None
 
     def answer(self, body: dict[str, Any]) -> Reply:
         """The reply of the stub: side calls of Gieok get a summary."""
@@ -54,23 +55,27 @@ class Running:
 
     def turns(self, session: str) -> list[Turn]:
         """The turns that the record shows of a session."""
-        with self.store() as store:
-            return store.turns(session, limit=1000)
+        return self.store.turns(session, limit=1000)
 
     def sessions(self) -> list[str]:
-        with self.store() as store:
-            return [session.id for session in store.sessions(limit=1000)]
+        return [session.id for session in self.store.sessions(limit=1000)]
 
-    @contextmanager
-    def store(self) -> Iterator[Store]:
-        store = Store(self.database)
-        yield store.everyone
-        store.close()
+    @property
+    def store(self) -> Store:
+        """The service's record, read from here; opened once, for a test may look at it again and again."""
+        if self._record is None:
+            self._record = Store(self.database)
+        return self._record.everyone
+
+    def close(self) -> None:
+        """Closes the record."""
+        if self._record is not None:
+            self._record.close()
 
 
 @contextmanager
 def served(folder: Path, model: str, **variables: str) -> Iterator[Server]:
-    """The service as ``bench.server.service`` starts it, but forked."""
+    """The service as ``bench.server.service`` starts it, but forked; one worker."""
     folder.mkdir(parents=True, exist_ok=True)
     port, log = free_port(), folder / "server.log"
     log.touch()
@@ -95,7 +100,10 @@ def running(folder: Path, **variables: str) -> Iterator[Running]:
     with Upstream() as upstream, served(folder, upstream.url, **{**CALM, **variables}) as server:
         opened = Running(server, upstream, database)
         upstream.always = opened.answer
-        yield opened
+        try:
+            yield opened
+        finally:
+            opened.close()
 
 
 def question(body: dict[str, Any]) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +17,6 @@ from tests.stub.reply import Reply
 
 Json = dict[str, Any]
 MODEL = "world/stub-model"
-SECONDS = 30.0
 
 
 def block(**fields: Any) -> str:
@@ -97,10 +95,16 @@ def given(service: Inside, at: int = -1) -> Json:
 
 
 def changing(service: Inside, at: int = -1) -> str:
-    """The block that changes, as the model was sent it."""
-    texts = [message["content"] for message in given(service, at)["messages"] if isinstance(message["content"], str)]
-    (found,) = [text for text in texts if re.search(r"\[(최신 변경|Latest changes)\]", text)]
-    return str(found)
+    """The block that changes, as the model was sent it. The last request of a story need not be the last one: told
+    turns are read behind the answer."""
+    places = range(len(service.upstream.requests) - 1, -1, -1) if at == -1 else [at]
+    for place in places:
+        messages = given(service, place)["messages"]
+        texts = [message["content"] for message in messages if isinstance(message["content"], str)]
+        if found := [text for text in texts if re.search(r"\[(최신 변경|Latest changes)\]", text)]:
+            assert len(found) == 1
+            return str(found[0])
+    raise AssertionError("no request has a block that changes")
 
 
 def theirs(service: Inside, at: int = -1) -> list[Json]:
@@ -131,12 +135,3 @@ def nodes(service: Inside) -> list[Node]:
 def events(text: str) -> list[Json]:
     """The events of a stream."""
     return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
-
-
-def until(reached: Callable[[], Any]) -> Any:
-    """Waits until something is so, and returns it."""
-    end = time.monotonic() + SECONDS
-    while not (value := reached()):
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.01)
-    return value

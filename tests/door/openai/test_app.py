@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from bench.server import environment
 from settings import load
 from store import Store
 from tests.door.openai.running import Running, running
+from tests.product import launch
 from tests.stub.reply import said
+from tests.wait import until
 
 LONG = said("one two three four five six seven eight nine ten").but(pause=0.3)
 
@@ -34,13 +36,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def ask(service: Running, text: str, headers: dict[str, str] | None = None, **fields: Any) -> httpx2.Response:
     body = {"messages": [{"role": "user", "content": text}], **fields}
     return httpx2.post(f"{service.url}/chat/completions", json=body, headers=headers or {}, timeout=60)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def error(response: httpx2.Response) -> tuple[int, str]:
@@ -71,9 +66,28 @@ def test_the_report_comes_with_the_answer_whole_and_streamed(service: Running) -
     assert "gieok" not in ask(service, "No report").json()
 
 
-def test_the_tools_of_a_client_are_left_out_and_that_is_told(service: Running) -> None:
-    response = ask(service, "With tools", tools=[{"type": "function", "function": {"name": "look", "parameters": {}}}])
-    assert response.headers["x-gieok-left-out"] == "tools"
+def test_a_client_says_in_which_zone_its_user_is(service: Running) -> None:
+    told = []
+    where: dict[str, Any] = {"user_location": {"type": "approximate", "approximate": {"timezone": "Pacific/Pago_Pago"}}}
+    zones: list[dict[str, Any]] = [{"metadata": {"gieok_zone": "Pacific/Kiritimati"}}, {"web_search_options": where}]
+    for number, zone in enumerate(zones):
+        ask(service, f"What time is it for reader {number}?", **zone)
+        prompt = json.dumps(service.upstream.requests[-1].body["messages"], ensure_ascii=False)
+        found = re.findall(r"(\d{4}-\d\d-\d\d) \(\w+\) (\d\d:\d\d)", prompt)
+        told.append(datetime.fromisoformat("T".join(found[-1])))
+    assert timedelta(hours=24) < told[0] - told[1] <= timedelta(hours=25)
+
+
+def test_a_zone_that_is_none_is_refused(service: Running) -> None:
+    response = ask(service, "What time is it?", gieok_zone="Middle/Earth")
+    assert response.status_code == 400
+    assert response.json()["error"]["param"] == "gieok_zone"
+    assert "Asia/Seoul" in response.json()["error"]["message"]
+
+
+def test_tools_that_only_openai_itself_runs_are_left_out_and_that_is_told(service: Running) -> None:
+    response = ask(service, "With tools", tools=[{"type": "web_search"}], functions=[{"name": "look"}])
+    assert response.headers["x-gieok-left-out"] == "tools,functions"
 
 
 def test_limits_of_the_answer_reach_the_model(service: Running) -> None:
@@ -128,7 +142,7 @@ def _texts(stream: str) -> Iterator[str]:
         (b'{"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}', (400, "invalid_value")),
         (b'{"messages": [{"role": "user", "content": "x"}], "temperature": "hot"}', (400, "invalid_type")),
         (b'{"messages": [{"role": "user", "content": "x"}], "model": "other"}', (404, "model_not_found")),
-        (b'{"messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_object"}}',
+        (b'{"messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_schema"}}',
          (400, "invalid_value")),
     ],
 )  # fmt: skip
@@ -186,8 +200,8 @@ def test_a_limit_of_requests_at_once_is_told_and_ends_with_the_request(tmp_path:
 
 def test_keys_open_the_conversations_of_their_user_only(tmp_path: Path) -> None:
     with running(tmp_path) as service:
-        with service.store() as store:
-            one, other = store.api_keys.add("one", "ann"), store.api_keys.add("two", "bob")
+        keys = service.store.api_keys
+        one, other = keys.add("one", "ann"), keys.add("two", "bob")
         named = {"X-Gieok-Session": "diary"}
         assert error(ask(service, "Without a key")) == (401, "invalid_api_key")
         assert error(ask(service, "With a wrong one", {"Authorization": f"Bearer {one}x"})) == (401, "invalid_api_key")
@@ -198,9 +212,8 @@ def test_keys_open_the_conversations_of_their_user_only(tmp_path: Path) -> None:
         guessed = ask(service, "Guess.", {"X-Gieok-Session": session, "Authorization": f"Bearer {other}"})
         assert guessed.headers["x-gieok-session"] != session
         assert [turn.question for turn in service.turns(session)] == ["This is mine."]
-        with service.store() as store:
-            assert store.api_keys.revoke(one.split("-")[1])
-            assert [key.user for key in store.api_keys.all() if key.revoked] == ["ann"]
+        assert keys.revoke(one.split("-")[1])
+        assert [key.user for key in keys.all() if key.revoked] == ["ann"]
         assert error(ask(service, "Revoked", {"Authorization": f"Bearer {one}"})) == (401, "invalid_api_key")
         database = Path(service.database.removeprefix("sqlite:///"))
         secret = other.split("-", 2)[2].encode()
@@ -210,24 +223,29 @@ def test_keys_open_the_conversations_of_their_user_only(tmp_path: Path) -> None:
 def test_keys_are_made_listed_and_revoked_in_a_terminal(tmp_path: Path) -> None:
     env = environment(tmp_path, "http://127.0.0.1:9/v1")
 
-    def cli(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "cli.py", *words, "--lang", "en"]
-        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    log = tmp_path / "log"
 
-    refused = cli("serve", "--host", "0.0.0.0")
-    assert (refused.returncode, "key add" in refused.stderr) == (1, True)
-    made = cli("key", "add", "laptop", "--user", "ann", "--no-documents").stdout
+    def cli(*words: str) -> tuple[int, str]:
+        """The exit code of a command, and what it wrote."""
+        log.write_bytes(b"")
+        code = launch(["cli.py", *words, "--lang", "en"], env, log).wait(120)
+        return code, log.read_text("utf-8")
+
+    code, refused = cli("serve", "--host", "0.0.0.0")
+    assert (code, "key add" in refused) == (1, True)
+    _, made = cli("key", "add", "laptop", "--user", "ann", "--no-documents", "--no-memory")
     secret = made.split()[-1]
     assert secret.startswith("gk-")
-    listed = cli("key", "list").stdout
+    _, listed = cli("key", "list")
     assert secret not in listed
-    (key,) = Store(load(data_dir=tmp_path / "data").database).api_keys.all()
-    assert (key.name, key.user, key.documents) == ("laptop", "ann", False)
-    assert "without documents" in listed
-    assert "cannot be used" in cli("key", "add", "phone", "--user", " ").stderr
-    assert cli("key", "revoke", key.id).returncode == 0
-    assert "revoked" in cli("key", "list").stdout
-    assert cli("key", "revoke", key.id).returncode == 1
+    with closing(Store(load(data_dir=tmp_path / "data").database)) as store:
+        (key,) = store.api_keys.all()
+    assert (key.name, key.user, key.documents, key.memory) == ("laptop", "ann", False, False)
+    assert "without documents  without the user's memory" in listed
+    assert "cannot be used" in cli("key", "add", "phone", "--user", " ")[1]
+    assert cli("key", "revoke", key.id)[0] == 0
+    assert "revoked" in cli("key", "list")[1]
+    assert cli("key", "revoke", key.id)[0] == 1
 
 
 # --- its end ------------------------------------------------------------------------------------

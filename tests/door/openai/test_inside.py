@@ -34,6 +34,7 @@ from tests.door.openai.inside import Inside, content, history, inside
 from tests.door.openai.running import CALM
 from tests.stub.reply import Reply, called, delta, said
 from tests.stub.upstream import Upstream
+from tests.wait import until
 
 
 @pytest.fixture
@@ -96,7 +97,10 @@ def test_a_conversation_is_found_by_what_its_stream_showed_before_a_tool_call(se
 
 def test_a_side_call_streams_and_is_cut_when_its_client_leaves(service: Inside) -> None:
     service.upstream.always = said("one two three four five six seven eight").but(pause=0.3)
-    body = {**history("### Task:\nGenerate a concise, 3-5 word title with an emoji"), "stream": True}
+    task = (
+        "### Task:\nGenerate a concise, 3-5 word title.\n### Chat History:\n<chat_history>\nUSER: Hi\n</chat_history>"
+    )
+    body = {**history(task), "stream": True}
     with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, timeout=60) as answer:
         assert "x-gieok-session" not in answer.headers
         pieces = answer.iter_text()
@@ -135,7 +139,8 @@ def test_an_older_response_can_be_followed_once_more(service: Inside) -> None:
         (rb'{"messages": [{"role": "user", "content": "half \ud83d and nothing \u0000."}]}', (200, None)),
         (rb'{"messages": [{"role": "user", "content": "x"}], "model": "\ud800"}', (404, "model_not_found")),
         (b'{"messages": [{"role": "user", "content": "x"}], "temperature": NaN}', (400, "invalid_json")),
-        (b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": 1e999}', (400, "invalid_type")),
+        (b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": 1e999}', (400, "invalid_json")),
+        (b'{"messages": [{"role": "user", "content": "x"}], "metadata": {"x": 1e999}}', (400, "invalid_json")),
         (b'{"messages": [{"role": "user", "content": "x"}], "temperature": 9}', (400, "out_of_range")),
         (b'{"messages": [{"role": "user", "content": "\xff"}]}', (400, "invalid_json")),
         (b"[" * 100_000, (400, "invalid_json")),
@@ -192,7 +197,7 @@ def test_a_key_that_is_barred_from_documents_gets_an_agent_without_them(tmp_path
     settings = load(data_dir=tmp_path, memory=False, retrieval=True)
     agent = open_agent(settings)
     access = Access(agent, settings)
-    key = ApiKey("1", "laptop", "ann", True, 0.0, None)
+    key = ApiKey("1", "laptop", "ann", True, True, 0.0, None)
     assert access.agent(key).library is not None
     barred = access.agent(replace(key, documents=False))
     assert (barred.library, barred.user) == (None, "ann")
@@ -406,8 +411,9 @@ def test_any_worker_tells_the_sum_of_all(tmp_path: Path, upstream: Upstream) -> 
         root = server.url.removesuffix("/v1")
         for number in range(8):  # a connection of its own each: the workers take turns
             httpx2.post(f"{server.url}/chat/completions", json=history(f"Question {number}"), timeout=60)
-        counts = {metrics(root)['gieok_requests_total{route="/v1/chat/completions",status="200"}'] for _ in range(8)}
-        assert counts == {8.0}
+        name = 'gieok_requests_total{route="/v1/chat/completions",status="200"}'
+        until(lambda: metrics(root)[name] == 8.0)  # a client may have its answer before the request is counted
+        assert {metrics(root)[name] for _ in range(8)} == {8.0}
         assert metrics(root)["gieok_running_turns"] == 0
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from bench.load import Person
-from bench.server import service
 from store import Store, Turn
-from tests.door.openai.running import CALM, question
+from tests.door.openai.running import CALM, question, served
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
 
@@ -26,7 +25,7 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[str
     """The addresses of two workers, which start at the same time on an empty folder, and that folder."""
     folder = tmp_path_factory.mktemp("shared")
     with Upstream(always=lambda body: said(f"Answer to {question(body).rsplit(chr(10), 1)[-1]}")) as upstream:
-        starting = [service(folder, upstream.url, 1, **CALM) for _ in range(2)]
+        starting = [served(folder, upstream.url, **CALM) for _ in range(2)]
         with ExitStack() as stack, ThreadPoolExecutor() as pool:
             yield [worker.url for worker in pool.map(stack.enter_context, starting)], folder
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.door.openai.program import OpenWebUI, SillyTavern, told, until, versions
+from tests.door.openai.program import OpenWebUI, SillyTavern, told, versions
 from tests.door.openai.running import Running
 from tests.stub.reply import said
+from tests.wait import until
 
 pytestmark = pytest.mark.browser
 
@@ -49,7 +50,14 @@ def open_tavern(page: Page, tavern: SillyTavern) -> Locator:
     page.wait_for_function(
         "(its => its.characters.length && its.onlineStatus !== 'no_connection')(SillyTavern.getContext())"
     )
-    page.evaluate("SillyTavern.getContext().selectCharacterById(0)")
+    # it goes on drawing its welcome, message by message, into whatever chat is opened meanwhile
+    page.wait_for_function(
+        "document.querySelector('.welcomePanel') && document.querySelectorAll('#chat .mes').length > 1"
+    )
+    select, selected = "SillyTavern.getContext().selectCharacterById(0)", "SillyTavern.getContext().characterId"
+    while str(page.evaluate(selected)) != "0":  # it drops a choice while it saves another chat
+        page.evaluate(select)
+        page.wait_for_timeout(100)
     messages = page.locator("#chat .mes")
     expect(messages).to_have_count(1)  # the greeting
     return messages

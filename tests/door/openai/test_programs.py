@@ -7,10 +7,11 @@ import json
 
 import pytest
 
-from tests.door.openai.program import Chat, OpenWebUI, SillyTavern, told, until, versions
+from tests.door.openai.program import Chat, OpenWebUI, SillyTavern, told, versions
 from tests.door.openai.running import Running, question
 from tests.door.openai.test_clients import recorded
 from tests.stub.reply import said
+from tests.wait import until
 
 LINES = ["내 이름은 민수고 부산에 살아.", "고양이 이름은 나비야.", "내가 어디에 산다고 했지?", "내 이름은?"]
 STORY = ["Which city do I live in?", "And what was my name?", "Draw me a map of the way down."]
@@ -54,8 +55,8 @@ def shown(served: Running, before: set[str]) -> list[list[tuple[str, str | None]
 def test_a_story_in_sillytavern_is_one_world_with_its_branches(tavern: SillyTavern, served: Running) -> None:
     """The same chat as a story: the program never sees a state block, and every way that its user goes is a line of one
     world, with the state of its last turn."""
-    with served.store() as store:
-        before = {world.id for world in store.worlds.all()}
+    worlds = served.store.worlds
+    before = {world.id for world in worlds.all()}
     model = next(name for name in tavern.models() if name.startswith("world/"))
     for number, call in enumerate(recorded("sillytavern"), 1):
         block = f"```state\nlocation: place {number}\nlocation_moved: true\n```"
@@ -64,11 +65,10 @@ def test_a_story_in_sillytavern_is_one_world_with_its_branches(tavern: SillyTave
         given = json.dumps(served.upstream.requests[-1].body["messages"], ensure_ascii=False)
         assert "a keeper of maps" in given, call["what"]
         assert ("SAGA" in given) != bool(call.get("side")), call["what"]
-    with served.store() as store:
-        [world] = [world for world in store.worlds.all() if world.id not in before]
-        until(lambda: store.worlds.raw() == [])
-        leaves = store.worlds.leaves(world.id)
-        path = store.worlds.path(leaves[0])
+    [world] = [world for world in worlds.all() if world.id not in before]
+    until(lambda: worlds.raw() == [])
+    leaves = worlds.leaves(world.id)
+    path = worlds.path(leaves[0])
     assert [node.question for node in path][-3:] == STORY[-3:]
     assert "Draw me a map" in path[-1].question
     assert len(leaves) > 2, "a swipe, an edit and a branch each left a line"

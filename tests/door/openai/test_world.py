@@ -15,10 +15,11 @@ import pytest
 
 from model.raw import RawClient
 from tests.door.openai.inside import Inside, content, inside
-from tests.door.openai.story import MODEL, Client, changing, events, given, nodes, theirs, told, until, worlds
+from tests.door.openai.story import MODEL, Client, changing, events, given, nodes, theirs, told, worlds
 from tests.stub import reply
 from tests.stub.reply import Reply
 from tests.stub.upstream import Upstream
+from tests.wait import until
 
 Json = dict[str, Any]
 RECORDED = Path(__file__).parent / "recorded"
@@ -61,7 +62,8 @@ def test_the_clients_request_goes_on_as_it_is(service: Inside, client: Client) -
     }
     assert client.send(messages, **fields).status_code == 200
     sent = given(service)
-    assert theirs(service) == messages
+    assert sent["messages"][0]["content"].endswith(f"\n\n{messages[0]['content']}"), "one system message, ours first"
+    assert theirs(service) == messages[1:]
     assert {name: value for name, value in sent.items() if name not in ("messages", "model")} == {
         **fields,
         "stream_options": {"x": 1, "include_usage": True},
@@ -75,12 +77,41 @@ def test_our_texts_stand_first_and_before_the_last_message(service: Inside, clie
     client.say("Hello")
     client.say("Go on")
     roles = [message["role"] for message in given(service)["messages"]]
-    assert roles == ["system", "system", "user", "assistant", "system", "user"]
+    assert roles == ["system", "user", "assistant", "system", "user"]
     texts = [message["content"] for message in given(service)["messages"]]
     assert texts[0].startswith("[--- SAGA Dynamic Context ---]")
     assert "[--- SAGA State Tracking ---]" in texts[0]
+    assert texts[0].endswith("\n\nCard")
     assert texts[0] == given(service, 0)["messages"][0]["content"]
-    assert "[Latest changes]" in texts[4]
+    assert "[Latest changes]" in texts[3]
+
+
+def test_a_story_on_a_strict_server_has_its_changes_in_the_users_message(service: Inside, client: Client) -> None:
+    """One system message, at the front, and roles that alternate: servers of Mistral, Gemma and others."""
+
+    def refuse(body: Json) -> reply.Reply:
+        roles = [message["role"] for message in body["messages"]]
+        if roles[1:] != ["user", "assistant"] * (len(roles) // 2 - 1) + ["user"]:
+            return reply.failed(400, "bad_request", message="System message must be at the beginning.")
+        return told("The door opens.", mood="calm")
+
+    service.upstream.always = refuse
+    client.messages = [{"role": "system", "content": "Card"}, {"role": "assistant", "content": ""}]
+    client.say("Hello")
+    client.say("Go on")
+    assert client.sent is not None
+    assert client.sent.status_code == 200
+    messages = given(service)["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert "[Latest changes]" in messages[-1]["content"]
+    assert messages[-1]["content"].endswith("\n\nGo on")
+    assert len(nodes(service)) == 2
+
+
+def test_an_answer_without_a_text_is_not_sent_to_the_model(service: Inside, client: Client) -> None:
+    messages: list[Json] = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": None}]
+    assert client.send([*messages, {"role": "user", "content": "Are you there?"}]).status_code == 200
+    assert [message["role"] for message in theirs(service)] == ["user", "user"]
 
 
 def test_a_request_that_comes_before_the_light_call_has_ended_says_so(service: Inside, client: Client) -> None:
@@ -440,11 +471,11 @@ def test_a_receipt_for_the_client_that_asks(service: Inside, client: Client) -> 
     assert not any(event.get("usage") for event in events(client.sent.text))
     client.say("Two", stream_options={"include_usage": True})
     (usage,) = [event["usage"] for event in events(client.sent.text) if event.get("usage")]
-    assert usage["gieok"]["broke"] == "state and lore"
+    assert usage["gieok"]["broke"] == ""
     assert (usage["gieok"]["prompt_tokens"], usage["gieok"]["cached_tokens"]) == (1000, 600)
     assert "parts" not in usage["gieok"]
     stored = [node.receipt for node in nodes(service)]
-    assert [receipt["broke"] for receipt in stored if receipt] == ["", "state and lore"]
+    assert [receipt["broke"] for receipt in stored if receipt] == ["", ""]
 
 
 def test_a_chat_programs_own_question_leaves_no_trace(service: Inside, client: Client) -> None:
@@ -482,9 +513,10 @@ def test_breakpoints_where_the_provider_takes_them(tmp_path: Path) -> None:
             client.say(f"Say {at}")
     messages = given(service)["messages"]
     marked = [at for at, message in enumerate(messages) if isinstance(message["content"], list)]
-    assert marked == [1, 5]
+    assert marked == [0, 4]
+    assert [bool(part.get("cache_control")) for part in messages[0]["content"]] == [False, True]
     assert messages[-2]["role"] == "user"
-    assert messages[5]["content"][0]["text"] == "Yes."
+    assert messages[4]["content"][0]["text"] == "Yes."
 
 
 def test_a_hundred_stories_at_once(tmp_path: Path) -> None:
@@ -516,3 +548,12 @@ async def _stories(service: Inside, count: int, turns: int) -> None:
                 assert content(response.text) == f"To story {at} turn {turn}"
 
         await asyncio.gather(*(one(at) for at in range(count)))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_story_on_the_responses_route_is_refused_with_the_truth(service: Inside, stream: bool) -> None:
+    refused = service.post("/v1/responses", {"model": MODEL, "input": "Hello", "stream": stream})
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["param"]) == (400, "unsupported_endpoint", "model")
+    assert "/v1/chat/completions" in error["message"]
+    assert service.upstream.requests == []

@@ -20,6 +20,7 @@ from model.call.stream import Stopped
 from model.modelset import ModelSet
 from model.profile import SMALL
 from model.scripted import ScriptedModel
+from tests.clock import set_clock
 from tests.evaluation.public.files import line, locomo_sample, written
 
 EVERY = (*FORMS, *BY_QUERY)
@@ -34,7 +35,9 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 @pytest.fixture(scope="module")
 def rows(dataset: Dataset) -> list[Row]:
-    return list(measured(dataset, dataset.conversations[0], scripted.models(profile=SMALL)))
+    with pytest.MonkeyPatch.context() as patch:
+        set_clock(patch, "evaluation.public.measure", step=0.5)
+        return list(measured(dataset, dataset.conversations[0], scripted.models(profile=SMALL)))
 
 
 def test_every_question_is_looked_up_in_every_form(dataset: Dataset, rows: list[Row]) -> None:
@@ -52,7 +55,7 @@ def test_evidence_of_the_forms(rows: list[Row]) -> None:
     assert by_place["3", "turns"].evidence == Evidence(1, 0, 1, 0)
     assert by_place["0", "all"].evidence.facts_held == 1
     assert by_place["1", "all_recall"].tokens > by_place["1", "all"].tokens
-    assert all(row.seconds > 0 for row in rows)
+    assert {row.seconds for row in rows} == {0.5}
     assert by_place["0", "full"].tokens > by_place["0", "turns"].tokens > 0
 
 
@@ -72,8 +75,8 @@ def test_dates_of_the_recording_reach_the_rows_the_prompt_and_what_is_recalled(d
     strong = scripted.models(utility=lambda messages: "summary")
     with playing(strong, talk.turns, "en", asked_at=talk.asked_at) as play:
         assert [datetime.fromtimestamp(row.started) for row in play.rows] == [turn.at for turn in talk.turns]
-        assert "2023-06-03 (Sat) 00:05" in "\n".join(str(message.text) for message in play.prompt.messages)
-        prompt = play.context("all").lines
+        assert "2023-06-03 (Sat) 00:05" in "\n".join(str(message.text) for message in play.prompt_for().messages)
+        prompt = play.context("all", "What broke?").lines
         given = BY_QUERY["all_recall"](play, "What broke?").lines
         assert given[: len(prompt)] == prompt
         found = "\n".join(given[len(prompt) :])

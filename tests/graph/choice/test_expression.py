@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import threading
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from errors import ModelUnreachable, RequestRejected
-from graph.choice.expression import Sum, holds, request, stated, write
+from graph.choice.expression import Sum, holds, request, stated, write, write_dates
 from model.call.stream import Stopped
 from model.scripted import ScriptedModel
 from tests.table import table
@@ -36,6 +38,8 @@ def test_a_message_that_is_an_expression_is_read_by_code(message: str, formula: 
         "What is 12 / 0?",
         "12 / 0",
         "150",
+        "2026-11-26",
+        "2026-11-26 - 2026-11-20",
         "오늘은 11월 24일이야",
         "Two shirts at 30 dollars, how much is that?",
         "1+" * 300 + "1",
@@ -54,6 +58,7 @@ def test_other_words_are_left_to_the_model(message: str) -> None:
         ("64.50*1.20", "Add a 20% tip to 64.50."),
         ("35*7*3", "If I read 35 pages a day, how many is that in three weeks?"),
         ("700000*12", "월세 70만 원을 1년 내면?"),
+        ("10000-6250", "Our budget is 10,000 and we used 6,250, how much remains?"),
     ],
 )
 def test_an_expression_of_the_numbers_of_the_message_holds(formula: str, message: str) -> None:
@@ -103,3 +108,61 @@ def test_a_stop_ends_the_call() -> None:
     stop.set()
     with pytest.raises(Stopped):
         write(ScriptedModel(answers=["2+3"]), [HumanMessage("2 and 3?")], stop)
+
+
+NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))  # a Friday
+
+
+@table(
+    ("message", "formula"),
+    [
+        ("How many days until my mother's birthday on 3 May?", "days(today, 2027-05-03)"),
+        ("Our shop opened on 1 April. How many days has it been open?", "days(2026-04-01, today)"),
+        ("The parcel was sent on 20 November and takes 10 working days.", "2026-11-20 + 10 working days"),
+        ("12월 3일에 출국해서 16박 하면 며칠에 돌아와?", "2026-12-03 + 16 days"),
+        ("베를린 팀이 오전 9시에 회의하자는데 서울에서는 몇 시야?", "time(09:00, Berlin, Seoul)"),
+        ("What weekday is our wedding on 19 June 2027?", "weekday(2027-06-19)"),
+        ("뉴욕에 있는 딸이 저녁 8시에 전화하면 여기는 몇 시지?", "time(20:00, New York, Seoul)"),
+    ],
+)
+def test_an_expression_of_the_days_of_the_message_holds(message: str, formula: str) -> None:
+    assert holds(formula, Sum.read(message, None, NOW))
+
+
+@table(
+    ("message", "formula"),
+    [
+        ("How many days until my mother's birthday on 3 May?", "days(today, 2027-05-04)"),  # another day
+        ("How many days until my mother's birthday on 3 May?", "2*3"),
+        ("From 3 May to 9 May, what do we pay?", "weekday(2027-05-03)"),  # a day is left out
+        ("The parcel was sent on 20 November and takes 10 working days.", "2026-11-20 + 1 week"),
+        ("The parcel was sent on 20 November and takes 10 working days.", "weekday(2026-11-20)"),
+        ("The call with Berlin is at 9am, when is that in Seoul?", "time(09:00, Paris, Seoul)"),
+        ("The call with Berlin is at 9am, when is that in Seoul?", "time(10:00, Berlin, Seoul)"),
+        ("What weekday is our wedding on 19 June 2027?", "next(friday)"),
+        ("What happened in Berlin on 9 November 1989?", "weekday(1989-11-09)"),  # a place is left out
+    ],
+)
+def test_an_expression_with_other_days_places_or_numbers_is_refused(message: str, formula: str) -> None:
+    assert not holds(formula, Sum.read(message, None, NOW))
+
+
+@table(
+    "message",
+    [
+        "If I read 40 pages a day, how many pages in two weeks?",  # a sum of numbers
+        "What can we do next week?",  # no one day
+        "2,400 a month, what is that a year?",
+        "What time is it?",
+    ],
+)
+def test_other_messages_are_about_no_days(message: str) -> None:
+    assert Sum.read(message, None, NOW).named is None
+
+
+def test_the_model_is_shown_dates_in_place_of_words_for_days() -> None:
+    named = Sum.read("우리 아들 생일이 다음 달 3일 오후 2시인데 며칠 남았어?", None, NOW).named
+    assert named is not None
+    assert write_dates(named) == "우리 아들 생일이 2026-12-03 14:00인데 며칠 남았어?"
+    (*_, last) = request(Sum("…", None, named), "ko", [])
+    assert last.text == write_dates(named)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from langchain_core.tools import BaseTool, StructuredTool
 
 from graph.choice.routed import choose
 from tests.table import table
 
-NAMES = ("current_time", "calculate", "search_documents", "recall_memory", "remember", "forget")
+NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))
+NAMES = ("current_time", "calculate", "search_documents", "recall", "remember", "forget")
 
 
 def _tools(*names: str) -> list[BaseTool]:
@@ -23,7 +26,7 @@ def _tools(*names: str) -> list[BaseTool]:
         ("And in Osaka?", "What time is it in London?", "current_time", {"zone": "Asia/Tokyo"}),
         ("24 곱하기 18은?", None, "calculate", {"expression": "24*18"}),
         ("내 주소는 기억에서 지워 줘", None, "forget", {"message": "내 주소는 기억에서 지워 줘"}),
-        ("What did I say my budget was?", None, "recall_memory", {"query": "What did I say my budget was?"}),
+        ("What did I say my budget was?", None, "recall", {"query": "What did I say my budget was?"}),
     ],
 )
 def test_a_call_has_the_arguments_that_the_message_states(
@@ -60,7 +63,27 @@ def test_the_model_writes_the_expression_of_a_sum_in_words_and_code_that_of_a_su
 def test_a_question_about_a_day_brings_the_dates_that_the_user_has_just_written() -> None:
     earlier = ["가게는 2027년 3월 14일에 열어.", "간판은 무슨 색이 좋을까?"]
     (call,) = choose("그날은 무슨 요일이야?", earlier, _tools(*NAMES))
-    assert call["args"] == {"zone": "local", "dates": ["2027년 3월 14일"]}
+    assert call["args"] == {"zone": "local", "dates": ["2027-03-14"]}
+
+
+def test_a_date_of_the_past_is_brought_as_a_past_date() -> None:
+    (call,) = choose(
+        "What day of the week was that?", ["We opened the shop on 1 April."], _tools(*NAMES), now=lambda: NOW
+    )
+    assert call["args"] == {"zone": "local", "dates": ["2026-04-01"]}
+
+
+def test_the_days_of_a_question_that_code_cannot_read_are_brought_as_dates() -> None:
+    question, tools = "우리 아들 생일이 5월 3일인데 며칠 남았어?", _tools(*NAMES)
+    (call,) = choose(question, [], tools, now=lambda: NOW)
+    assert (call["name"], call["args"]) == ("current_time", {"zone": "local", "dates": ["2027-05-03"]})
+    (call,) = choose(question, [], tools, lambda: "days(today, 2027-05-03)", lambda: NOW)
+    assert (call["name"], call["args"]) == ("calculate", {"expression": "days(today, 2027-05-03)"})
+
+
+def test_the_model_writes_no_expression_for_a_plain_question_about_the_time() -> None:
+    (call,) = choose("What time is it in Lisbon?", [], _tools(*NAMES), lambda: "1+1", lambda: NOW)
+    assert call["name"] == "current_time"
 
 
 def test_a_message_about_something_else_brings_no_dates_and_old_dates_are_left() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 
-from errors import ModelUnreachable, RequestRejected, SummaryRejected
+from errors import GieokError, ModelUnreachable, RequestRejected, SummaryRejected
+from graph.context.chunk import stands_in
 from model.call.stream import Stopped
 from model.scripted import ScriptedModel, models
+from tests.clock import set_clock
 from tests.graph.summary.chunk import FACTS, chunk, run, scripted, turns
 
 
@@ -74,7 +77,8 @@ def test_a_summary_that_stays_too_long_is_rejected() -> None:
 
 
 def test_one_third_above_a_large_target_is_the_limit() -> None:
-    assert run(chunk(500), scripted("말" * 195)[0]).record["summary_chars"] == 195
+    said = "".join(message.text for message in chunk(500))[:195]
+    assert run(chunk(500), scripted(said)[0]).record["summary_chars"] == 195
 
 
 def test_a_summary_longer_than_the_original_is_rejected() -> None:
@@ -92,7 +96,7 @@ def test_a_summary_that_is_too_long_loses_whole_sentences() -> None:
 
 def test_the_second_failure_takes_sentences_of_the_original() -> None:
     wrong = "말" * 5000
-    made = run(FACTS, scripted(wrong, wrong)[0], again=lambda: True)
+    made = run(FACTS, scripted(wrong, wrong)[0], stands_in=lambda _: True)
     original = "".join(each.text for each in FACTS)
     assert made.origin == "extracted"
     assert all(word in original for word in made.record["summary"].replace("사용자: ", "").split())
@@ -106,9 +110,9 @@ def test_a_failure_that_is_not_the_text_s_is_told_every_time() -> None:
     away = [ModelUnreachable(url="http://model"), *(RequestRejected(url="u", status=s, reason="r") for s in (402, 451))]
     for error in away:
         with pytest.raises(type(error)):
-            run(FACTS, scripted(error)[0], again=lambda: True)
+            run(FACTS, scripted(error)[0], stands_in=partial(stands_in, {"hopeless": True}))
     refused = RequestRejected(url="u", status=400, reason="content_filter")
-    assert run(FACTS, scripted(refused)[0], again=lambda: True).origin == "extracted"
+    assert run(FACTS, scripted(refused)[0], stands_in=partial(stands_in, {"hopeless": True})).origin == "extracted"
 
 
 def test_what_nobody_foresaw_rejects_the_summary_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -118,15 +122,15 @@ def test_what_nobody_foresaw_rejects_the_summary_and_is_logged(caplog: pytest.Lo
     assert (caught.value.values["reason_code"], caught.value.values["kind"]) == ("unexpected", "ZeroDivisionError")
     assert "by_model.py" in caplog.text
     assert "말한 것" not in caplog.text
-    assert run(FACTS, scripted(fault)[0], again=lambda: True).origin == "extracted"
+    assert run(FACTS, scripted(fault)[0], stands_in=lambda _: True).origin == "extracted"
 
 
 def test_a_fault_outside_the_models_call_rejects_it_too() -> None:
-    def broken() -> bool:
+    def broken(error: GieokError) -> bool:
         raise ZeroDivisionError
 
     with pytest.raises(SummaryRejected):
-        run(chunk(500), scripted("")[0], again=broken)
+        run(chunk(500), scripted("")[0], stands_in=broken)
 
 
 def test_without_words_the_session_decides_the_language() -> None:
@@ -148,11 +152,11 @@ def test_messages_are_framed_as_data() -> None:
 
 
 def test_hostile_characters_reach_neither_the_model_nor_the_record() -> None:
-    chosen, model = scripted("정상 \x00요약\ud800")
+    chosen, model = scripted("안녕 \x00여러분\ud800")
     made = run(turns(("안녕\x00 \ud800 하세요 여러분", "네, 안녕하세요. 반갑습니다.")), chosen, rate=0.5)
     assert "\x00" not in model.calls[0][-1].text
     assert "\ud800" not in model.calls[0][-1].text
-    assert made.record["summary"] == "정상 요약\ufffd"
+    assert made.record["summary"] == "안녕 여러분\ufffd"
 
 
 def test_a_very_long_message_is_shortened_for_the_prompt_only() -> None:
@@ -179,14 +183,32 @@ def test_a_stop_ends_it_in_the_middle_of_the_answer() -> None:
     timer.join()
 
 
-def test_tokens_of_both_calls_are_counted() -> None:
+def test_tokens_of_both_calls_are_counted_and_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_clock(monkeypatch, "graph.summary", step=2.5)
     made = run(FACTS, scripted("김민수 과장이 3월 5일에 옴.", "김민수 과장이 3월 5일에 옴. 비용 120만 원.")[0])
     assert made.prompt_tokens > 0
     assert made.answer_tokens > 0
     assert made.model == "scripted"
-    assert made.seconds > 0
+    assert made.seconds == 2.5
 
 
 def test_the_model_for_side_work_is_named_where_it_is_another() -> None:
     small = replace(models(utility=["김민수 과장이 3월 5일에 120만 원을 냄."]), utility_name="small")
     assert run(FACTS, small).model == "small"
+
+
+def test_the_model_is_told_to_mark_what_only_the_assistant_said() -> None:
+    for messages, mark in (
+        (FACTS, "AI 제안:"),
+        (turns(*[("My name is Dan Cole.", "Welcome to the club.")] * 3), "AI suggested:"),
+    ):
+        chosen, model = scripted(*[str(messages[0].content)] * 2)
+        run(messages, chosen)
+        assert mark in model.calls[0][0].text
+
+
+def test_what_only_a_tool_said_is_not_asked_for_again() -> None:
+    tool = ToolMessage("seat 12A, gate 7, $412", tool_call_id="c", name="flights")
+    chosen, model = scripted("김민수 과장이 3월 5일에 옴. 비용 120만 원.")
+    run([*FACTS, tool], chosen)
+    assert len(model.calls) == 1

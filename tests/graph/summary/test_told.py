@@ -6,6 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from graph.summary.original import Original
+from graph.tool.arithmetic import solve
 
 
 def names(*messages: AnyMessage) -> list[str]:
@@ -31,3 +32,40 @@ def test_only_what_is_surely_a_fact_is_named(question: str, answer: str, named: 
 def test_what_only_a_tool_gave_was_told_by_nobody() -> None:
     tool = ToolMessage('{"price": 412, "seat": "12A"}', tool_call_id="c")
     assert names(HumanMessage("A flight?"), tool, AIMessage("It costs $412.")) == ["412"]
+
+
+def sums(question: str, formula: str, answer: str) -> list[AnyMessage]:
+    result = ToolMessage(solve(formula), tool_call_id="c", name="calculate")
+    return [HumanMessage(question), result, AIMessage(answer)]
+
+
+@pytest.mark.parametrize(
+    ("question", "formula", "answer", "named"),
+    [
+        (
+            "연봉 3600만 원이면 한 달에?",
+            "36000000/12",
+            "36,000,000 ÷ 12 = 3,000,000원입니다.",
+            ["3600만 원", "3,000,000"],
+        ),
+        ("월급 300만 원의 12배는?", "3000000*12", "3,000,000 * 12 = 36,000,000", ["300만 원", "12배", "36,000,000"]),
+        ("How far in m/s is 420 km?", "420*1000/(5*3600)", "420 * 1000 / (5 * 3600) is 23.33.", ["420 km", "23.33"]),
+        ("What year gap?", "2024-1999", "It is 2024 - 1999 = 25 years, since 1999.", ["25", "1999"]),
+        ("Rent?", "900*12", "$10,800 a year: 900 * 12. Book 30 - 45 days ahead.", ["10,800", "30", "45 days"]),
+    ],
+)
+def test_operands_of_the_calculator_s_formula_were_told_by_nobody(
+    question: str, formula: str, answer: str, named: list[str]
+) -> None:
+    assert names(*sums(question, formula, answer)) == named
+
+
+def test_an_operand_in_a_tool_s_formula_is_no_fact_of_the_turns() -> None:
+    found = Original(tuple(sums("Root?", "sqrt(144)+12-3", "It is 21.")), (1, 2, 3), 0.3, "en").facts
+    assert [each.text for each in found] == ["21"]
+
+
+def test_another_tool_s_numbers_stay() -> None:
+    tool = ToolMessage("rows 144 + 12 = 156", tool_call_id="c", name="seats")
+    found = Original((HumanMessage("Seats?"), tool, AIMessage("Some.")), (1, 2, 3), 0.3, "en").facts
+    assert [each.text for each in found] == ["144", "12", "156"]

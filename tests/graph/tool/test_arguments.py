@@ -20,8 +20,7 @@ SEARCH = search(lambda _: pytest.fail("it must not run"))
 RIGHT: dict[str, dict[str, object]] = {
     "current_time": {"zone": "local"},
     "calculate": {"expression": "6*7"},
-    "recall_memory": {"query": "budget"},
-    "recall_turns": {"query": "budget"},
+    "recall": {"query": "budget", "day": "2026-03", "conversation": "trip"},
     "remember": {"key": "budget", "value": "$5"},
     "forget": {"what": "budget", "numbers": [1]},
 }

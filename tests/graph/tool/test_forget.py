@@ -64,11 +64,9 @@ def test_of_many_lines_those_nearest_to_what_is_looked_for_are_listed_first() ->
     assert len(memory.texts) == 60
 
 
-def test_it_says_that_memory_is_empty_away_or_has_a_line_no_more() -> None:
+def test_it_says_that_memory_is_empty_or_has_a_line_no_more() -> None:
     assert call(reaching(ListedMemory()), "forget").text == "Nothing is in memory."
     reach = reaching(memory := ListedMemory([*TOLD]))
     call(reach, "forget")
     memory.texts.remove("dog: Barley")
     assert "not in memory any more" in call(reach, "forget", numbers=[3]).text
-    memory.away = True
-    assert "as soon as the memory is back" in call(reach, "forget", numbers=[1]).text

@@ -13,13 +13,11 @@ from errors import Empty
 from graph.tool import TOOLS, guard, memory_tools
 from graph.tool.ask import asked, asking
 from retrieval.answer.tool import NAME
-from settings import load
 from tests.graph.tool.calls import call, reaching
 from tests.stub.memory import ListedMemory
 from tests.table import table
 from text.fence import framed
 
-SETTINGS = load(_env_file=None, retrieval=True)
 ASKED, ANSWER = HumanMessage("Which colour are pears?"), AIMessage("Green.")
 
 
@@ -42,12 +40,7 @@ def result(name: str, **marks: Any) -> ToolMessage:
 def test_foreign_text_is_what_a_search_or_a_marked_tool_gave_in_any_raw_turn(
     messages: list[AnyMessage], foreign: bool
 ) -> None:
-    assert guard.foreign_read(messages, SETTINGS) is foreign
-
-
-def test_a_search_before_every_answer_is_foreign_text_in_every_turn() -> None:
-    assert guard.foreign_read([ASKED], load(_env_file=None, retrieval=True, retrieval_first=True))
-    assert not guard.foreign_read([ASKED], load(_env_file=None, retrieval=False, retrieval_first=True))
+    assert guard.read_foreign(messages) is foreign
 
 
 def test_a_tool_that_is_marked_foreign_marks_its_messages() -> None:
@@ -66,12 +59,12 @@ def test_every_tool_that_writes_can_ask_and_the_others_simply_run() -> None:
     writing = [each for each in own if (each.metadata or {}).get("writes")]
     assert [each.name for each in writing] == ["remember", "forget"]
     assert all(callable((each.metadata or {})["question"]) for each in writing)
-    assert [guard.held(each, {}) for each in own if each not in writing] == [None] * 4
+    assert [guard.make_question(each, {}) for each in own if each not in writing] == [None] * 3
 
 
 def test_the_question_holds_what_would_be_kept_or_dropped() -> None:
     remember = tool("remember", ListedMemory())
-    kept = guard.held(remember, {"key": "address ", "value": "45 Elm\nStreet"})
+    kept = guard.make_question(remember, {"key": "address ", "value": "45 Elm\nStreet"})
     assert asked(kept) == {
         "tool": "remember",
         "arguments": {"key": "address", "value": "45 Elm Street"},
@@ -79,9 +72,9 @@ def test_the_question_holds_what_would_be_kept_or_dropped() -> None:
     }
     reach = reaching(ListedMemory(["address: 45 Elm Street", "dog: Barley"]))
     forget = next(each for each in memory_tools(reach) if each.name == "forget")
-    assert guard.held(forget, {"what": "dog"}) is None, "a list is only read"
+    assert guard.make_question(forget, {"what": "dog"}) is None, "a list is only read"
     call(reach, "forget")
-    assert asked(guard.held(forget, {"numbers": [2]})) == {
+    assert asked(guard.make_question(forget, {"numbers": [2]})) == {
         "tool": "forget",
         "arguments": {"lines": ["dog: Barley"]},
         "answer": None,
@@ -99,7 +92,7 @@ def test_the_question_holds_what_would_be_kept_or_dropped() -> None:
 )
 def test_nobody_is_asked_about_a_call_that_could_not_run(name: str, arguments: dict[str, Any], error: type) -> None:
     with pytest.raises(error):
-        guard.held(tool(name, ListedMemory(["dog: Barley"])), arguments)
+        guard.make_question(tool(name, ListedMemory(["dog: Barley"])), arguments)
 
 
 @table(

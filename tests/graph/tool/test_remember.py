@@ -35,7 +35,3 @@ def test_what_its_schema_does_not_take_is_an_error_for_the_model(arguments: dict
     message = call(reaching(memory), "remember", **arguments)
     assert (message.status, memory.texts) == ("error", [])
     assert "remember takes: key, value" in message.text
-
-
-def test_while_redis_is_away_it_says_when_it_can_be_recalled() -> None:
-    assert "once the memory is back" in call(reaching(ListedMemory(away=True)), "remember", key="a", value="b").text

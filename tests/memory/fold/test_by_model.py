@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+import unicodedata
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
-from errors import FoldRejected, RequestRejected
-from memory.fold import MOST_SENTENCES, Folded
+from errors import FoldRejected, ModelServerError, RequestRejected
+from memory.fold import Folded
 from memory.fold.by_model import make
 from memory.fold.fold_input import FoldInput
 from memory.state import MOST_ENTITIES, Entity, MemoryTurn
@@ -49,6 +50,12 @@ def test_the_memory_is_what_the_model_wrote_word_for_word() -> None:
     assert made.kept == ("100 million won", "Sarah Kim")
 
 
+def test_what_a_reply_says_three_times_is_kept_once() -> None:
+    said = "The budget is 100 million won."
+    made = fold(saying(reply(said, "Sarah Kim plans.", said.upper(), unicodedata.normalize("NFKD", said))))
+    assert made.text.splitlines() == [said, "Sarah Kim plans."]
+
+
 def test_a_changed_value_is_the_model_s_to_change() -> None:
     """Neither text nor entities are edited, whatever the turns say."""
     known = (Entity("budget", "100 million won", 1),)
@@ -67,7 +74,7 @@ def test_the_reply_is_asked_for_in_a_shape() -> None:
 
 def test_a_server_that_refuses_the_shape_is_asked_without_it() -> None:
     refused = RequestRejected(url="x", status=400, reason="response_format")
-    models = saying(refused, reply("Sarah Kim has 100 million won."))  # type: ignore[arg-type]
+    models = saying(refused, reply("Sarah Kim has 100 million won."))
     assert fold(models).text == "Sarah Kim has 100 million won."
     assert [list(each) for each in models.utility.bound] == [["response_format"], []]  # type: ignore[attr-defined]
     assert calls(models)[0] == calls(models)[1]
@@ -118,6 +125,65 @@ def test_a_missing_number_of_a_pasted_invoice_rejects_nothing() -> None:
     assert len(fold(saying(kept, kept), (pasted,)).lost) > 50
 
 
+@table(
+    "written",
+    [
+        {"memory": "Sarah Kim has 100 million won. She plans.", "entities": None, "gone": None},
+        {"memory": ["Sarah Kim has 100 million won.", None, 7.5, "She plans."], "gone": "the shelves"},
+        {"memory": [{"sentence": "Sarah Kim has 100 million won."}, "She plans."], "entities": []},
+    ],
+)
+def test_a_reply_is_read_as_it_is_meant(written: dict[str, Any]) -> None:
+    made = fold(saying(json.dumps(written)))
+    lines = [line for line in made.text.splitlines() if line != "7.5"]
+    assert lines == ["Sarah Kim has 100 million won.", "She plans."]
+    assert (made.entities, made.calls) == ((), 1)
+
+
+@table(
+    "entities",
+    [
+        [
+            {"key": "budget", "value": 100, "replaces": "null"},
+            {"key": "name"},
+            "mood",
+            None,
+            {"key": "x", "value": None},
+        ],
+        {"key": "budget", "value": "100"},
+        {"budget": 100, "mood": None},
+        {"budget": "100"},
+    ],
+)
+def test_one_bad_entity_does_not_spoil_the_others(entities: Any) -> None:
+    made = fold(saying(json.dumps({"memory": ["Sarah Kim has 100 million won."], "entities": entities})))
+    assert [(each.key, each.value) for each in made.entities] == [("budget", "100")]
+    assert made.text == "Sarah Kim has 100 million won."
+
+
+def test_of_more_than_twenty_sentences_the_oldest_leave_that_are_not_pinned() -> None:
+    said = [f"The {word} shelf is full. It stands in hall {word}." for word in "abcdefghijklm"]
+    pin = "It stands in hall b"
+    answer = reply(*said, gone=["the shelves"])
+    made = fold(saying(answer, answer), pins=(pin,))
+    assert made.text.splitlines() == ["It stands in hall b.", "It stands in hall d.", *said[4:]]
+
+
+def test_what_the_cut_took_is_asked_for_once_more() -> None:
+    long = reply(
+        "The budget is 100 million won, said Sarah Kim.", *(f"Shelf {word} is full." for word in "abcdefghijklmnopqrst")
+    )
+    models = saying(long, reply("The budget is 100 million won, said Sarah Kim."))
+    assert fold(models).text == "The budget is 100 million won, said Sarah Kim."
+    assert "Missing from it: 100 million won, Sarah Kim" in asked(models, 1)
+
+
+def test_a_reply_that_only_lacks_facts_stands_when_the_second_request_fails() -> None:
+    failed = ModelServerError(url="x", status=503, reason="busy")
+    made = fold(saying(reply("Sarah Kim plans."), failed))
+    assert (made.text, made.lost, made.calls) == ("Sarah Kim plans.", ("100 million won",), 1)
+
+
 # --- what is rejected ----------------------------------------------------------------------------
 
 
@@ -126,7 +192,6 @@ def test_a_missing_number_of_a_pasted_invoice_rejects_nothing() -> None:
     [
         (reply(), "it is empty", {}),
         ("I will remember that.", "it could not be read", {}),
-        (reply(*(f"Sentence {number}." for number in range(MOST_SENTENCES * 2))), "it has 40 sentences", {}),
         (reply("word " * 2000), "tokens", {}),
         (reply("Sarah Kim has 100 million won."), "instead of", {"text": LONG}),
         (reply("Sarah Kim has 100 million won."), "pinned: I like tea", {"pins": ("I like tea",)}),

@@ -76,11 +76,6 @@ def test_what_was_said_again_after_it_was_forgotten_comes_in(models: ModelSet) -
     assert "100 million won" in make(models, again, forgotten=(("The budget is 100 million won.", 2),)).text
 
 
-def test_what_tools_said_never_enters(models: ModelSet) -> None:
-    made = make(models, (MemoryTurn(1, "Look it up.", "Done.", tools="The secret is 4711."), *TURNS))
-    assert "4711" not in made.text
-
-
 def test_values_that_are_kept_by_name_stay(models: ModelSet) -> None:
     held = tuple(Entity(f"key {number}", f"value {number}", 1) for number in range(MOST_ENTITIES))
     assert make(models, entities=held).entities == held

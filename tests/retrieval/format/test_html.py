@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import pytest
 
 from errors import DocumentBroken
 from retrieval.read.load import load
 from tests.retrieval.file import LIMIT, pieces
+from tests.steps import count_lines
+from tests.table import table
 
 
 def test_html_loses_its_frame_and_keeps_headings_lists_and_tables() -> None:
@@ -117,17 +119,9 @@ def test_the_first_row_of_a_table_is_its_head_and_a_bar_in_a_cell_is_no_border()
     ("around", "one"), [("<ol>", "<li>x</li>"), ("<div>", "x<form>y</form>")], ids=["items", "forms"]
 )
 def test_many_of_a_kind_take_no_square_of_their_number(around: str, one: str) -> None:
-    """Ten times as many would take a hundred times as long. Both are measured in one run, which a busy machine slows
-    alike."""
-
-    def seconds(count: int) -> float:
-        body = page(around + one * count)
-        started = time.thread_time()
-        assert "x" in load("a.html", body, LIMIT).text
-        return time.thread_time() - started
-
-    few = min(seconds(2_000) for _ in range(3))
-    assert seconds(20_000) < 40 * few
+    few, many = (partial(load, "a.html", page(around + one * count), LIMIT) for count in (100, 1000))
+    assert "x" in few().text
+    assert count_lines(many) < 20 * count_lines(few), "their square is a hundred times as much"
 
 
 def test_numbered_items_keep_their_numbers_and_what_is_in_them() -> None:
@@ -139,3 +133,52 @@ def test_what_is_in_a_form_stays_and_its_fields_do_not() -> None:
     fields = "<input value=secret></p><select><option>secret</select>"
     body = f"<p>Fill <b>in</b></p><form><p>Your name {fields}</form><p>Then send</p>"
     assert load("a.html", page(body), LIMIT).text == "Fill **in**\n\nYour name\n\nThen send"
+
+
+def test_tables_that_arrange_a_page_are_paragraphs_and_those_of_data_stay() -> None:
+    prices = "<table><tr><td>Course</td><td>Fee</td></tr><tr><td>Dinghy</td><td>120</td></tr></table>"
+    cells = f"<tr><td><h2>June</h2><p>Opens at ten.</p></td></tr><tr><td>{prices}</td></tr>"
+    body = (
+        f"<table><tr><td><table width=600>{cells}</table></td></tr><tr><td>Kept</td><td>in one line</td></tr></table>"
+    )
+    assert pieces("a.html", page(body)) == [
+        (("June",), "Opens at ten.\n\n| Course | Fee |\n| --- | --- |\n| Dinghy | 120 |\n\nKept in one line")
+    ]
+
+
+def test_merged_cells_stand_in_every_place_that_they_cover() -> None:
+    head = "<tr><th rowspan=2>Year</th><th colspan=2>Seen</th></tr><tr><th>Radar</th><th>Eye</th></tr>"
+    rows = "<tr><td rowspan=2>2020</td><td>21</td><td>5</td></tr><tr><td colspan=2>none</td></tr>"
+    whole = "<tr><td colspan=3>Numbers of nights</td></tr>"
+    assert pieces("a.html", page(f"<table>{whole}{head}{rows}</table>")) == [
+        (
+            (),
+            "Numbers of nights\n\n| Year | Seen Radar | Seen Eye |\n| --- | --- | --- |\n"
+            "| 2020 | 21 | 5 |\n| 2020 | none | none |",
+        )
+    ]
+
+
+@table(
+    "around",
+    [
+        '<div id="onetrust-banner-sdk" role="dialog">We use cookies</div>',
+        '<div class="CookiebotWidget">We use cookies</div>',
+        '<header class="site"><a>Shop</a></header>',
+        '<div id="gnb"><ul><li>Home</li></ul></div>',
+        '<div class="related-articles"><h3>More</h3><a>Ferry prices</a></div>',
+        '<div role="navigation">Contents</div>',
+        '<span style="display:none">Preview</span>',
+        '<div class="breadcrumb">Home &gt; Shop</div>',
+        '<a class="headerlink">¶</a>',
+    ],
+)
+def test_what_surrounds_a_page_is_left_out(around: str) -> None:
+    text = "<h2>Menu</h2><p>The soup of the day is made of leeks and costs seven euros.</p>"
+    body = f'{around}<div class="menu">{text}</div>'
+    assert pieces("a.html", page(body)) == [(("Menu",), "The soup of the day is made of leeks and costs seven euros.")]
+
+
+def test_a_page_about_what_usually_surrounds_pages_is_read() -> None:
+    body = '<div class="cookie-policy"><h2>Cookies</h2><p>We keep them for a year.</p></div>'
+    assert pieces("a.html", page(body)) == [(("Cookies",), "We keep them for a year.")]

@@ -12,6 +12,7 @@ from store.world.record import DEAD, HELD, LOST, Changes, Character, Item, Locat
 from tests.table import table
 from world.block import check, read
 from world.block.check import Checked
+from world.live import live_state
 from world.lore.lorebook import Lorebook
 from world.state import State
 
@@ -228,3 +229,43 @@ def test_whatever_stands_in_a_field_the_check_gives_an_answer(fields: dict[str, 
     result = checked(fields)
     assert all(isinstance(refusal, str) and refusal for refusal in result.refusals)
     BEGIN.after(result.changes, 5)
+
+
+def test_things_are_counted_where_the_block_says_how_many() -> None:
+    state = BEGIN
+    for turn, fields in enumerate(
+        (
+            {"items_gained": ["gold coin ×30", "potion (2)", "map"]},
+            {"items_lost": ["gold coins x10", "potion"]},
+            {"items_gained": ["map", "potion"]},
+            {"items_lost": ["20 gold coins"]},
+        ),
+        5,
+    ):
+        result = check(fields, state, BOOK, turn, "…", "en")  # type: ignore[arg-type]
+        assert result.refusals == ()
+        state = state.after(result.changes, turn)
+    held = {one.name: one.count for one in state.items.values() if one.status == "held"}
+    assert (held["potion"], held["map"]) == (1, 1)
+    assert state.items["gold coin"].status == "lost"
+
+
+def test_what_changed_last_stands_first_in_the_inventory() -> None:
+    things = [f"thing {at}" for at in range(14)]
+    state = BEGIN.after(check({"items_gained": things}, BEGIN, BOOK, 5, "…", "en").changes, 5)
+    state = state.after(check({"items_gained": ["lamp"]}, state, BOOK, 6, "…", "en").changes, 6)
+    assert "Inventory: lamp, " in live_state(state, "en")
+
+
+@table("me", ["you", "The player", "{{user}}"])
+def test_the_player_is_known_by_what_everybody_calls_him(me: str) -> None:
+    change = [{"from": me, "to": "크룩", "type": "hostile", "delta": -2}]
+    result = check({"relationship_changes": change}, BEGIN, BOOK, 5, "크룩이 덤빈다", "ko")
+    assert [one.from_char for one in result.changes.relations] == [BEGIN.player]
+
+
+def test_a_relation_of_people_whom_nobody_has_named_is_refused() -> None:
+    change = [{"from": "아무개", "to": "크룩", "type": "hostile", "delta": -2}]
+    result = check({"relationship_changes": change}, BEGIN, BOOK, 5, "비가 온다", "ko")
+    assert result.changes.relations == ()
+    assert "아무개" not in BEGIN.after(result.changes, 5).characters

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.steps import count_lines
 from tests.table import table
 from world.block import HiddenBlock, read
 from world.block.hidden import whole
@@ -210,7 +210,61 @@ def test_a_long_answer_costs_little() -> None:
     text = PROSE * 20 + f"```state\n{BLOCK}\n```"
     pieces = [text[at : at + len(text) // 49] for at in range(0, len(text), len(text) // 49)]
     assert 50 <= len(pieces) <= 51
-    begun = time.process_time()
-    for _ in range(10):
-        shown(pieces)
-    assert (time.process_time() - begun) / 10 < 0.05, "a few milliseconds are usual"
+    longer = [text[at : at + len(text) // 99] for at in range(0, len(text), len(text) // 99)]
+    assert count_lines(lambda: shown(longer)) < 4 * count_lines(lambda: shown(pieces)), "twice as many pieces"
+
+
+UNREAD = {
+    "poem": "```state\nThe moon is a coin\nthat nobody spends.\n```",
+    "code": "```state\nfn main() {}\n```",
+    "tag": "<state>\nThe State of Ohio has 88 counties.\n</state>",
+    "square tag": "[state]\nsolid, liquid or gas\n[/state]",
+    "object": '```state\n{"colour": "red", "size": 3}\n```',
+    "other names": "```상태\n날씨가 맑다\n```",
+    "never closed": "```state\nOnce upon a time",
+}
+
+
+@table("name", list(UNREAD))
+def test_a_block_in_which_no_field_can_be_read_is_shown(name: str) -> None:
+    for answer in (UNREAD[name], f"He nods.\n\n{UNREAD[name]}\n\nThen he leaves."):
+        assert shown_whole(answer) == answer
+        assert read(answer) == []
+        assert "".join(in_pieces(answer, 3)) == answer
+
+
+@table("block", ["```state\n```", "<state></state>", '```state\n{"state": {"mood": "calm"}}\n```', "```state\n{}\n```"])
+def test_a_block_that_says_nothing_or_a_field_is_hidden(block: str) -> None:
+    assert shown_whole(f"He nods.\n\n{block}").strip() == "He nods."
+
+
+def shown_whole(answer: str) -> str:
+    return whole(answer).shown
+
+
+def in_pieces(answer: str, size: int) -> list[str]:
+    hidden = HiddenBlock()
+    return [*(hidden.feed(answer[at : at + size]) for at in range(0, len(answer), size)), hidden.end()]
+
+
+@table(
+    "shown",
+    [
+        "편지에는 이렇게 적혀 있었다.\n\n장소: 등불 탑\n분위기: 쓸쓸함",
+        "그가 창을 연다.\n\n```\n[상태창]\n이름: 하린\n레벨: 3\n장소: 탑\n체력: 20\n```",
+        "<details>\n<summary>상태창</summary>\n이름: 하린\n장소: 탑\n소지금: 3\n</details>",
+    ],
+)
+def test_what_the_author_wrote_is_shown(shown: str) -> None:
+    assert whole(shown).shown.strip() == shown.strip()
+
+
+def test_the_end_of_a_folded_block_is_hidden_letter_by_letter_too() -> None:
+    fenced = f"```state\n{BLOCK}\n```"
+    raw = f"{fenced}\n\n계속할까요?<details>\n<summary>State</summary>\n\n{fenced}\n</details>\n"
+    by_letter = HiddenBlock()
+    for letter in raw:
+        by_letter.feed(letter)
+    by_letter.end()
+    assert by_letter.shown == whole(raw).shown
+    assert "</details>" not in by_letter.shown

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.table import table
 from world.block import read
+from world.block.read import unknown_fields
 
 
 def block(*lines: str) -> str:
@@ -47,3 +48,9 @@ def test_blocks_come_in_their_order_and_empty_ones_not_at_all() -> None:
 @table("raw", ["", "Rain falls.", "```state\n```", "```state\nnothing here\n```", "```python\nmood = 1\n```"])
 def test_an_answer_without_fields_has_no_block(raw: str) -> None:
     assert read(raw) == []
+
+
+def test_fields_that_nobody_asked_for_are_named() -> None:
+    block = "…\n```state\nlocation: 숲\ntime: 밤\nquest: {name: x}\nnpc_hp: 3\nmood: 긴장\n```"
+    assert unknown_fields(block) == ["time", "quest", "npc_hp"]
+    assert unknown_fields('…\n```json\n{"name": 1}\n```') == []

@@ -16,6 +16,8 @@ from store.world.record import LAYERS, LoreEntry
 from tests.table import table
 from world.book import FORMATS, Book, Card, Format, read_book, write_book
 from world.book.container import blank, charx_with, png_with
+from world.lore.rule import rule_of
+from world.macro import Names
 
 INFO: dict[str, Any] = {
     "name": "달빛항",
@@ -63,13 +65,14 @@ def test_world_info_keeps_keys_switches_and_constants() -> None:
     assert book.name == "달빛항"
     assert [(entry.keyword, entry.keys, entry.layer, entry.enabled) for entry in book.entries] == [
         ("달빛항", ("달빛항", "항구"), "A2", True),
-        ("은빛 열쇠", ("열쇠", "등대"), "A2", True),
+        ("은빛 열쇠", ("열쇠",), "A2", True),
         ("꺼진 항목", (), "A1", False),
     ]
+    assert [rule_of(entry).secondary for entry in book.entries] == [(), ("등대",), ()]
     assert book.problems == ()
 
 
-def test_risu_keeps_words_and_names_what_is_no_word() -> None:
+def test_risu_keeps_words_and_patterns_apart() -> None:
     book = read_book(as_bytes(RISU), "달빛항.json")
     assert book.name == "달빛항"
     assert [(entry.keyword, entry.keys, entry.layer) for entry in book.entries] == [
@@ -77,17 +80,19 @@ def test_risu_keeps_words_and_names_what_is_no_word() -> None:
         ("세계관", (), "A1"),
         ("하린", (), "A2"),
     ]
-    assert [problem.text for problem in book.problems] == [
-        "data[2]: the key /하린(이|아)?/ is a regular expression and is not used"
-    ]
-    assert not book.problems[0].left_out
+    assert [rule_of(entry).patterns for entry in book.entries] == [(), (), ("/하린(이|아)?/",)]
+    assert book.problems == ()
 
 
 def test_a_card_gives_its_character_its_greetings_and_its_book() -> None:
-    book = read_book(as_bytes(CARD), "nova.json", player="Kim")
+    book = read_book(as_bytes(CARD), "nova.json")
     assert book.card is not None
+    prefix = book.card.prefix("en")
+    assert prefix == "# Nova\n\n{{char}} is a captain. {{user}} is the pilot.\n\n## Scenario\n\nA station."
     assert (
-        book.card.prefix("Kim", "en") == "# Nova\n\nNova is a captain. Kim is the pilot.\n\n## Scenario\n\nA station."
+        Names("Kim", book.card.short_name)
+        .fill(prefix)
+        .endswith("Captain is a captain. Kim is the pilot.\n\n## Scenario\n\nA station.")
     )
     assert book.card.greetings("Kim") == ["Welcome, Kim.", "Red alert, Kim!"]
     assert [entry.content for entry in book.entries] == ["Faster than light."]
@@ -194,7 +199,10 @@ def test_a_picture_keeps_its_picture() -> None:
     book = read_book(picture, "nova.png")
     written = write_book(book, "card_png")
     assert written.count(b"IHDR") == 1
-    assert read_book(written, "again.png").card == Card("Nova", CARD["data"] | _kept(written), written)
+    assert read_book(written, "again.png").card == Card("Nova", _kept(written), written)
+    assert {name: _kept(written)[name] for name in CARD["data"] if name != "character_book"}.items() <= CARD[
+        "data"
+    ].items()
 
 
 def _kept(written: bytes) -> dict[str, Any]:

@@ -52,8 +52,8 @@ def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
             "tokens": estimate(book.entries[1].text),
         }
     ]
-    assert [(one["id"], one["reason"]) for one in told["out"]] == [(5, "disabled"), (2, "budget"), (3, "decayed")]
-    assert told["counts"] == {"in": 1, "budget": 1, "decayed": 1, "disabled": 1, "no candidate": 1}
+    assert [(one["id"], one["reason"]) for one in told["out"]] == [(5, "disabled"), (2, "budget"), (3, "secret")]
+    assert told["counts"] == {"in": 1, "budget": 1, "secret": 1, "disabled": 1, "no candidate": 1}
 
 
 def test_a_report_stays_small_however_many_entries_there_are() -> None:

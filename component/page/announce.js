@@ -1,0 +1,167 @@
+export default function (component) {
+  const { data } = component;
+  document.documentElement.lang = data.lang;
+  window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
+  if (!window.gieokKeys) {
+    window.gieokKeys = true;
+    addEventListener("keydown", (event) => {  // Esc that is meant for a field or a composition stops no answer
+      const field = event.target.closest?.("input, textarea");
+      const elsewhere = field && !field.closest('[data-testid="stChatInput"]');
+      if (event.key === "Escape" && (elsewhere || event.isComposing || event.keyCode === 229)) {
+        if (!event.target.closest('[role="dialog"]')) event.stopImmediatePropagation();
+      }
+      // the focused part of an open window was drawn anew, or the input below the window has taken the cursor
+      const now = document.activeElement, lost = now === document.body || now?.closest('[data-testid="stChatInput"]');
+      const close = lost && document.querySelector('[role="dialog"] > button');
+      if (event.key === "Escape" && close && !event.isComposing) {
+        event.stopImmediatePropagation();
+        close.click();
+      }
+      if (event.key === "Escape" && event.target.closest?.(".gieok-list") && !event.isComposing) {
+        event.stopImmediatePropagation();
+        event.target.dispatchEvent(new CustomEvent("gieok-escape", { bubbles: true }));
+      }
+    }, true);
+    document.addEventListener("keydown", (event) => {
+      const input = event.target.closest?.('[data-testid="stChatInput"] textarea');
+      if (event.key === "ArrowUp" && input && !input.value && !event.isComposing) {
+        event.preventDefault();
+        window.gieokEdit();
+      } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        const search = () => document.querySelector(".gieok-list .search")?.focus();
+        document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
+        search();
+        setTimeout(search, 150);  // when the sidebar was folded
+      }
+    });
+  }
+  const bring = (selector, block, done) => {  // until the reader moves
+    let moved = false, calm = 0, held = 0;
+    const stay = () => { moved = true; };
+    const seek = (tries) => {
+      const found = document.querySelector(selector);
+      if (moved) return;
+      if (!found) {
+        if (tries) setTimeout(seek, 100, tries - 1);
+        return;
+      }
+      found.scrollIntoView({ block });
+      done();
+      // the conversation before may stand here still, and the list scrolls to its end while it is being filled
+      calm = document.querySelector('[data-test-script-state="running"]') ? 0 : calm + 1;
+      held += 1;
+      if (calm < 7 && held < 60) setTimeout(seek, 250, tries);
+    };
+    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      addEventListener(kind, stay, { once: true, passive: true });
+    }
+    setTimeout(seek, 300, 600);  // a busy machine may take long to draw the place
+  };
+  const [jump, turn] = data.jump;
+  if (jump && window.gieokJump !== jump) {
+    bring(`.st-key-question-${turn}`, "start", () => { window.gieokJump = jump; });
+  }
+  const write = (selector, tries, free) => {  // free: only when nothing else has been gone to
+    const field = document.querySelector(selector), now = document.activeElement;
+    if (free && document.querySelector('[role="dialog"]')) return;
+    if (free && now && now !== document.body && !now.closest(".st-key-new-chat")) return;
+    if (field) {
+      field.focus({ preventScroll: free });
+      field.setSelectionRange(field.value.length, field.value.length);
+    } else if (tries) setTimeout(write, 100, selector, tries - 1, free);
+  };
+  const [opened, draft] = data.editor;
+  if (opened && window.gieokEditor !== opened) {
+    window.gieokEditor = opened;
+    const place = `.st-key-${draft.replace(/[^\w-]/g, "-")}`;
+    write(`${place} textarea`, 50, false);
+    bring(place, "nearest", () => {});
+  }
+  if (window.gieokBegun !== data.begun) {
+    window.gieokBegun = data.begun;
+    const phone = innerWidth <= 768 || matchMedia("(pointer: coarse)").matches;  // its keyboard would cover the page
+    if (!phone) write('[data-testid="stChatInput"] textarea:not([disabled])', 50, true);
+  }
+  const scheme = () => {
+    const app = document.querySelector(".stApp");
+    const now = app ? getComputedStyle(app).colorScheme : "";
+    if (document.documentElement.style.colorScheme !== now) document.documentElement.style.colorScheme = now;
+  };
+  // Streamlit's own notice of a lost connection is in English and lies over the page: it closes, and ours takes its place
+  const watchConnection = () => {
+    const state = document.querySelector(".stApp")?.dataset.testConnectionState;
+    if (!state) return;
+    for (const title of document.querySelectorAll('[role="dialog"] > h2[slot="title"]')) {
+      if (title.textContent === "Connection error") title.parentElement.querySelector("button")?.click();
+    }
+    const connected = state === "CONNECTED";
+    if (connected) window.gieokConnected = true;
+    const lost = !connected && window.gieokConnected;  // a page that opens is not connected yet
+    document.body.classList.toggle("gieok-lost", lost);
+    let notice = document.getElementById("gieok-lost");
+    if (lost && !notice) {
+      notice = document.createElement("div");
+      notice.id = "gieok-lost";
+      notice.setAttribute("role", "alert");
+      document.body.appendChild(notice);
+      const since = new Date().toLocaleTimeString(data.lang, { hour: "2-digit", minute: "2-digit" });
+      notice.textContent = data.lost.replace("{since}", since);
+    } else if (!lost && notice) notice.remove();
+  };
+  const name = () => {
+    scheme();
+    watchConnection();
+    for (const [selector, label] of Object.entries(data.names)) {
+      for (const each of document.querySelectorAll(selector)) {
+        if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
+      }
+    }
+    for (const each of document.querySelectorAll('[data-testid="stFileUploaderDropzone"] button p')) {
+      if (each.dataset.label !== data.choose) each.dataset.label = data.choose;
+    }
+    for (const zone of document.querySelectorAll('[data-testid="stFileUploaderDropzone"][role="presentation"]')) {
+      zone.setAttribute("role", "group");  // it takes the focus and has a name
+    }
+    for (const [selector, label] of Object.entries(data.regions)) {
+      for (const each of document.querySelectorAll(selector)) {
+        if (each.getAttribute("aria-label") === label) continue;
+        each.setAttribute("role", "region");
+        each.setAttribute("tabindex", "0");
+        each.setAttribute("aria-label", label);
+      }
+    }
+  };
+  name();
+  if (window.gieokNames) window.gieokNames.disconnect();
+  if (!window.gieokCloses) {
+    window.gieokCloses = true;
+    document.addEventListener("click", (event) => {
+      const pages = ".st-key-documents-open button, .st-key-worlds-open button";
+      const leads = `.gieok-list .row button.open, .st-key-new-chat button, ${pages}`;
+      if (innerWidth > 768 || !event.target.closest(leads)) return;
+      document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+    });
+  }
+  if (!window.gieokCites) {  // a number in an answer opens what its button below the answer opens
+    window.gieokCites = true;
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest?.('a[href^="#source-"], a[href^="#past-"]');
+      if (!link) return;
+      event.preventDefault();
+      const [, place] = link.hash.match(/^#((?:source|past)-\d+-\d+)$/) ?? [];  // the address may be a model's own
+      const button = place && document.querySelector(`.st-key-${place} button`);
+      button?.focus({ preventScroll: true });
+      // one click of a mouse: a window takes no focus after a click by script, and Esc would not close it
+      button?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
+    }, true);
+  }
+  let planned = false;
+  window.gieokNames = new MutationObserver(() => {
+    if (planned) return;
+    planned = true;
+    requestAnimationFrame(() => { planned = false; name(); });
+  });
+  const states = ["data-test-connection-state"];
+  window.gieokNames.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: states });
+}

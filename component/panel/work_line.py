@@ -1,0 +1,93 @@
+"""One line at the top of the panel: what is being done for this conversation, or for all of the user's, beside its
+answers, and what waits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from component.page.catalogue import Words
+from component.page.view import View
+from component.widget.wait import redraw_when
+from component.work import resource
+from errors import GieokError
+from graph.summary import rewrite
+from graph.turn.side_work import SideWork
+
+BEAT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLine:
+    """The drawn line. Its place stays when nothing is to be done, so that nothing below it moves."""
+
+    view: View
+    place: DeltaGenerator
+
+    def show(self) -> None:
+        """Draws the line as it is now."""
+        said = escape(describe_work(self.view.words, list_own(self.view), _count_left(self.view)), quote=True)
+        self.place.html(f'<div class="gieok-work" title="{said}">{said}</div>')
+
+
+def draw_work_line(view: View, prefix: str = "") -> WorkLine:
+    """Draws the line where it is called."""
+    line = WorkLine(view, st.container(key=f"{prefix}work").empty())
+    line.show()
+    return line
+
+
+def watch_work(view: View, line: WorkLine) -> None:
+    """Keeps the line current while the page is idle, and draws the page anew when a kind of work begins or ends."""
+    drawn = _find_kinds(view)
+
+    def look() -> bool:
+        line.show()
+        return _find_kinds(view) != drawn
+
+    redraw_when(look, BEAT if drawn else None)
+
+
+def list_own(view: View) -> list[SideWork]:
+    """Returns the side work of the conversation on this page, and what serves all conversations of its user."""
+    agent, session = resource.here(), view.session_id or ""
+    return [work for work in agent.background.list_work() if work.is_for(session, agent.user)]
+
+
+def describe_work(words: Words, work: Sequence[SideWork], left: int = 0) -> str:
+    """Returns the text of the line; '' when there is no work. ``left``: summaries that the model is still to write."""
+    now = time.time()
+    running = [
+        words("work.one", name=name, seconds=max(0, round(now - each.since)))
+        for each in work
+        if each.is_running and (name := _name_work(words, each, left))
+    ]
+    waiting = dict.fromkeys(name for each in work if not each.is_running and (name := _name_work(words, each, left)))
+    parts = [words("work.running", names=", ".join(running))] if running else []
+    return " · ".join([*parts, words("work.waiting", names=", ".join(waiting))] if waiting else parts)
+
+
+def _name_work(words: Words, work: SideWork, left: int) -> str:
+    key = f"work.name.{work.name.replace(' ', '_')}"
+    if key not in words:
+        return ""
+    return words("work.left", name=words(key), count=left) if work.name == rewrite.NAME and left else words(key)
+
+
+def _find_kinds(view: View) -> frozenset[str]:
+    return frozenset(work.name for work in list_own(view))
+
+
+def _count_left(view: View) -> int:
+    """Returns how many summaries the model is still to write, while it writes them."""
+    if view.session_id is None or view.session is None or view.session.rewriting != "now":
+        return 0
+    try:
+        return view.store.ledger.count_extracted(view.session_id)
+    except GieokError:  # erased in another tab
+        return 0

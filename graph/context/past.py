@@ -1,0 +1,152 @@
+"""The part of the prompt with past turns that fit the question: turns that stand in the prompt no more, word for word
+(design 6).
+
+The search (``graph.turn.past_turns``) runs before the prompt is built; only then is it known which turns stand raw in
+the prompt. So the search hands over more turns than have room, and this module chooses among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from graph.context.report import LeftOut
+from prompt import render
+from store.turn_index import TurnKey
+
+Count = Callable[[str], int]
+Frame = Literal["past", "past_uncited", "past_bare"]
+CITED: Frame = "past"
+"""The frame in which each turn has a mark («[T1]») that the answer cites."""
+UNCITED: Frame = "past_uncited"
+"""The same for a reader who is shown no marks; it is also the mark of such a part in a report."""
+BARE: Frame = "past_bare"
+"""The frame for a small model."""
+NEAR_MISSES = 20
+"""The most turns of a kind that a report lists as left out."""
+RECALL = "recall"
+"""The tool whose results hold past turns with marks, too."""
+LEAST = 10
+"""Tokens below which no turn fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastEntry:
+    """A past turn as a prompt shows it. ``here``: it belongs to the conversation that the prompt is for; ``title``: the
+    title of another conversation. ``day``: the ISO date of its question, ``at``: its moment (Unix seconds).
+    ``question``, ``answer``: one line each, the answer may be empty. ``score``: from 0 to 1, how likely it says what is
+    asked. ``foreign``: its answer may hold foreign text.
+    """
+
+    key: TurnKey
+    here: bool
+    day: str
+    at: float
+    question: str
+    answer: str
+    score: float
+    title: str = ""
+    foreign: bool = False
+
+    @property
+    def item(self) -> str:
+        """Returns the place and the score as a report keeps them."""
+        return write_item(self.key, self.here, self.score)
+
+    @property
+    def heading(self) -> tuple[str, str]:
+        """Returns what a line above it names: its day and its conversation."""
+        return self.day, self.key.session_id
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPast:
+    """What a search found for a question. ``entries``: the best first; ``below``: more turns that came near without
+    reaching the floor, as items of a report; ``room``: the most tokens for the part; ``frame``: the prompt text around
+    them."""
+
+    entries: tuple[PastEntry, ...] = ()
+    below: tuple[str, ...] = ()
+    room: int = 0
+    frame: Frame = CITED
+
+    @property
+    def foreign(self) -> bool:
+        return any(entry.foreign for entry in self.entries)
+
+
+def write_item(key: TurnKey, here: bool, score: float) -> str:
+    """Returns place and score of a turn as a report keeps them: «session/branch/number/0.87», without the session for a
+    turn of the conversation itself (``here``), so that it also fits a copy."""
+    return f"{'' if here else key.session_id}/{key.branch}/{key.number}/{score:.2f}"
+
+
+def read_item(item: str, session_id: str) -> tuple[TurnKey, float]:
+    """Returns the place and the score of a turn out of an item of a report of this session."""
+    other, branch, number, score = item.rsplit("/", 3)
+    return TurnKey(other or session_id, int(branch), int(number)), float(score)
+
+
+def choose_entries(found: FoundPast, raw: Collection[int], language: str, count: Count) -> list[PastEntry]:
+    """Returns the best entries that have room together, in the order of time. ``raw``: the numbers of this
+    conversation's turns that stand raw in the prompt."""
+    chosen = list[PastEntry]()
+    room = found.room - count(_frame("", language, found.frame))
+    headings = set[tuple[str, str]]()
+    for entry in found.entries:
+        if room < LEAST:
+            break
+        if entry.here and entry.key.number in raw:
+            continue
+        tokens = count(_line(entry, 99, language, found.frame)) + 1
+        tokens += 0 if entry.heading in headings else count(_heading(entry, language)) + 1
+        if tokens <= room:
+            room -= tokens
+            headings.add(entry.heading)
+            chosen.append(entry)
+    return sorted(chosen, key=lambda entry: (entry.at, entry.key.number))
+
+
+def render_entries(entries: Sequence[PastEntry], language: str, frame: Frame = CITED, first: int = 1) -> str:
+    """Returns the text of the part: the entries in this order under the headings of their days; "" for none. ``first``:
+    the number of the first mark."""
+    numbered = [*enumerate(entries, first)]
+    days = [[*day] for _, day in groupby(numbered, key=lambda each: each[1].heading)]
+    lines = (
+        line
+        for day in days
+        for line in (_heading(day[0][1], language), *(_line(entry, at, language, frame) for at, entry in day))
+    )
+    return _frame("\n".join(lines), language, frame) if entries else ""
+
+
+def list_left_out(found: FoundPast, shown: Sequence[PastEntry], raw: Collection[int]) -> tuple[LeftOut, ...]:
+    """Returns the found turns that had no room, and those that stayed below the floor."""
+    keys = {entry.key for entry in shown}
+    crowded = tuple(
+        entry.item for entry in found.entries if entry.key not in keys and not (entry.here and entry.key.number in raw)
+    )
+    cut = LeftOut(str(len(crowded)), "turns_cut", items=crowded[:NEAR_MISSES])
+    missed = LeftOut(str(len(found.below)), "below_floor", items=found.below)
+    return tuple(each for each in (cut, missed) if each.items)
+
+
+def _frame(turns: str, language: str, frame: Frame) -> str:
+    return render(frame, language, turns=turns)
+
+
+def _heading(entry: PastEntry, language: str) -> str:
+    if entry.here:
+        return render("past_here", language, day=entry.day)
+    return render(
+        "past_elsewhere", language, day=entry.day
+    )  # no title: it repeats what was said, also what is forgotten
+
+
+def _line(entry: PastEntry, number: int, language: str, frame: Frame) -> str:
+    mark = f"[T{number}] " if frame == CITED else ""
+    name = "past_turn" if entry.answer else "past_question"
+    values = {"answer": entry.answer} if entry.answer else {}
+    return render(name, language, mark=mark, question=entry.question, **values)

@@ -1,1 +1,0 @@
-"""Changes to memories other than by a fold."""

@@ -1,0 +1,263 @@
+"""Reading long-term memory: for prompts, the panel, the tools and the search in past turns.
+
+The rows of the database answer; the copy in Redis saves reading them again (``memory.redis.working_memory``). A Redis
+that is slow or away costs a turn at most ``Patience`` and changes nothing in what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from errors import MemoryAway, NothingToUndo
+from memory import recollect
+from memory.key import Scope
+from memory.listed import Line, list_lines
+from memory.past import MOST_OTHERS, Past
+from memory.profile import ProfileLine, carries_over, read_profile
+from memory.recollect import Candidate, search_lines
+from memory.redis.link import Link, Patience
+from memory.redis.working_memory import WorkingMemory
+from memory.rows import (
+    Head,
+    MemoryRows,
+    as_line,
+    iter_versions,
+    match_session,
+    read_forgotten,
+    read_head,
+    read_lines_of,
+    read_memory,
+    read_memory_turns,
+    read_sessions,
+    read_stamp,
+    read_user_apart,
+)
+from memory.state import MemoryLine, MemoryTurn, State, Version
+from memory.text import render_text
+from memory.view import Count, MemoryView, Rooms, make_view
+from model.call.token import estimate
+from settings import Settings
+from store.database import memory_table as table
+from text.language import Language
+
+MOST_EARLIER = 500
+"""Most lines of earlier versions that ``find_lines`` looks at, the newest first."""
+CURRENT = 1.2
+"""How much more a line of the memory as it is now counts in ``find_lines``, beside an earlier one."""
+USER = "me"
+"""The user's name for doors that know only one user."""
+
+
+class MemoryReader:
+    """Reads the memories of all sessions. Thread-safe."""
+
+    def __init__(self, settings: Settings, rows: MemoryRows, link: Link, working: WorkingMemory) -> None:
+        self._settings, self._rows, self._link, self._working = settings, rows, link, working
+
+    def read_view(
+        self,
+        tenant: str,
+        session: str,
+        language: str = "ko",
+        *,
+        user: str = USER,
+        count: Count = estimate,
+        rooms: Rooms | None = None,
+    ) -> MemoryView:
+        """Returns the memory for a prompt: the session's text and entities and the user's profile, within ``rooms``, in
+        tokens by ``count``. ``rooms`` None: the budgets of the settings. ``session`` empty: of one that has not begun.
+        """
+        limits = self._settings
+        within = rooms or Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile)
+        spoken: Language = "ko" if language == "ko" else "en"
+        with self._rows.transaction() as connection:
+            head = self._head(connection, tenant, session, user)
+            state = self._state(connection, head)
+            carried = carries_over(connection, head, limits.user_memory)
+            profile = read_profile(connection, head, carried)
+            forgotten = turns_of_forgotten(read_forgotten(connection, head, carried), state.short)
+        return make_view(state, profile, forgotten, count, within, limits.memory_ttl * 3600, spoken)
+
+    def fill_copy(self, tenant: str, session: str) -> None:
+        """Writes the copy of a session's memory to Redis, for the next turn to read; nothing while Redis is away."""
+        with self._rows.transaction() as connection:
+            self._state(connection, read_head(connection, Scope(tenant, session)))
+
+    def read_lines(self, tenant: str, session: str, *, user: str = USER) -> list[Line]:
+        """Returns all that memory holds of this session and its user, as numbered lines to forget: the profile,
+        sentences, entities («key: value»), and statements of the last turns."""
+        with self._rows.transaction() as connection:
+            head = self._head(connection, tenant, session, user)
+            state, profile, forgotten = self._read_all(connection, head)
+        return list_lines(state, profile, forgotten, session)
+
+    def find_lines(
+        self, tenant: str, session: str, query: str, *, user: str = USER, limit: int = 8,
+        near: recollect.Near | None = None,
+    ) -> list[str]:  # fmt: skip
+        """Returns the lines of memory about ``query``, best first, with the turn of those that have left the memory:
+        profile, current lines and entities, then lines of earlier versions. ``near``: compares meanings."""
+        with self._rows.transaction() as connection:
+            head = self._head(connection, tenant, session, user)
+            state, profile, _ = self._read_all(connection, head)
+            earlier = _read_earlier(connection, head, state)
+        current = [Candidate(line.row.label, f" ({line.day})", CURRENT) for line in profile]
+        current += [Candidate(row.label, "", CURRENT) for row in (*state.lines, *state.entities)]
+        before = [Candidate(row.label, f" (turn {row.turn})" if row.turn else "") for row in earlier]
+        return search_lines(query, [*current, *before], limit, near)
+
+    def read_past(self, tenant: str, session: str, *, user: str = USER) -> Past:
+        """Returns which past turns a search may find for this session."""
+        with self._rows.transaction() as connection:
+            head = self._head(connection, tenant, session, user)
+            carried = carries_over(connection, head, self._settings.user_memory)
+            others = read_sessions(connection, tenant, head.user, MOST_OTHERS + 1) if carried else []
+            forgotten = read_forgotten(connection, head, carried)
+        names = [row.session for row in others if row.session not in ("", session) and not row.apart]
+        return Past(session, tuple(names[:MOST_OTHERS]), forgotten)
+
+    def read_versions(self, tenant: str, session: str) -> list[Version]:
+        """Returns all versions of the session's memory on its path, oldest first."""
+        with self._rows.transaction() as connection:
+            head = read_head(connection, Scope(tenant, session))
+            found = [*iter_versions(connection, head)][::-1]
+            lines = read_lines_of(connection, {each for row in found for each in (*row.lines, *row.entities)})
+        made, before = list[Version](), list[int]()
+        for row in found:
+            made.append(_make_version(row, before, lines))
+            before = row.entities
+        return made
+
+    def read_sources(self, tenant: str, session: str, version: Version) -> tuple[MemoryTurn, ...]:
+        """Returns the turns that a version took in."""
+        if not version.first:
+            return ()
+        with self._rows.transaction() as connection:
+            head = read_head(connection, Scope(tenant, session))
+            return read_memory_turns(connection, head, version.first, version.last)
+
+    def compare_versions(self, tenant: str, session: str, older: int, newer: int) -> list[recollect.Difference]:
+        """Returns the difference between two versions, line by line; version 0 is the empty memory before the first.
+
+        Raises ``NothingToUndo`` when there is no such version.
+        """
+        texts = {0: "", **{version.number: version.text for version in self.read_versions(tenant, session)}}
+        if older not in texts or newer not in texts:
+            raise NothingToUndo(session=session)
+        return recollect.difference(texts[older], texts[newer])
+
+    def read_rows(self, tenant: str, session: str) -> list[MemoryLine]:
+        """Returns the lines of the session's memory with the turn and origin of each: sentences, then entities."""
+        with self._rows.transaction() as connection:
+            state = read_memory(connection, read_head(connection, Scope(tenant, session)))
+        return [*state.lines, *state.entities]
+
+    def read_given(self, tenant: str, session: str) -> dict[str, str]:
+        """Returns the texts that prompts got of this memory, by mark."""
+        query = select(table.given.c.mark, table.given.c.text)
+        with self._rows.transaction() as connection:
+            query = query.where(table.given.c.scope == Scope(tenant, session).tag)
+            return {row.mark: row.text for row in connection.execute(query)}
+
+    def carries(self, tenant: str, user: str = USER) -> bool:
+        """Tells whether the user's conversations share what lasts, and find what was said in each other."""
+        if not self._settings.user_memory:
+            return False
+        with self._rows.transaction() as connection:
+            return not read_user_apart(connection, tenant, user)
+
+    def is_apart(self, tenant: str, session: str) -> bool:
+        """Tells whether a session is kept apart."""
+        with self._rows.transaction() as connection:
+            return read_head(connection, Scope(tenant, session)).apart
+
+    def forgets(self, tenant: str, session: str) -> bool | None:
+        """Returns whether what this deleted session told leaves the profile; None when nobody was asked."""
+        query = select(table.source.c.stays).where(*match_session(table.source, Scope(tenant, session)))
+        with self._rows.transaction() as connection:
+            stays = connection.execute(query).scalar_one_or_none()
+        return None if stays is None else not stays
+
+    def read_ttl(self, tenant: str, session: str) -> float | None:
+        """Returns the seconds until the copy in Redis expires unused; None when it never does or there is none.
+
+        Raises ``MemoryAway``.
+        """
+        return self._link.quick(lambda client: self._working.read_ttl(client, Scope(tenant, session)))
+
+    # --- internal -------------------------------------------------------------------------------
+
+    def _head(self, connection: Connection, tenant: str, session: str, user: str) -> Head:
+        """Returns what memory knows of a session; of one that has not begun, that it is this user's."""
+        if not session:
+            return Head(Scope(tenant, ""), user)
+        head = read_head(connection, Scope(tenant, session))
+        if not head.user:
+            return Head(head.scope, user)
+        # whoever asks for a session of somebody else is shown nothing that its owner's conversations share
+        return head if head.user == user else replace(head, apart=True)
+
+    def _state(self, connection: Connection, head: Head) -> State:
+        """Returns the memory of a session from its copy in Redis where that is current, else from the rows."""
+        if not head.scope.session:
+            return State()
+        stamp, patience = read_stamp(connection, head), Patience()
+        try:
+            state = self._link.quick(lambda client: self._working.read(client, head.scope, stamp), patience)
+        except MemoryAway:
+            return read_memory(connection, head)
+        if state is None:
+            state = read_memory(connection, head)
+            fresh = state
+            try:
+                self._link.quick(lambda client: self._working.write(client, head.scope, fresh, stamp), patience)
+            except MemoryAway:
+                return state
+        return state
+
+    def _read_all(self, connection: Connection, head: Head) -> tuple[State, list[ProfileLine], list[MemoryLine]]:
+        carried = carries_over(connection, head, self._settings.user_memory)
+        profile = read_profile(connection, head, carried)
+        return read_memory(connection, head), profile, read_forgotten(connection, head, carried)
+
+
+def turns_of_forgotten(forgotten: Sequence[MemoryLine], turns: Sequence[MemoryTurn]) -> list[tuple[str, int]]:
+    """Returns forgotten texts, each with the newest of these turns that was said before; 0 for none."""
+    return [(each.text, max((turn.number for turn in turns if turn.at <= each.at), default=0)) for each in forgotten]
+
+
+def _read_earlier(connection: Connection, head: Head, state: State) -> list[MemoryLine]:
+    """Returns the lines that the memory once held and holds no more, the newest first."""
+    line, now = table.line.c, {row.id for row in (*state.lines, *state.entities)}
+    query = select(table.line).where(
+        *match_session(table.line, head.scope),
+        line.kind.in_(("sentence", "statement", "entity")),
+        line.forgotten_at.is_(None),
+    )
+    rows = connection.execute(query.order_by(line.id.desc()).limit(MOST_EARLIER)).all()
+    return [as_line(row) for row in rows if row.id not in now and head.has(row.branch, row.turn)]
+
+
+def _make_version(row: Row[Any], before: Sequence[int], lines: dict[int, MemoryLine]) -> Version:
+    def entities(ids: Sequence[int]) -> Any:
+        return tuple(lines[each].entity for each in ids if each in lines)
+
+    text = render_text([lines[each] for each in row.lines if each in lines], row.language)
+    record = row.record
+    return Version(
+        number=row.number,
+        text=text,
+        origin=row.origin,
+        created=row.created,
+        first=row.first,
+        last=row.folded if row.first else 0,
+        before=entities(before),
+        after=entities(row.entities),
+        kept=tuple(record.get("kept", ())),
+        lost=tuple(record.get("lost", ())),
+        cost=record.get("cost", {}),
+    )

@@ -1,0 +1,167 @@
+"""The model writes extracted summaries when the user asks: one after another, to be stopped, and after a restart."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.imported import exported
+from errors import ModelOverloaded
+from graph.summary import revise, rewrite
+from graph.turn.agent import Agent
+from model import scripted
+from model.profile import SMALL, STRONG
+from model.scripted import ScriptedModel
+from tests.graph.conftest import OpenAgent
+from tests.graph.talk import answering, done, prompts, question, say, settled, summarised, summarising, summary_calls
+
+
+def brought(agent: Agent, turns: int = 12, language: str = "ko") -> str:
+    (own,) = agent.import_sessions(exported(language, turns)).sessions
+    return own
+
+
+def origins(agent: Agent, session: str) -> list[str]:
+    return [row.origin for row in agent.store.ledger.summaries(session)]
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_all_of_them_are_written_newest_first_and_the_extracted_ones_stay_as_versions(
+    agent: OpenAgent, language: str
+) -> None:
+    one = agent(memory=False)
+    own = brought(one, 12, language)
+    found = rewrite.make_offer(one, one.store.session(own))
+    assert found is not None
+    assert found.count == 4
+    rewrite.start_rewrite(one, own)
+    settled(one)
+    assert summary_calls(one) >= 4
+    assert origins(one, own) == ["regenerated"] * 4
+    for first in (1, 4, 7, 10):
+        assert [(each.origin, each.status) for each in revise.versions(one, own, first)] == [
+            ("extracted", "superseded"),
+            ("regenerated", "active"),
+        ]
+    assert one.store.session(own).rewriting == ""
+    assert rewrite.make_offer(one, one.store.session(own)) is None
+    done(say(one, own, question(1)))
+    records = one.state(own)["summary_history"]
+    assert [record["summary"] for record in records] == [
+        (row.record or {})["summary"] for row in one.store.ledger.summaries(own)
+    ]
+    one.choose_summary(own, 1, 1)
+    assert origins(one, own)[0] == "extracted"
+
+
+def test_nothing_is_written_before_somebody_asks(agent: OpenAgent) -> None:
+    one = agent(memory=False)
+    own = brought(one)
+    done(say(one, own, question(1)))
+    settled(one)
+    assert summary_calls(one) == 0
+    assert summarised(prompts(one)[-1]) == [(1, 3), (4, 6), (7, 9), (10, 12)]
+
+
+def test_it_can_be_stopped_and_goes_on_after_a_restart(agent: OpenAgent) -> None:
+    gate = threading.Event()
+    one = agent(utility=ScriptedModel(summarising, gate=gate), memory=False)
+    own = brought(one)
+    rewrite.start_rewrite(one, own)
+    assert rewrite.is_running(one, own)
+    rewrite.stop_rewrite(one, own)
+    gate.set()
+    settled(one)
+    assert not rewrite.is_running(one, own)
+    assert one.store.session(own).rewriting == ""
+    written = origins(one, own).count("regenerated")
+    assert written <= 1
+    one.store.set_rewriting(own, "now")  # as a crash leaves it
+    one.close()
+    two = agent(memory=False)
+    assert not rewrite.is_running(two, own)
+    rewrite.start_rewrite(two, own)
+    settled(two)
+    assert origins(two, own) == ["regenerated"] * 4
+
+
+def test_a_message_meanwhile_is_answered_and_what_is_left_is_written_after_it(agent: OpenAgent) -> None:
+    gate = threading.Event()
+    one = agent(utility=ScriptedModel(summarising, gate=gate), memory=False)
+    own = brought(one)
+    rewrite.start_rewrite(one, own)
+    done(say(one, own, question(1)))
+    gate.set()
+    settled(one)
+    assert origins(one, own)[:4] == ["regenerated"] * 4
+
+
+def test_a_summary_that_the_user_changed_meanwhile_stays(agent: OpenAgent) -> None:
+    gate, begun = threading.Event(), threading.Event()
+
+    def write(messages: Any) -> str:
+        begun.set()
+        gate.wait(10)
+        return summarising(messages)
+
+    one = agent(utility=write, memory=False)
+    own = brought(one, 3)
+    rewrite.start_rewrite(one, own)
+    assert begun.wait(10)
+    one.edit_summary(own, 1, "우리 말로 썼다")
+    gate.set()
+    settled(one)
+    assert origins(one, own) == ["edited"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected", "left"),
+    [("", ["extracted", "regenerated"], ""), (ModelOverloaded(url="http://model"), ["extracted"] * 2, "now")],
+)
+def test_one_that_fails_stays_and_a_server_that_is_away_ends_the_work(
+    agent: OpenAgent, wrong: Any, expected: list[str], left: str
+) -> None:
+    def write(messages: Any) -> Any:
+        text = "\n".join(str(message.text) for message in messages)
+        return wrong if "1번째" in text or wrong else summarising(messages)
+
+    one = agent(utility=write, memory=False)
+    own = brought(one, 6)
+    rewrite.start_rewrite(one, own)
+    settled(one)
+    assert origins(one, own) == expected
+    assert one.store.session(own).rewriting == left
+
+
+def test_where_code_writes_summaries_nothing_is_offered(agent: OpenAgent) -> None:
+    one = agent(side=SMALL, memory=False)
+    own = brought(one)
+    assert rewrite.make_offer(one, one.store.session(own)) is None
+
+
+@pytest.mark.parametrize(("name", "priced"), [("gpt-4o-mini", True), ("no-such-model", False)])
+def test_the_offer_names_a_price_where_one_is_known(agent: OpenAgent, name: str, priced: bool) -> None:
+    models = replace(
+        scripted.models(answering, summarising, profile=STRONG),
+        name=name,
+        kind="hosted",
+        url="https://api.openai.com/v1",
+    )
+    one = agent(resolve=lambda: models, memory=False)
+    own = brought(one, 30, "en")
+    found = rewrite.make_offer(one, one.store.session(own))
+    assert found is not None
+    assert (found.usd is not None) == priced
+    history = one.store.session(own).history_tokens
+    assert history < found.tokens < 2 * history + 10 * rewrite.REQUEST_TOKENS
+
+
+def test_never_is_kept_and_a_copy_is_asked_anew(agent: OpenAgent) -> None:
+    one = agent(memory=False)
+    own = brought(one)
+    rewrite.stop_rewrite(one, own, forever=True)
+    assert one.store.session(own).rewriting == "never"
+    assert one.store.session(one.fork(own, 9)).rewriting == ""
