@@ -156,7 +156,7 @@ def answer(body: dict[str, object]) -> Reply:
     if "천천히" in question:
         return said(LONG * REPEATED).but(pause=0.04)
     if "실패" in question:
-        return failed(500, "server_error", kind="server_error", x_should_retry="false")
+        return failed(500, "server_error", kind="server_error", x_should_retry="false").but(silence=1.0)
     if "장면" in question:
         return said(f"{next(_SCENES)}번째 장면. {SCENE}")
     if "예약해" in question:

@@ -110,7 +110,10 @@ def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     answer = person.ask("실패를 보여줘", 1)
     expect(answer).to_contain_text("모델 서버에서 오류가 났습니다 (HTTP 500)")
     expect(answer).to_contain_text("다시 시도하세요")
-    person.page.get_by_role("button", name="다시 시도").click()
+    again = person.page.get_by_role("button", name="다시 시도")
+    first = again.element_handle()
+    again.click()
+    person.page.wait_for_function("button => !button.isConnected", arg=first)  # the failed answer made way for the next
     expect(person.see(1)).to_contain_text("HTTP 500")
     badge = person.page.locator(".st-key-header [class*='st-key-chip-']")
     expect(badge).to_have_text(re.compile("마지막 요청 실패"))
