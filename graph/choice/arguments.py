@@ -22,19 +22,22 @@ def calls(
     question: str,
     previous: str | None,
     dates: Sequence[str] = (),
+    earlier_dates: Sequence[str] = (),
     write: Callable[[], str | None] = lambda: None,
 ) -> list[tuple[str, dict[str, Any]]]:
     """Returns the names of the tools to call, with their arguments; no call for a sum without an expression.
 
-    ``dates``: days that the message names, or that the user has just written about, which the question may mean.
+    ``dates``: days that the message names. ``earlier_dates``: days that the user has just written about, which the
+    question may mean, unless it asks about a place.
     ``write``: returns the expression of a message that code cannot read.
     """
     if label == "time" and (formula := write()):
         return [("calculate", {"expression": formula})]
     if label == "time":
-        named = zones(question, previous)
-        told = {"dates": list(dates)} if dates and named == [LOCAL] else {}
-        return [("current_time", {"zone": place, **told}) for place in named]
+        first, *others = zones(question, previous)
+        days = dates or (earlier_dates if [first, *others] == [LOCAL] else ())
+        call = {"zone": first, "dates": list(days)} if days else {"zone": first}
+        return [("current_time", call), *(("current_time", {"zone": place}) for place in others)]
     if label == "calculate":
         formula = stated(question) or write()
         return [("calculate", {"expression": formula})] if formula else []

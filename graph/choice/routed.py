@@ -43,14 +43,16 @@ def choose(
         return [make_call("calculate", {"expression": expression}) for expression in expressions]
     previous = earlier[-1] if earlier else None
     route = router().route(question, previous)
-    dates = _find_dates(question, earlier, now().date()) if route.time >= LEANING else []
-    label: Label = "time" if dates else route.label
+    today = now().date()
+    dates = [day for day in days(question, today) if day != today] if route.time >= LEANING else []
+    earlier_dates = _find_written_dates(earlier, today) if route.time >= LEANING else []
+    label: Label = "time" if dates or earlier_dates else route.label
     if label in ("remember", "none"):  # the message's own words decide what is a wish, and what it names
         wish = find_wish(question, earlier, route.wish)
         label, question = ("none", question) if wish is None else ("remember", wish)
     if label == "time" and Sum.read(question, None, now()).named is None:
         write = _write_nothing
-    chosen = calls(label, question, previous, dates, write)
+    chosen = calls(label, question, previous, _name_days(dates), _name_days(earlier_dates), write)
     return [make_call(name, arguments) for name, arguments in chosen if name in offered]
 
 
@@ -58,8 +60,10 @@ def _write_nothing() -> None:
     """Stands for the model where a question about the time names no day and no time of day."""
 
 
-def _find_dates(question: str, earlier: Sequence[str], today: date) -> list[str]:
-    """Returns the days that a question names, else those that the messages before it write out, today left out."""
-    named = [day for day in days(question, today) if day != today]
-    found = named or [day for message in earlier[-RECENT:] for day in find_written(message, today)]
+def _find_written_dates(earlier: Sequence[str], today: date) -> list[date]:
+    """Returns the days that the last messages before a question write out."""
+    return [day for message in earlier[-RECENT:] for day in find_written(message, today)]
+
+
+def _name_days(found: Sequence[date]) -> list[str]:
     return list(dict.fromkeys(map(str, found)))[:DATES]

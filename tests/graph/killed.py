@@ -9,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from langchain_core.messages import AIMessage
+
 from graph.node import llm
-from graph.turn import repair
+from graph.turn import long_term, repair
 from graph.turn.agent import open_agent, private_agent
 from graph.turn.event import Token
 from model import scripted
@@ -54,6 +56,18 @@ def foreign(folder: str, session: str, tool: str) -> None:
         pass
 
 
+def memory_change(folder: str, session: str, calls: Sequence[AIMessage], text: str) -> None:
+    """Runs a turn whose last call changes memory; dies before the checkpoint after it."""
+    models = scripted.models([*calls, answering], summarising)
+    agent = open_agent(load(data_dir=Path(folder), ahead=False, retrieval=False, memory=True), lambda: models)
+    assert agent.memory is not None
+    assert agent.memory.wait(60)
+    make, saver = long_term.tools, agent.checkpoints.saver
+    long_term.tools = lambda *given: die_after(make(*given), saver, runs=len(calls))
+    for _ in agent.run(session, text):
+        pass
+
+
 def private(folder: str, marker: str) -> None:
     """A private conversation that is killed in the middle of its second answer."""
     models = scripted.models(answering, summarising)
@@ -73,10 +87,10 @@ def replace_tool(tool: Any) -> Any:
     return tool.model_copy(update={"func": die})
 
 
-def die_after(tools: Sequence[Any], saver: Any) -> list[Any]:
-    """The tools, after any of which the next checkpoint is the end."""
+def die_after(tools: Sequence[Any], saver: Any, runs: int = 1) -> list[Any]:
+    """The tools, after so many runs of which the next checkpoint is the end."""
     ran, put = list[str](), type(saver).put
-    type(saver).put = lambda *given: die() if ran else put(*given)  # LangGraph works with a copy of the saver
+    type(saver).put = lambda *given: die() if len(ran) >= runs else put(*given)  # LangGraph copies the saver
 
     def noting(tool: Any) -> Any:
         def run(**arguments: Any) -> Any:

@@ -15,9 +15,11 @@ from graph.turn.agent import Agent
 from graph.turn.event import SummaryMade, ToolStarted
 from tests.graph import killed
 from tests.graph.conftest import OpenAgent
+from tests.graph.recalling import ready
 from tests.graph.talk import (
     answer,
     answering,
+    calling,
     done,
     failed,
     only,
@@ -206,3 +208,32 @@ def test_the_harness_reaches_the_end_when_nothing_kills_it(agent: OpenAgent, ses
     own = session(bot)
     assert end(start(killed.main, str(bot.settings.data_dir), own, "nowhere", question(1))) == 0
     assert bot.store.turn(own, 1).answer == answer(1)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["remember", "forget"])
+def test_memory_that_a_killed_turn_changed_is_changed_once(agent: OpenAgent, session: NewSession, name: str) -> None:
+    old = ready(agent(memory=True, ahead=False))
+    assert old.memory is not None
+    own, folder = session(old), str(old.settings.data_dir)
+    for key, value in (("desk", "oak"), ("chair", "elm")):
+        old.memory.writer.remember(old.tenant, own, key, value, turn=0, user=old.user)
+    listed = [line.text for line in old.memory.reader.read_lines(old.tenant, own, user=old.user)]
+    old.close()
+    number = 1 + next(at for at, text in enumerate(listed) if text.startswith("desk"))
+    calls, text = {
+        "remember": ([calling("remember", key="lamp", value="brass")], "Please remember the lamp: brass."),
+        "forget": (
+            [calling("forget", "list", what="desk"), calling("forget", "drop", numbers=[number])],
+            "Please forget the desk: oak.",
+        ),
+    }[name]
+    assert end(start(killed.memory_change, folder, own, calls, text)) == -signal.SIGKILL
+    bot = ready(agent([answering], memory=True, ahead=False))
+    assert bot.memory is not None
+    bot.reconcile(own)
+    done(list(bot.retry(own)))
+    read = bot.memory.reader.read_lines(bot.tenant, own, user=bot.user)
+    lines = [line.text for line in read if line.kind in ("profile", "entity")]
+    desk = [] if name == "forget" else ["desk: oak"]
+    lamp = ["lamp: brass"] if name == "remember" else []
+    assert sorted(lines) == sorted([*desk, *lamp, "chair: elm"])

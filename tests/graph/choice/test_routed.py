@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
 from graph.choice.routed import choose
@@ -79,6 +80,16 @@ def test_the_days_of_a_question_that_code_cannot_read_are_brought_as_dates() -> 
     assert (call["name"], call["args"]) == ("current_time", {"zone": "local", "dates": ["2027-05-03"]})
     (call,) = choose(question, [], tools, lambda: "days(today, 2027-05-03)", lambda: NOW)
     assert (call["name"], call["args"]) == ("calculate", {"expression": "days(today, 2027-05-03)"})
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["다음 주 토요일에 제주도 여행 가요. 며칠 남았죠?", "I'm flying to Lisbon next Saturday. How many days is that?"],
+)
+def test_a_place_beside_a_day_does_not_take_the_day_away(question: str) -> None:
+    calls = choose(question, [], _tools(*NAMES), now=lambda: NOW)
+    assert calls[0]["name"] == "current_time"
+    assert calls[0]["args"]["dates"]
 
 
 def test_the_model_writes_no_expression_for_a_plain_question_about_the_time() -> None:
