@@ -16,14 +16,17 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
+from text.thought_name import THOUGHT_NAMES
+
 Side = Literal["question", "answer"]
 EDGE = 6
 """Words at a text's beginning, and at its end, that have a mark of their own: what was put before or behind a message,
 or cut off it, leaves one of them."""
 MOST_KNOWN = 20_000
 """Texts whose marks are remembered, by a digest: a client sends the same ones with each request."""
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>|<!(--)", re.IGNORECASE)
-_THOUGHT_END = re.compile(r"</(think|thinking|reasoning)>|(--)>", re.IGNORECASE)
+_NAMES = "|".join(THOUGHT_NAMES)
+_THOUGHT = re.compile(rf"<({_NAMES})>|<!(--)", re.IGNORECASE)
+_THOUGHT_END = re.compile(rf"</({_NAMES})>|(--)>", re.IGNORECASE)
 _LABEL = re.compile(r"^([ \t]*[^\s:：][^\n:：]{0,39}[:：])(?=[ \t])", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
 _BLOCK = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n|<(\w+)\b[^<>\n]*>|\[[^\[\]\n]*\]|\([^()\n]*\)", re.MULTILINE)

@@ -14,14 +14,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 
 from text.cut import find_overlap
 from text.markdown_code import is_in_code
+from text.thought_name import THOUGHT_NAMES
 
 THOUGHT, MOVED = "reasoning_content", "thought_before"
 """Names in ``additional_kwargs`` of a chunk: a piece of thought; and the sign that all text before this chunk was one,
 because the server did not say where it began."""
 FIELDS = ("reasoning_content", "reasoning", "thinking")
 """Fields of a chunk that hold thoughts; a server that sends several says the same in each."""
-NAMES = ("think", "thinking", "thought", "thoughts")
-TAGS = {f"<{name}>": f"</{name}>" for name in NAMES} | {"[think]": "[/think]", "◁think▷": "◁/think▷"}
+TAGS = {f"<{name}>": f"</{name}>" for name in THOUGHT_NAMES} | {"[think]": "[/think]", "◁think▷": "◁/think▷"}
 """The tags around thoughts, in small letters: those of most models, of Mistral's and of Moonshot's."""
 CLOSING = "</think>"
 """The tag that stands alone where a template opens the thoughts in the prompt."""
