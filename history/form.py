@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from text.thought_name import THOUGHT_NAMES
+from text.thought_name import INNER_NAMES
 
 Side = Literal["question", "answer"]
 EDGE = 6
@@ -24,7 +24,7 @@ EDGE = 6
 or cut off it, leaves one of them."""
 MOST_KNOWN = 20_000
 """Texts whose marks are remembered, by a digest: a client sends the same ones with each request."""
-_NAMES = "|".join(THOUGHT_NAMES)
+_NAMES = "|".join(INNER_NAMES)
 _THOUGHT = re.compile(rf"<({_NAMES})>|<!(--)", re.IGNORECASE)
 _THOUGHT_END = re.compile(rf"</({_NAMES})>|(--)>", re.IGNORECASE)
 _LABEL = re.compile(r"^([ \t]*[^\s:：][^\n:：]{0,39}[:：])(?=[ \t])", re.MULTILINE)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from text.thought_name import THOUGHT_NAMES
+from text.thought_name import INNER_NAMES
 
-_THOUGHT = rf"(?:{'|'.join(THOUGHT_NAMES)})"
+_THOUGHT = rf"(?:{'|'.join(INNER_NAMES)})"
 _OPENED = re.compile(rf"\A\s*<({_THOUGHT})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLOSED = re.compile(rf"\A.*?</{_THOUGHT}>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
