@@ -16,6 +16,8 @@ _LABELS: dict[str, dict[Language, str]] = {
     "place": {"ko": "이곳의 상태", "en": "This place"},
     "ways": {"ko": "이어진 곳", "en": "Leads to"},
     "here": {"ko": "함께 있는 인물", "en": "People here"},
+    "along": {"ko": "동행", "en": "Travelling along"},
+    "away": {"ko": "다른 곳에 있는 인물", "en": "Elsewhere"},
     "dead": {"ko": "죽은 인물", "en": "Dead"},
     "lost": {"ko": "잃은 물건", "en": "No longer held"},
     "relations": {"ko": "관계", "en": "Relations"},
@@ -29,13 +31,15 @@ _LABELS: dict[str, dict[Language, str]] = {
 
 def live_state(state: State, language: Language) -> str:
     """Returns what is so now, one line for each kind, the most important first: place, hit points and inventory, this
-    place, the people in it, mood, the dead, what was lost, relations, known places. Lines without content are left
-    out."""
+    place, who travels along, the people in this place, mood, where the others are, the dead, what was lost, relations,
+    known places. Lines without content are left out."""
     lines = (
         ("place", _place(state.locations.get(state.me.location))),
         ("ways", _names(_adjacent(state))),
-        ("here", _names(_person(one, language) for one in _here(state))),
+        ("along", _names(_person(one, language) for one in _newest(state) if one.companion)),
+        ("here", _names(_person(one, language) for one in _here(state) if not one.companion)),
         ("mood", state.mood),
+        ("away", _names(f"{one.name} ({one.location})" for one in _away(state))),
         ("dead", _names(one.name for one in _newest(state) if one.dead)),
         ("lost", _names(one.name for one in [*state.items.values()][::-1] if one.status == LOST)),
         ("relations", _names(_relation(one) for one in _relations(state))),
@@ -80,6 +84,12 @@ def _newest(state: State) -> list[Character]:
 def _here(state: State) -> list[Character]:
     here = state.me.location
     return [one for one in _newest(state) if here and one.location == here]
+
+
+def _away(state: State) -> list[Character]:
+    """Returns the living of whom the story knows that they are elsewhere."""
+    here = state.me.location
+    return [one for one in _newest(state) if not one.dead and one.location and one.location != here]
 
 
 def _person(one: Character, language: Language) -> str:

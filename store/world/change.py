@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, insert, select
 
 from store.database import world_table as table
-from store.world.record import Changes, Character, Episode, Item, Location, LoreMark, Relation
+from store.world.record import Alias, Changes, Character, Episode, Item, Location, LoreMark, Relation
 
 PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("characters", table.characters, Character),
@@ -17,6 +17,7 @@ PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("locations", table.locations, Location),
     ("items", table.items, Item),
     ("lore", table.lore_mark, LoreMark),
+    ("aliases", table.aliases, Alias),
 )
 """The lists of ``Changes``, each with its table and the class of its rows."""
 _EPISODES = select(table.events).where(table.events.c.node.in_(bindparam("nodes", expanding=True)))

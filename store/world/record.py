@@ -45,12 +45,16 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A person or creature. ``hp``: None where no number was ever told."""
+    """A person or creature. ``location``: empty for one of whom nobody knows where. ``hp``: None where no number was
+    ever told. ``companion``: travels along with the player. ``sightings``: how many turns have told of a dead one as
+    alive."""
 
     name: str
     location: str = ""
     hp: int | None = None
     status: str = "alive"
+    companion: bool = False
+    sightings: int = 0
 
     @property
     def dead(self) -> bool:
@@ -59,6 +63,7 @@ class Character:
 
 
 DEAD = "dead"
+ALIVE = "alive"
 LOST = "lost"
 HELD = "held"
 
@@ -90,6 +95,21 @@ class Item:
     name: str
     status: str = HELD
     count: int = 1
+
+
+AliasKind = Literal["person", "place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A further name of a person or place. ``of``: the name in the tables; the same as ``name`` for one that the user
+    keeps apart from others like it. ``was``: the rows that went when two became one, as ``change.plain`` writes them,
+    so that they can be split again."""
+
+    kind: AliasKind
+    name: str
+    of: str
+    was: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +178,7 @@ class Changes:
     locations: tuple[Location, ...] = ()
     items: tuple[Item, ...] = ()
     lore: tuple[LoreMark, ...] = ()
+    aliases: tuple[Alias, ...] = ()
     mood: str | None = None
     episode: Episode | None = None
 

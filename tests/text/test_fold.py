@@ -13,8 +13,8 @@ from memory.line import same
 from memory.state import same_key
 from retrieval.index.word import words
 from text.fold import fold_name, fold_text, fold_with_places
-from world.block.spelling import spelled
 from world.lore.mention import Matcher
+from world.naming.spelling import spelled
 
 FORMS = ("NFC", "NFD", "NFKD")
 

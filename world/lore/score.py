@@ -35,8 +35,9 @@ ALWAYS: tuple[Why, ...] = ("always",)
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Whom and what the player has around: plain names. ``near``: everybody else at the player's place, dead or alive;
-    ``people``: everybody the story knows; ``bonds``: everybody with whom the player has a relation."""
+    """Whom and what the player has around: plain names, of everybody all names. ``near``: everybody else at the
+    player's place, dead or alive; ``people``: everybody the story knows; ``bonds``: everybody with whom the player has
+    a relation."""
 
     here: str
     near: frozenset[str]
@@ -47,13 +48,15 @@ class Scene:
     def of(cls, state: State) -> Scene:
         """Returns the scene of a state."""
         me, here = name(state.player), name(state.me.location)
+        further = state.further_names("person")
+        called = {one: frozenset(map(name, (one, *further.get(one, ())))) for one in state.characters}
         others = [one for one in state.characters.values() if name(one.name) != me]
-        pairs = [{name(one), name(other)} for one, other in state.relations]
+        bonds = [other for pair in state.relations if state.player in pair for other in pair if other != state.player]
         return cls(
             here,
-            frozenset(name(one.name) for one in others if here and name(one.location) == here),
-            frozenset(name(one.name) for one in others),
-            frozenset().union(*(pair - {me} for pair in pairs if me in pair)),
+            frozenset[str]().union(*(called[one.name] for one in others if here and name(one.location) == here)),
+            frozenset[str]().union(*(called[one.name] for one in others)),
+            frozenset[str]().union(*(called.get(one, {name(one)}) for one in bonds)),
         )
 
 

@@ -6,8 +6,8 @@ from store.world.record import Changes, Character, Item, Location
 from tests.table import table
 from text.language import Language
 from world.block import check, instruction, read
-from world.block.spelling import spelled
 from world.lore.lorebook import Lorebook
+from world.naming.spelling import spelled
 from world.state import State
 
 STATE = State("Aria").after(
