@@ -39,7 +39,7 @@ def live_state(state: State, language: Language) -> str:
         ("along", _names(_person(one, language) for one in _newest(state) if one.companion)),
         ("here", _names(_person(one, language) for one in _here(state) if not one.companion)),
         ("mood", state.mood),
-        ("away", _names(f"{one.name} ({one.location})" for one in _away(state))),
+        ("away", _names(f"{one.name} ({one.location})" for one in _find_away(state))),
         ("dead", _names(one.name for one in _newest(state) if one.dead)),
         ("lost", _names(one.name for one in [*state.items.values()][::-1] if one.status == LOST)),
         ("relations", _names(_relation(one) for one in _relations(state))),
@@ -86,7 +86,7 @@ def _here(state: State) -> list[Character]:
     return [one for one in _newest(state) if here and one.location == here]
 
 
-def _away(state: State) -> list[Character]:
+def _find_away(state: State) -> list[Character]:
     """Returns the living of whom the story knows that they are elsewhere."""
     here = state.me.location
     return [one for one in _newest(state) if not one.dead and one.location and one.location != here]

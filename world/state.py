@@ -19,7 +19,7 @@ from store.world.record import (
     LoreMark,
     Relation,
 )
-from world.naming.spelling import bare
+from world.naming.spelling import reduce_name
 
 RECENT = 5
 """How many of the last episodes a state carries."""
@@ -57,16 +57,16 @@ class State:
 
     def after(self, changes: Changes, turn: int) -> State:
         """Returns the state after one more turn, numbered ``turn``. What became one with something else goes."""
-        aliases = _with(self.aliases, {(one.kind, bare(one.name)): one for one in changes.aliases})
+        aliases = _with(self.aliases, {(one.kind, reduce_name(one.name)): one for one in changes.aliases})
         people, places = (_find_merged(aliases, kind) for kind in ("person", "place"))
         return replace(
             self,
             turn=turn,
-            characters=_leave_out(_with(self.characters, {one.name: one for one in changes.characters}), people),
-            relations=_leave_out(
+            characters=_drop_rows(_with(self.characters, {one.name: one for one in changes.characters}), people),
+            relations=_drop_rows(
                 _with(self.relations, {(one.from_char, one.to_char): one for one in changes.relations}), people
             ),
-            locations=_leave_out(_with(self.locations, {one.name: one for one in changes.locations}), places),
+            locations=_drop_rows(_with(self.locations, {one.name: one for one in changes.locations}), places),
             items=_renew_items(self.items, changes.items),
             lore=_with(self.lore, {one.lore: one for one in changes.lore}),
             aliases=aliases,
@@ -77,10 +77,10 @@ class State:
 
     def find_alias(self, kind: AliasKind, name: str) -> str:
         """Returns the name in the tables of a person or place that is called so; empty where no alias says it."""
-        found, seen = self.aliases.get((kind, bare(name))), set[str]()
+        found, seen = self.aliases.get((kind, reduce_name(name))), set[str]()
         while found is not None and found.of not in seen:
             seen.add(found.of)
-            then = self.aliases.get((kind, bare(found.of)))
+            then = self.aliases.get((kind, reduce_name(found.of)))
             if then is None or then.of == then.name:
                 return found.of
             found = then
@@ -118,7 +118,7 @@ def _find_merged(aliases: Mapping[tuple[AliasKind, str], Alias], kind: AliasKind
     return {one.name for one in aliases.values() if one.kind == kind and one.of != one.name}
 
 
-def _leave_out(rows: Mapping[Any, Any], names: set[str]) -> Mapping[Any, Any]:
+def _drop_rows(rows: Mapping[Any, Any], names: set[str]) -> Mapping[Any, Any]:
     """Returns rows without those of these names; the key of a relation has two."""
     gone = [key for key in rows if not names.isdisjoint(key if isinstance(key, tuple) else (key,))] if names else []
     return MappingProxyType({key: row for key, row in rows.items() if key not in gone}) if gone else rows

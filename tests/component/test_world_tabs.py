@@ -134,6 +134,41 @@ def typed(at: AppTest, kind: str, end: str) -> Any:
     return found[0]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_that_may_be_one_are_asked_about_made_one_and_split_again(told: Told, language: str) -> None:
+    begin = replace(
+        BEGIN, characters=(*BEGIN.characters, Character("뱃사공", "숲"), Character("뱃사공 무진", "나루터"))
+    )
+    told.rows.set_begin_state(told.world.id, begin)
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    at = told.open("people", node, language)
+    words = WORDS[language]
+    assert words("world.name.ask.person", one="뱃사공", other="뱃사공 무진") in texts(at)
+    click(at, "world-name-person-0-one")
+    assert "뱃사공" not in told.state(node).characters
+    at = told.open("people", node, language)
+    assert words("world.name.also", name="뱃사공") in texts(at)
+    key = next(str(one.key) for one in at.button if "-split-" in str(one.key))
+    click(at, key)
+    assert told.state(node).characters["뱃사공"].location == "숲"
+    at = told.open("people", node, language)
+    assert words("world.name.ask.person", one="뱃사공", other="뱃사공 무진") not in texts(at)
+
+
+def test_somebody_is_made_one_with_anybody_else_by_hand(told: Told) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    at = told.open("people", node)
+    edit = next(str(one.key) for one in at.button if str(one.key).endswith("-edit") and "세라" in str(one.help))
+    click(at, edit)
+    typed(at, "selectbox", "-same").set_value("도윤").run()
+    click(at, "world-person-save")
+    state = told.state(node)
+    assert "세라" not in state.characters
+    assert state.relations["도윤", "아리아"].strength == 2
+    later = told.say(told.rows.node(node.id), "말한다", "세라가 웃는다.", npc_met="[세라]")
+    assert "세라" not in told.state(later).characters
+
+
 def choose(at: AppTest, entry: int, what: str) -> AppTest:
     """Chooses in the menu of a lorebook entry."""
     several: Any = [*at.get("button_group"), *at.get("menu_button")]

@@ -45,13 +45,13 @@ def check(
     and answer as the reader sees them, for the lorebook entries that they mention; ``language``: the world's."""
     draft = Draft(state, language, NameResolver(state, book, text))
     given = {name: fields[name] for name in FIELDS if name in fields and _says(name, fields[name])}
-    absurd = not _take(draft, given)
+    absurd = not _take_fields(draft, given)
     if absurd:
         refusals = [sentence("", "absurd", language)]
         draft = Draft(state, language, NameResolver(state, book, text), refusals=refusals)
     after = draft.state(turn)
     lore, happened = (
-        marks(book, after, draft.touched(), text, turn, language),
+        marks(book, after, draft.find_touched(), text, turn, language),
         episode(draft.deeds, after, turn, language),
     )
     changes = replace(draft.changes(), lore=lore, episode=happened)
@@ -69,7 +69,7 @@ def nothing(state: State, book: Lorebook, turn: int, text: str, language: Langua
     return check({}, state, book, turn, text, language).changes
 
 
-def _take(draft: Draft, given: Mapping[Field, Any]) -> bool:
+def _take_fields(draft: Draft, given: Mapping[Field, Any]) -> bool:
     """Takes the fields; returns False when the block as a whole is worthless."""
     for name, take in _TAKE.items():
         if name not in given:
@@ -84,7 +84,7 @@ def _take(draft: Draft, given: Mapping[Field, Any]) -> bool:
     return len(given) < 2 or draft.unreadable <= SHARE * len(given)
 
 
-def _feel(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
+def _set_mood(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
     draft.mood = value.name(given, value.WORD_CHARS)
 
 
@@ -102,7 +102,7 @@ _TAKE: dict[Field, Callable[[Draft, Any, Mapping[Field, Any]], None]] = {
     "items_gained": thing.gain_things,
     "relationship_changes": person.relate_people,
     "location_status": place.set_place_status,
-    "mood": _feel,
+    "mood": _set_mood,
 }
 """What every field does, in this order: who comes along moves with the player; whoever is met and leaves or dies in the
 same turn is met first; what is dropped and taken up again is held at the end."""

@@ -15,7 +15,7 @@ from world.block.field import Field
 from world.block.value import Refused
 from world.lore.lorebook import Lorebook
 from world.naming.resolve import NameResolver
-from world.naming.spelling import bare, spelled
+from world.naming.spelling import find_spelling, reduce_name
 from world.state import State
 
 _TEXTS: dict[str, dict[Language, str]] = {
@@ -103,7 +103,7 @@ def _places(fields: Mapping[Field, Any], state: State, names: NameResolver) -> I
         moved = value.truth(fields["location_moved"])
     except Refused:
         return
-    part = bare(here) in bare(name) or bare(name) in bare(here)
+    part = reduce_name(here) in reduce_name(name) or reduce_name(name) in reduce_name(here)
     if not moved and not part:
         yield "two_places", "two_places", {"name": state.player, "here": here, "there": name}
 
@@ -111,7 +111,9 @@ def _places(fields: Mapping[Field, Any], state: State, names: NameResolver) -> I
 def _items(fields: Mapping[Field, Any], state: State) -> Iterator[_Seen]:
     """Yields the lost items that the block takes from the player once more, and does not give back."""
     lost = [one.name for one in state.items.values() if one.status == LOST]
-    gained, again = ({spelled(name, lost) for name in _names(fields, one)} for one in ("items_gained", "items_lost"))
+    gained, again = (
+        {find_spelling(name, lost) for name in _names(fields, one)} for one in ("items_gained", "items_lost")
+    )
     for name in lost:
         if name in again - gained:
             yield "lost_item", "lost_item", {"name": name}

@@ -15,7 +15,7 @@ from text.language import Language
 from world.block.field import Field
 from world.block.read import Fields, read, read_block
 from world.live import live_state
-from world.naming.spelling import bare
+from world.naming.spelling import reduce_name
 from world.state import State
 
 MOST_CHARS = 6_000
@@ -88,18 +88,18 @@ _FOR_STRONG: tuple[Field, ...] = ("companions", "npc_left", "npc_location", "npc
 """Fields that a small model is not asked for: it fills all of them, and each takes its time."""
 
 
-def _shape(properties: dict[Field, Any]) -> dict[str, Any]:
+def _build_shape(properties: dict[Field, Any]) -> dict[str, Any]:
     whole = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return shape("state", whole)
 
 
-SHAPE = _shape(_PROPERTIES)
+SHAPE = _build_shape(_PROPERTIES)
 
 
 def _shape_small(places: list[str]) -> dict[str, Any]:
     """Returns the shape for a small model. ``places``: among which it must choose; empty: any."""
     few = {name: value for name, value in _PROPERTIES.items() if name not in _FOR_STRONG}
-    return _shape({**few, "location": {"type": "string", "enum": places} if places else _TEXT})
+    return _build_shape({**few, "location": {"type": "string", "enum": places} if places else _TEXT})
 
 
 def _find_places(state: State, question: str, answer: str) -> list[str]:
@@ -107,6 +107,6 @@ def _find_places(state: State, question: str, answer: str) -> list[str]:
     what a small model may choose from. Empty where the player names none."""
     here = state.me.location
     known = [name for name in state.locations if name != here]
-    own = [name for name in known if bare(name) in bare(question)]
-    told = [name for name in known if name not in own and bare(name) in bare(answer)]
+    own = [name for name in known if reduce_name(name) in reduce_name(question)]
+    told = [name for name in known if name not in own and reduce_name(name) in reduce_name(answer)]
     return [*own, *told, *filter(None, (here,))] if own else []

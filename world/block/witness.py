@@ -16,7 +16,7 @@ from world.block.read import Fields
 from world.block.refusal import sentence
 from world.block.value import names
 from world.naming.resolve import PLAYER
-from world.naming.spelling import bare, is_said
+from world.naming.spelling import is_said, reduce_name
 from world.state import State
 
 MOST_DELTA = 10
@@ -30,11 +30,11 @@ def witnessed(fields: Fields, text: str, state: State, language: Language) -> tu
     The place may also be the one where the story is, and somebody of a relation the player: a scene need not repeat
     either.
     """
-    said, known = fold_name(text), {bare(state.me.location), bare(state.player), *PLAYER} - {""}
+    said, known = fold_name(text), {reduce_name(state.me.location), reduce_name(state.player), *PLAYER} - {""}
     kept, refusals = dict[Any, Any](), list[str]()
 
     def stands(name: object) -> bool:
-        return bare(str(name)) in known or is_said(str(name), text)
+        return reduce_name(str(name)) in known or is_said(str(name), text)
 
     for field, value in fields.items():
         rest, left_out = _field(field, value, said, stands)

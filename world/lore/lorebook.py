@@ -13,7 +13,7 @@ from world.lore.activation import KeyedBook, KeyedEntry
 from world.lore.mention import Matcher, name
 from world.lore.rule import Rule, is_keyed, rule_of
 from world.macro import NOBODY, Moment, Names, expand, has_changing
-from world.naming.spelling import bare, is_bent
+from world.naming.spelling import is_bent, reduce_name
 
 ALWAYS = ("A1", "A2")
 """The layers whose entries are always candidates (specification 12.10)."""
@@ -77,7 +77,7 @@ class Lorebook:
 
     def find_called(self, word: str) -> frozenset[str]:
         """Returns all bare names of the one entry that is called so; empty where none is, or several are."""
-        own = bare(word)
+        own = reduce_name(word)
         ids = self.called.get(own) or next(
             (
                 self.called[own[:end]]
@@ -88,7 +88,7 @@ class Lorebook:
         )
         if len(ids) != 1:
             return frozenset()
-        return frozenset(map(bare, self.entries[next(iter(ids))].names))
+        return frozenset(map(reduce_name, self.entries[next(iter(ids))].names))
 
     @classmethod
     def of(cls, entries: Iterable[LoreEntry], fillers: Names = NOBODY) -> Lorebook:
@@ -102,7 +102,7 @@ class Lorebook:
         ids = frozenset(one.entry.id for one in enabled)
         called = {
             word: frozenset(found)
-            for word, found in _by((bare(word), id) for word in names for id in names[word]).items()
+            for word, found in _by((reduce_name(word), id) for word in names for id in names[word]).items()
         }
         return cls(known, Matcher(names), names, places, always, ids, keyed, called)
 

@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from store.world.record import Alias, AliasKind
 from world.lore.lorebook import Lorebook
-from world.naming.spelling import bare, compare_people, is_said, spelled, straighten, without_remark
+from world.naming.spelling import compare_people, find_spelling, is_said, reduce_name, straighten, without_remark
 from world.state import State
 
 PLAYER = frozenset(
     map(
-        bare,
+        reduce_name,
         ("player", "player character", "you", "user", "{{user}}", "protagonist", "주인공", "당신", "플레이어", "유저"),
     )
 )
@@ -31,7 +31,7 @@ class NameResolver:
         """Returns the name that the story has for somebody; the player's for what everybody calls the player."""
         known = (self._state.player, *self._state.characters, *self._new["person"])
         found = self._find_known("person", name, known)
-        if not found and spelled(bare(name), PLAYER) in PLAYER:
+        if not found and find_spelling(reduce_name(name), PLAYER) in PLAYER:
             return self._state.player
         if not found:
             likely = {one for one in known if compare_people(name, one, self._text) == "same"}
@@ -48,8 +48,9 @@ class NameResolver:
         )
         found = self._find_known("place", name, known)
         if not found:
-            base = bare(without_remark(name))
-            alike = {one for one in known if bare(without_remark(one)) == base and base in (bare(one), bare(name))}
+            whole, base = reduce_name(name), reduce_name(without_remark(name))
+            same = [one for one in known if reduce_name(without_remark(one)) == base]
+            alike = {one for one in same if base in (reduce_name(one), whole)}
             found = self._note("place", name, alike.pop()) if len(alike) == 1 else ""
         return found or self._add("place", name)
 
@@ -59,26 +60,26 @@ class NameResolver:
 
     def _find_known(self, kind: AliasKind, name: str, known: Collection[str]) -> str:
         """Returns the known name by exact rules: its spelling, what was decided before, the lorebook's keys."""
-        if (alias := self.aliases.get((kind, bare(name)))) is not None:
+        if (alias := self.aliases.get((kind, reduce_name(name)))) is not None:
             return alias.of
         decided = self._state.find_alias(kind, name)
         if decided or name in known:
             return decided or name
-        found = spelled(name, known)
+        found = find_spelling(name, known)
         if found in known:
             return found
-        written = spelled(name, [one.name for of_kind, one in self._aliases() if of_kind == kind])
+        written = find_spelling(name, [one.name for of_kind, one in self._aliases() if of_kind == kind])
         if decided := self._state.find_alias(kind, written):
             return decided
         called = self._book.find_called(name)
-        likely = {one for one in known if bare(one) in called}
+        likely = {one for one in known if reduce_name(one) in called}
         return self._note(kind, name, likely.pop()) if len(likely) == 1 else ""
 
     def _aliases(self) -> list[tuple[AliasKind, Alias]]:
         return [(kind, one) for (kind, _), one in self._state.aliases.items()]
 
     def _note(self, kind: AliasKind, name: str, of: str) -> str:
-        self.aliases[kind, bare(name)] = Alias(kind, name, of)
+        self.aliases[kind, reduce_name(name)] = Alias(kind, name, of)
         return of
 
     def _add(self, kind: AliasKind, name: str) -> str:

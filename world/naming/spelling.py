@@ -22,7 +22,7 @@ _FEW = r"(?:an?|another|some|other|two|three|four|five|many|every|each)"
 
 
 @lru_cache(maxsize=16384)
-def bare(name: str) -> str:
+def reduce_name(name: str) -> str:
     """Returns a name without case, article and spaces."""
     return "".join(_ARTICLE.sub("", fold_text(name.strip())).split())
 
@@ -38,15 +38,15 @@ def is_bent(name: str, known: str) -> bool:
     return 1 < len(known) < len(name) and tail != name and not tail.startswith("들") and is_particles(tail)
 
 
-def spelled(name: str, known: Iterable[str]) -> str:
+def find_spelling(name: str, known: Iterable[str]) -> str:
     """Returns the known name that a name is but for case, article, spaces and particles; the name itself where none
     is."""
     names = list(known)
     if name in names:
         return name
-    wanted = bare(name)
-    same = (one for one in names if bare(one) == wanted)
-    bent = (one for one in sorted(names, key=len, reverse=True) if is_bent(wanted, bare(one)))
+    wanted = reduce_name(name)
+    same = (one for one in names if reduce_name(one) == wanted)
+    bent = (one for one in sorted(names, key=len, reverse=True) if is_bent(wanted, reduce_name(one)))
     return next(same, None) or next(bent, None) or name
 
 
@@ -72,7 +72,7 @@ def compare_people(one: str, other: str, text: str = "") -> Likeness:
     Of two names one of which has more words, the shorter one is the same person when only titles are left of the
     other, when it is the end of a Korean name («대장장이 리나»), or when the text uses it as a name.
     """
-    if bare(one) == bare(other):
+    if reduce_name(one) == reduce_name(other):
         return "same"
     short, long = sorted((one, other), key=lambda name: len(words_of(name)))
     a, b = words_of(short), words_of(long)
@@ -106,8 +106,8 @@ def _is_used_as_name(name: str, text: str) -> bool:
 
 def is_said(name: str, text: str) -> bool:
     """Returns whether a text says a name, or of a name of several words the first or last one that is no title."""
-    said = bare(text)
-    if bare(name) in said:
+    said = reduce_name(text)
+    if reduce_name(name) in said:
         return True
     own = [word for word in words_of(name) if word not in _TITLES]
     return len(words_of(name)) > 1 and any(len(word) > 1 and word in said for word in (own[:1] + own[-1:]))
@@ -115,11 +115,11 @@ def is_said(name: str, text: str) -> bool:
 
 __all__ = [
     "Likeness",
-    "bare",
     "compare_people",
+    "find_spelling",
     "is_bent",
     "is_said",
-    "spelled",
+    "reduce_name",
     "straighten",
     "without_remark",
     "words_of",

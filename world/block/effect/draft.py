@@ -53,7 +53,7 @@ class Draft:
             mood=self.mood,
         )
 
-    def touched(self) -> set[str]:
+    def find_touched(self) -> set[str]:
         """Returns the names that the turn changed something about."""
         return {*self.characters, *self.items, *self.locations}
 

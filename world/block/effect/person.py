@@ -21,12 +21,12 @@ def revive_people(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
     """Brings the dead back to life, at the player's place."""
     for name in map(draft.names.resolve_person, value.names(given)):
         if draft.character(name).dead:
-            _revive(draft, name)
+            _revive_person(draft, name)
         draft.change_character(name, location=draft.me.location)
         draft.deeds.met.append(name)
 
 
-def _revive(draft: Draft, name: str) -> None:
+def _revive_person(draft: Draft, name: str) -> None:
     hp = draft.character(name).hp
     draft.change_character(name, status=ALIVE, sightings=0, hp=hp or None)
 
@@ -54,7 +54,7 @@ def _check_alive(draft: Draft, name: str) -> None:
     if not one.dead or before is None:
         return
     if before.sightings + 1 >= SIGHTINGS:
-        _revive(draft, name)
+        _revive_person(draft, name)
         return
     draft.change_character(name, sightings=before.sightings + 1)
     raise Refused("dead", name=name)

@@ -25,10 +25,10 @@ def move_player(draft: Draft, given: Any, others: Mapping[Field, Any]) -> None:
     draft.locations[there] = draft.place(there)
     if here:
         draft.deeds.moved = True
-        _join(draft, here, there)
+        _join_places(draft, here, there)
 
 
-def _join(draft: Draft, one: str, other: str) -> None:
+def _join_places(draft: Draft, one: str, other: str) -> None:
     """Notes that one can go from one place to the other, and back."""
     for name, way in ((one, other), (other, one)):
         known = draft.place(name)

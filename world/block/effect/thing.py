@@ -11,7 +11,7 @@ from world.block import value
 from world.block.effect.draft import Draft
 from world.block.field import Field
 from world.block.value import Refused
-from world.naming.spelling import spelled
+from world.naming.spelling import find_spelling
 from world.state import FULL_HP
 
 
@@ -55,6 +55,8 @@ def lose_things(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
 def _find_thing(draft: Draft, name: str) -> Item | None:
     """Returns a thing that the story knows under this name, or under its singular."""
     known = (*draft.before.items, *draft.items)
-    found = next((one for one in (name, name.removesuffix("s"), f"{name}s") if spelled(one, known) in known), name)
-    name = spelled(found, known)
+    found = next(
+        (one for one in (name, name.removesuffix("s"), f"{name}s") if find_spelling(one, known) in known), name
+    )
+    name = find_spelling(found, known)
     return draft.items.get(name) or draft.before.items.get(name)
