@@ -20,7 +20,8 @@ from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
 from store import Store
-from store.world.record import Changes, Known, NewNode, Node, World
+from store.world import change
+from store.world.record import Changes, Finding, Known, NewNode, Node, World
 from store.world.worlds import DEFAULT_PLAYER
 from text.cut import cut_graphemes
 from text.language import Language, detect
@@ -311,6 +312,16 @@ class Engine:
         corrected = self.store.worlds.changed(node, changes)
         self._extractor.changed(corrected)
         return corrected
+
+    def undo_mend(self, finding: Finding) -> None:
+        """Takes back what the curator has put right in a table, where nobody has changed it at that turn since. Raises
+        ``WorldUnknown``."""
+        worlds, mend = self.store.worlds, finding.mend or {}
+        node = worlds.node(finding.node)
+        now = self.state(node).changes()
+        worlds.amend(node, change.take_back(*(change.changes_of(mend.get(name) or {}) for name in ("old", "new")), now))
+        worlds.set_finding(finding.id, "dismissed")
+        self._extractor.changed(node)
 
     @property
     def files(self) -> WorldFiles:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from store.world.record import DEAD, HELD, LOST, Character, Item, Location, Relation
 from text.language import Language
 from world.state import FULL_HP, State
 
+Named = TypeVar("Named", Character, Item, Location)
 MOST = 12
 """How many names a line has at most, so that a large world leaves room for the other lines."""
 _LABELS: dict[str, dict[Language, str]] = {
@@ -32,16 +34,17 @@ _LABELS: dict[str, dict[Language, str]] = {
 def live_state(state: State, language: Language) -> str:
     """Returns what is so now, one line for each kind, the most important first: place, hit points and inventory, this
     place, who travels along, the people in this place, mood, where the others are, the dead, what was lost, relations,
-    known places. Lines without content are left out."""
+    known places. Lines without content are left out, and names that the curator has left out: of lists of what is past
+    or far away."""
     lines = (
         ("place", _place(state.locations.get(state.me.location))),
         ("ways", _names(_adjacent(state))),
         ("along", _names(_person(one, language) for one in _newest(state) if one.companion)),
         ("here", _names(_person(one, language) for one in _here(state) if not one.companion)),
         ("mood", state.mood),
-        ("away", _names(f"{one.name} ({one.location})" for one in _find_away(state))),
-        ("dead", _names(one.name for one in _newest(state) if one.dead)),
-        ("lost", _names(one.name for one in [*state.items.values()][::-1] if one.status == LOST)),
+        ("away", _names(f"{one.name} ({one.location})" for one in _shown(state, _find_away(state)))),
+        ("dead", _names(one.name for one in _shown(state, _newest(state)) if one.dead)),
+        ("lost", _names(one.name for one in _shown(state, [*state.items.values()][::-1]) if one.status == LOST)),
         ("relations", _names(_relation(one) for one in _relations(state))),
         ("places", _names(_places(state))),
     )
@@ -104,7 +107,13 @@ def _relations(state: State) -> list[Relation]:
     here = {one.name for one in _here(state)}
     felt = [one for one in state.relations.values() if one.strength]
     known = [one for one in felt if state.player in _pair(one) or _pair(one) <= here]
+    known = [one for one in known if _pair(one) & here or not state.is_left_out(*_pair(one))]
     return sorted(known, key=lambda one: (not _pair(one) & here, -abs(one.strength)))
+
+
+def _shown(state: State, rows: Sequence[Named]) -> list[Named]:
+    """Returns the rows whose names the curator has not left out."""
+    return [one for one in rows if not state.is_left_out(one.name)]
 
 
 def _pair(one: Relation) -> set[str]:
@@ -119,7 +128,7 @@ def _places(state: State) -> list[str]:
     here = state.me.location
     return [
         f"{one.name} ({one.status})" if one.status else one.name
-        for one in [*state.locations.values()][::-1]
+        for one in _shown(state, [*state.locations.values()][::-1])
         if one.name != here
     ]
 

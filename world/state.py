@@ -15,6 +15,7 @@ from store.world.record import (
     Character,
     Episode,
     Item,
+    LeftOut,
     Location,
     LoreMark,
     Relation,
@@ -33,9 +34,9 @@ _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class State:
     """What is so after turn ``turn``. ``characters``, ``locations``, ``items``: by name; ``relations``: by the two
-    names; ``lore``: by the entry's id; ``aliases``: by kind and bare name. ``recent``: the last episodes, oldest first;
-    ``important``: those with the highest importance, highest first. ``player``: the name of the user's character, who
-    is one of ``characters``.
+    names; ``lore``: by the entry's id; ``aliases``: by kind and bare name; ``left_out``: by name. ``recent``: the last
+    episodes, oldest first; ``important``: those with the highest importance, highest first. ``player``: the name of the
+    user's character, who is one of ``characters``.
     """
 
     player: str
@@ -46,6 +47,7 @@ class State:
     items: Mapping[str, Item] = field(default_factory=lambda: _EMPTY)
     lore: Mapping[int, LoreMark] = field(default_factory=lambda: _EMPTY)
     aliases: Mapping[tuple[AliasKind, str], Alias] = field(default_factory=lambda: _EMPTY)
+    left_out: Mapping[str, LeftOut] = field(default_factory=lambda: _EMPTY)
     mood: str = ""
     recent: tuple[Episode, ...] = ()
     important: tuple[Episode, ...] = ()
@@ -70,10 +72,15 @@ class State:
             items=_renew_items(self.items, changes.items),
             lore=_with(self.lore, {one.lore: one for one in changes.lore}),
             aliases=aliases,
+            left_out=_with(self.left_out, {one.name: one for one in changes.left_out}),
             mood=self.mood if changes.mood is None else changes.mood,
             recent=(*self.recent, changes.episode)[-RECENT:] if changes.episode else self.recent,
             important=_important(self.important, changes.episode),
         )
+
+    def is_left_out(self, *names: str) -> bool:
+        """Returns whether the curator has left one of these names out of live_state.md."""
+        return any(name in self.left_out and self.left_out[name].hidden for name in names)
 
     def find_alias(self, kind: AliasKind, name: str) -> str:
         """Returns the name in the tables of a person or place that is called so; empty where no alias says it."""
@@ -105,6 +112,7 @@ class State:
             tuple(self.items.values()),
             tuple(self.lore.values()),
             tuple(self.aliases.values()),
+            tuple(self.left_out.values()),
             self.mood,
         )
 

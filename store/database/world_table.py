@@ -1,7 +1,7 @@
 """Tables of story worlds: worlds, the tree of turns, and what each turn changed (specification 12.3).
 
-The rows of ``characters``, ``relationships``, ``locations``, ``items``, ``events``, ``lore_mark`` and ``world_alias``
-belong to the turn (``node``) that wrote them: the state after a turn is what the turns before it
+The rows of ``characters``, ``relationships``, ``locations``, ``items``, ``events``, ``lore_mark``, ``world_alias``
+and ``world_left_out`` belong to the turn (``node``) that wrote them: the state after a turn is what the turns before it
 wrote, the newest row of a name last.
 """
 
@@ -159,6 +159,14 @@ aliases = Table(
     Column("was", PlainData),
 )
 
+left_out = Table(
+    "world_left_out",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("name", ExactName(NAME_CHARS), primary_key=True),
+    Column("hidden", Boolean, nullable=False),
+)
+
 lore = Table(
     "lore",
     metadata,
@@ -208,11 +216,12 @@ finding = Table(
     Column("text", ExactText, nullable=False),
     Column("status", String(12), nullable=False),
     Column("created", Float, nullable=False),
+    Column("mend", PlainData),
     Index("world_finding_node", "world_id", "node"),
     sqlite_autoincrement=True,
 )
 
-BY_NODE = (characters, relationships, locations, items, events, lore_mark, aliases, block)
+BY_NODE = (characters, relationships, locations, items, events, lore_mark, aliases, left_out, block)
 """Tables whose rows belong to a turn and name it alone."""
 BY_WORLD = (line, node, lore, vector, finding)
 """Tables whose rows name their world."""

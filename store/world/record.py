@@ -22,6 +22,8 @@ Origin = Literal["block", "light", "none", "user"]
 by hand on the page."""
 BlockName = Literal["narrative_memory", "story"]
 FindingKind = Literal["dead_talks", "no_hp_fights", "two_places", "lost_item", "other"]
+NoteKind = Literal["dead_talks", "no_hp_fights", "two_places", "lost_item", "other", "mended"]
+"""What a finding is: a contradiction, or a table that the curator has put right."""
 FindingStatus = Literal["open", "accepted", "dismissed"]
 
 
@@ -95,6 +97,14 @@ class Item:
     name: str
     status: str = HELD
     count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Whether live_state.md leaves a name out of its lists of what is past or far away."""
+
+    name: str
+    hidden: bool = True
 
 
 AliasKind = Literal["person", "place"]
@@ -179,6 +189,7 @@ class Changes:
     items: tuple[Item, ...] = ()
     lore: tuple[LoreMark, ...] = ()
     aliases: tuple[Alias, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     mood: str | None = None
     episode: Episode | None = None
 
@@ -276,13 +287,16 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A contradiction that code or the curator noticed. ``subject``: the name it is about; one that was dismissed
-    («intended») is not reported again for the same kind and subject on later turns of that path."""
+    («intended») is not reported again for the same kind and subject on later turns of that path. ``mend``: what the
+    curator has put right, the rows before (``old``) and after (``new``) as ``change.plain`` writes them; a dismissed
+    one was undone."""
 
     id: int
     node: int
     turn: int
-    kind: FindingKind
+    kind: NoteKind
     subject: str
     text: str
     status: FindingStatus = "open"
     created: float = 0.0
+    mend: dict[str, Any] | None = None

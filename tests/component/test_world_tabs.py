@@ -16,6 +16,7 @@ from component.work import resource
 from component.world.lore_form import filled
 from component.world.prompt_tab import broke
 from store.database import world_table
+from store.world.change import plain
 from store.world.record import (
     DEAD,
     LOST,
@@ -32,6 +33,7 @@ from store.world.record import (
 )
 from tests.conftest import Serve
 from tests.table import table
+from world.curator.correction import correct_row
 from world.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -153,6 +155,23 @@ def test_names_that_may_be_one_are_asked_about_made_one_and_split_again(told: To
     assert told.state(node).characters["뱃사공"].location == "숲"
     at = told.open("people", node, language)
     assert words("world.name.ask.person", one="뱃사공", other="뱃사공 무진") not in texts(at)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_the_curator_has_put_right_is_undone(told: Told, language: str) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    old, new = correct_row(told.state(node), "도윤", "location", "숲")
+    told.rows.amend(node, new)
+    mend = {"old": plain(old), "new": plain(new)}
+    told.rows.add_finding(node, "mended", "도윤", "1턴에 떠났다.", mend)
+    assert told.state(node).characters["도윤"].location == "숲"
+    at = told.open("curator", node, language)
+    assert "1턴에 떠났다." in texts(at)
+    click(at, next(str(one.key) for one in at.button if str(one.key).endswith("-undo")))
+    assert told.state(node).characters["도윤"].location == "나루터"
+    at = told.open("curator", node, language)
+    assert WORDS[language]("world.finding.undone") in texts(at)
+    assert not [one for one in at.button if str(one.key).endswith("-undo")]
 
 
 def test_somebody_is_made_one_with_anybody_else_by_hand(told: Told) -> None:

@@ -64,7 +64,8 @@ class Lorebook:
     """The entries by id, and what leads to them. ``matcher``: the entries by their words. ``names``: the ids of entries
     by keyword and keys, ``places``: by the place where the author put them; both in plain form. ``always``: the enabled
     entries of ``ALWAYS`` that are active by their layer. ``enabled``: all enabled ones. ``keyed``: the enabled ones
-    that are active by a rule. ``called``: the ids by bare names (``world.naming``)."""
+    that are active by a rule. ``called``: the ids by bare names (``world.naming``).
+    ``links``: of every id those of the layered entries that its content names, or whose content names it."""
 
     entries: Mapping[int, ReadyEntry]
     matcher: Matcher
@@ -74,6 +75,7 @@ class Lorebook:
     enabled: frozenset[int]
     keyed: KeyedBook = field(default_factory=KeyedBook)
     called: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    links: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     def find_called(self, word: str) -> frozenset[str]:
         """Returns all bare names of the one entry that is called so; empty where none is, or several are."""
@@ -104,7 +106,21 @@ class Lorebook:
             word: frozenset(found)
             for word, found in _by((reduce_name(word), id) for word in names for id in names[word]).items()
         }
-        return cls(known, Matcher(names), names, places, always, ids, keyed, called)
+        matcher = Matcher(names)
+        layered = {one.entry.id: one.entry.content for one in enabled if one.rule is None}
+        return cls(known, matcher, names, places, always, ids, keyed, called, _find_links(layered, matcher))
+
+
+def _find_links(contents: Mapping[int, str], matcher: Matcher) -> dict[int, frozenset[int]]:
+    """Returns to which entries every entry is linked: those that its content names, and those whose content names it.
+    Only entries that are active by their layer come along by a link."""
+    links: dict[int, set[int]] = defaultdict(set)
+    for id, content in contents.items():
+        for other in matcher.find(content) - {id}:
+            links[other].add(id)
+            if other in contents:
+                links[id].add(other)
+    return {id: frozenset(others) for id, others in links.items()}
 
 
 def line(keyword: str, content: str) -> str:
