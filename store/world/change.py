@@ -88,7 +88,7 @@ def merged(old: Changes, new: Changes) -> Changes:
 
 def take_back(old: Changes, new: Changes, now: Changes) -> Changes:
     """Returns the old rows of which the new ones still are so."""
-    lists = {}
+    lists: dict[str, Any] = {}
     for name, rows, _ in PARTS:
         keys = [column.name for column in rows.primary_key if column.name != "node"]
         still = {tuple(getattr(one, key) for key in keys) for one in getattr(new, name) if one in getattr(now, name)}
