@@ -99,7 +99,12 @@ def _draw_fields(shown: WorldView, one: Character, prefix: str) -> None:
     words, typed = shown.view.words, f"{prefix}world-typed-{place_of(shown)}-{one.name}"
     places = sorted({*shown.state.locations, one.location} - {""})
     statuses = list(dict.fromkeys((ALIVE, DEAD, one.status)))
-    for field, value in (("place", one.location or None), ("hp", one.hp), ("status", one.status)):
+    for field, value in (
+        ("place", one.location or None),
+        ("hp", one.hp),
+        ("status", one.status),
+        ("along", one.companion),
+    ):
         fill(f"{typed}-{field}", value)
     with st.container(border=True, key=f"{prefix}world-person-fields"):
         st.selectbox(
@@ -111,6 +116,8 @@ def _draw_fields(shown: WorldView, one: Character, prefix: str) -> None:
             words("world.people.status"), statuses, key=f"{typed}-status", format_func=partial(status, words),
             accept_new_options=True, persist_state="page",
         )  # fmt: skip
+        if one.name != shown.state.player and not one.dead:
+            st.checkbox(words("world.people.along.field"), key=f"{typed}-along", persist_state="page")
         others = [other.name for other in people(shown) if other.name != one.name]
         if one.name != shown.state.player and others:
             st.selectbox(
@@ -137,7 +144,10 @@ def _save(shown: WorldView, one: Character, typed: str) -> None:
         if correct(shown, merge_names(shown.state, "person", one.name, str(same))):
             _drop(typed)
         return
-    along = one.companion and place == shown.state.me.location
+    along = bool(st.session_state.get(f"{typed}-along")) and one.name != shown.state.player
+    if along and not one.companion:
+        place = shown.state.me.location
+    along = along and place == shown.state.me.location
     hp = None if hp is None else int(hp)
     new = replace(one, location=place, hp=hp, status=said.get(code, code), companion=along, sightings=0)
     if correct(shown, Changes(characters=(new,))):
@@ -147,7 +157,7 @@ def _save(shown: WorldView, one: Character, typed: str) -> None:
 def _drop(typed: str) -> None:
     """Closes the fields and forgets what was typed."""
     st.session_state.pop(EDITED, None)
-    for field in ("place", "hp", "status", "same"):
+    for field in ("place", "hp", "status", "along", "same"):
         st.session_state.pop(f"{typed}-{field}", None)
 
 

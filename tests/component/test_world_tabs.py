@@ -157,6 +157,18 @@ def test_names_that_may_be_one_are_asked_about_made_one_and_split_again(told: To
     assert words("world.name.ask.person", one="뱃사공", other="뱃사공 무진") not in texts(at)
 
 
+def test_whoever_travels_along_by_hand_comes_to_the_player_and_goes_with_him(told: Told) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", mood="calm")
+    at = told.open("people", node)
+    click(at, next(str(one.key) for one in at.button if str(one.key).endswith("-edit") and "세라" in str(one.help)))
+    typed(at, "checkbox", "-along").set_value(True).run()
+    click(at, "world-person-save")
+    assert told.state(node).characters["세라"].location == "나루터"
+    assert WORDS["ko"]("world.people.along") in texts(told.open("people", node))
+    later = told.say(told.rows.node(node.id), "떠난다", "탑에 닿는다.", location="탑", location_moved="true")
+    assert told.state(later).characters["세라"].location == "탑"
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_the_curator_has_put_right_is_undone(told: Told, language: str) -> None:
     node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")

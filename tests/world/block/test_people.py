@@ -72,6 +72,10 @@ def test_everybody_is_where_the_block_says(fields: dict[str, Any], places: dict[
 def test_a_person_that_nobody_has_heard_of_goes_nowhere() -> None:
     result = checked({"npc_left": ["Zed"], "npc_location": {"Zed": "the moon"}}, text="Maud laughs.")
     assert {one.name for one in result.changes.characters}.isdisjoint({"Zed"})
+    assert result.refusals == (
+        "npc_left: Zed does not stand in this scene.",
+        "npc_location: Zed does not stand in this scene.",
+    )
 
 
 @table(

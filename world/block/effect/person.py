@@ -96,15 +96,20 @@ def join_companions(draft: Draft) -> None:
 def part_people(draft: Draft, given: Any, others: Mapping[Field, Any]) -> None:
     """Has people leave the player: nobody knows where they are, unless the block says it. Whom the player has left
     behind by moving on stays there."""
-    for name, place in value.places(given).items():
-        name = draft.names.resolve_person(name)
-        if name == draft.before.player or not draft.is_known(name):
-            continue
+
+    def part(entry: tuple[str, str]) -> None:
+        name, place = draft.names.resolve_person(entry[0]), entry[1]
+        if name == draft.before.player:
+            return
+        if not draft.is_known(name):
+            raise Refused("not_said", name=name)
         one = draft.character(name)
         left_behind = draft.deeds.moved and not one.companion and one.location not in ("", draft.me.location)
         there = draft.names.resolve_place(place) if place else one.location if left_behind else ""
         draft.change_character(name, location=there, companion=False)
         draft.deeds.left.append(name)
+
+    draft.take_each("npc_left", list(value.places(given).items()), part)
 
 
 def place_people(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
