@@ -42,9 +42,9 @@ def live_state(state: State, language: Language) -> str:
         ("along", _names(_person(one, language) for one in _newest(state) if one.companion)),
         ("here", _names(_person(one, language) for one in _here(state) if not one.companion)),
         ("mood", state.mood),
-        ("away", _names(f"{one.name} ({one.location})" for one in _shown(state, _find_away(state)))),
-        ("dead", _names(one.name for one in _shown(state, _newest(state)) if one.dead)),
-        ("lost", _names(one.name for one in _shown(state, [*state.items.values()][::-1]) if one.status == LOST)),
+        ("away", _names(f"{one.name} ({one.location})" for one in _filter_shown(state, _find_away(state)))),
+        ("dead", _names(one.name for one in _filter_shown(state, _newest(state)) if one.dead)),
+        ("lost", _names(one.name for one in _filter_shown(state, [*state.items.values()][::-1]) if one.status == LOST)),
         ("relations", _names(_relation(one) for one in _relations(state))),
         ("places", _names(_places(state))),
     )
@@ -111,7 +111,7 @@ def _relations(state: State) -> list[Relation]:
     return sorted(known, key=lambda one: (not _pair(one) & here, -abs(one.strength)))
 
 
-def _shown(state: State, rows: Sequence[Named]) -> list[Named]:
+def _filter_shown(state: State, rows: Sequence[Named]) -> list[Named]:
     """Returns the rows whose names the curator has not left out."""
     return [one for one in rows if not state.is_left_out(one.name)]
 
@@ -128,7 +128,7 @@ def _places(state: State) -> list[str]:
     here = state.me.location
     return [
         f"{one.name} ({one.status})" if one.status else one.name
-        for one in _shown(state, [*state.locations.values()][::-1])
+        for one in _filter_shown(state, [*state.locations.values()][::-1])
         if one.name != here
     ]
 

@@ -10,7 +10,7 @@ from component.widget.markdown import plain
 from component.world.correction import correct
 from component.world.view import WorldView
 from store.world.record import AliasKind, Changes
-from world.naming.merge import find_unclear, keep_apart, merge_names, split_names
+from world.naming.merge import find_unclear, keep_names_apart, merge_names, split_names
 
 
 def draw_name_questions(shown: WorldView, kind: AliasKind, prefix: str = "") -> None:
@@ -22,10 +22,10 @@ def draw_name_questions(shown: WorldView, kind: AliasKind, prefix: str = "") -> 
         with st.container(border=True, key=key):
             st.markdown(plain(words(f"world.name.ask.{kind}", one=short, other=long)))
             with st.container(horizontal=True, gap="small"):
-                _draw_answer(
+                _draw_choice(
                     shown, words("world.name.one"), f"{key}-one", "merge", merge_names(state, kind, lost, kept)
                 )
-                _draw_answer(shown, words("world.name.two"), f"{key}-two", "call_split", keep_apart(kind, short))
+                _draw_choice(shown, words("world.name.two"), f"{key}-two", "call_split", keep_names_apart(kind, short))
 
 
 def draw_further_names(shown: WorldView, kind: AliasKind, name: str, key: str) -> None:
@@ -37,13 +37,13 @@ def draw_further_names(shown: WorldView, kind: AliasKind, name: str, key: str) -
             about = plain(words("world.name.split.help", name=further, other=name))
             st.button(
                 words("world.name.split"), key=f"{key}-split-{at}", icon=":material/call_split:", type="tertiary",
-                help=about, on_click=partial(_answer, shown, split_names(shown.state, kind, further)),
+                help=about, on_click=partial(_store_answer, shown, split_names(shown.state, kind, further)),
             )  # fmt: skip
 
 
-def _draw_answer(shown: WorldView, label: str, key: str, icon: str, changes: Changes) -> None:
-    st.button(label, key=key, icon=f":material/{icon}:", on_click=_answer, args=(shown, changes))
+def _draw_choice(shown: WorldView, label: str, key: str, icon: str, changes: Changes) -> None:
+    st.button(label, key=key, icon=f":material/{icon}:", on_click=_store_answer, args=(shown, changes))
 
 
-def _answer(shown: WorldView, changes: Changes) -> None:
+def _store_answer(shown: WorldView, changes: Changes) -> None:
     correct(shown, changes)

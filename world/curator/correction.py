@@ -31,11 +31,11 @@ def correct_row(state: State, name: str, field: CorrectedField, value: str, othe
         return Changes(items=(thing,)), Changes(items=(_correct_thing(thing, field, value),))
     if name in state.locations and field == "status":
         place = state.locations[name]
-        return Changes(locations=(place,)), Changes(locations=(replace(place, status=_line(value, NAME_CHARS)),))
+        return Changes(locations=(place,)), Changes(locations=(replace(place, status=_check_text(value, NAME_CHARS)),))
     raise Unfit(f"{name!r} has no {field}.")
 
 
-def leave_out(state: State, names: Iterable[str]) -> tuple[Changes, Changes]:
+def leave_names_out(state: State, names: Iterable[str]) -> tuple[Changes, Changes]:
     """Returns the changes that leave names out of live_state.md, and those before. Raises ``Unfit`` for unknown ones
     and for what is in play now."""
     here = state.me.location
@@ -60,19 +60,19 @@ def _known_name(name: str, known: Iterable[str]) -> str:
 
 def _correct_person(state: State, one: Character, field: CorrectedField, value: str) -> Character:
     if field == "hp":
-        return replace(one, hp=_number(value, 0, MOST_HP))
+        return replace(one, hp=_check_number(value, 0, MOST_HP))
     if field == "companion":
         along = value.strip().casefold() in ("true", "yes")
         return replace(one, companion=along, location=state.me.location if along else one.location)
     if field == "location":
-        there = find_spelling(_line(value, NAME_CHARS), state.locations)
+        there = find_spelling(_check_text(value, NAME_CHARS), state.locations)
         return replace(one, location=there, companion=one.companion and there == state.me.location)
-    return replace(one, status=_line(value, WORD_CHARS), sightings=0)
+    return replace(one, status=_check_text(value, WORD_CHARS), sightings=0)
 
 
 def _correct_thing(one: Item, field: CorrectedField, value: str) -> Item:
     if field == "count":
-        count = _number(value, 0, MOST_COUNT)
+        count = _check_number(value, 0, MOST_COUNT)
         return replace(one, count=count, status=HELD) if count else replace(one, status=LOST, count=1)
     if value not in (HELD, LOST):
         raise Unfit(f"The status of a thing is {HELD!r} or {LOST!r}.")
@@ -86,19 +86,19 @@ def _correct_relation(
     row = state.relations.get(pair)
     if row is None:
         raise Unfit(f"The tables have no relation of {pair[0]!r} to {pair[1]!r}.")
-    new = replace(row, strength=_number(value, -1000, 1000)) if field == "strength" else row
-    new = replace(new, rel_type=_line(value, WORD_CHARS)) if field == "type" else new
+    new = replace(row, strength=_check_number(value, -1000, 1000)) if field == "strength" else row
+    new = replace(new, rel_type=_check_text(value, WORD_CHARS)) if field == "type" else new
     return Changes(relations=(row,)), Changes(relations=(new,))
 
 
-def _line(text: str, longest: int) -> str:
+def _check_text(text: str, longest: int) -> str:
     plain = " ".join(clean(text).split())
     if not plain or len(plain) > longest:
         raise Unfit(f"The value has {len(plain)} characters; 1 to {longest} are allowed.")
     return plain
 
 
-def _number(text: str, least: int, most: int) -> int:
+def _check_number(text: str, least: int, most: int) -> int:
     try:
         number = int(text.strip())
     except ValueError:

@@ -31,7 +31,7 @@ def split_names(state: State, kind: AliasKind, name: str) -> Changes:
     return Changes(was.characters or (Character(name),), was.relations, aliases=apart)
 
 
-def keep_apart(kind: AliasKind, name: str) -> Changes:
+def keep_names_apart(kind: AliasKind, name: str) -> Changes:
     """Returns the changes by which a name is nobody else's any more, and is not asked about again."""
     return Changes(aliases=(Alias(kind, name, name),))
 
@@ -104,4 +104,4 @@ def _replace_way(ways: tuple[str, ...], name: str, into: str) -> tuple[str, ...]
     return tuple(dict.fromkeys(into if way == name else way for way in ways))
 
 
-__all__ = ["find_unclear", "keep_apart", "merge_names", "split_names"]
+__all__ = ["find_unclear", "keep_names_apart", "merge_names", "split_names"]

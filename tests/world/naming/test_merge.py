@@ -6,7 +6,7 @@ from store.world.change import changes_of, plain
 from store.world.record import Changes, Character, Location, Relation
 from world.block import check
 from world.lore.lorebook import Lorebook
-from world.naming.merge import find_unclear, keep_apart, merge_names, split_names
+from world.naming.merge import find_unclear, keep_names_apart, merge_names, split_names
 from world.state import State
 
 BEGIN = State("Rowan").after(
@@ -56,7 +56,7 @@ def test_whoever_became_one_is_met_as_one_and_the_state_survives_its_snapshot() 
 
 
 def test_two_that_stay_apart_are_not_asked_about_again() -> None:
-    apart = BEGIN.after(keep_apart("person", "Captain"), 4)
+    apart = BEGIN.after(keep_names_apart("person", "Captain"), 4)
     assert find_unclear(apart, "person") == []
     assert set(apart.characters) == set(BEGIN.characters)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
-from world.curator.correction import leave_out
+from world.curator.correction import leave_names_out
 from world.curator.desk import Desk
 from world.curator.notebook import Unfit
 
@@ -25,7 +25,7 @@ def shorten_live(desk: Desk) -> BaseTool:
         """Leave names out of the state that the narrator reads: dead or absent people, lost things, places that the
         story has left behind. The tables keep them; they are shown again when they come into play."""
         try:
-            desk.mend(", ".join(names), reason, *leave_out(desk.state, names))
+            desk.mend(", ".join(names), reason, *leave_names_out(desk.state, names))
         except Unfit as error:
             raise ToolException(str(error)) from error
         return "They are left out."
