@@ -34,7 +34,9 @@ class NameResolver:
         if not found and find_spelling(reduce_name(name), PLAYER) in PLAYER:
             return self._state.player
         if not found:
-            likely = {one for one in known if compare_people(name, one, self._text) == "same"}
+            # nobody tells a story in the player's own name, so there the text shows nothing
+            texts = {one: "" if one == self._state.player else self._text for one in known}
+            likely = {one for one, text in texts.items() if compare_people(name, one, text) == "same"}
             found = self._note("person", name, likely.pop()) if len(likely) == 1 else ""
         return found or self._add("person", name)
 

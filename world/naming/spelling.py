@@ -18,6 +18,7 @@ _REMARK = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
 _TITLES = frozenset(Path(__file__).with_name("title.txt").read_text("utf-8").split()) | set(TITLE.split("|"))
 """Words that stand beside a name and are none: in front of it, in Korean also behind it."""
 _PARTS = ("of", "the", "de", "von", "van", "la", "le")
+_FEW_KOREAN = "한|어떤|다른|또 다른|두|세|네|몇|여러|모든"
 _FEW = r"(?:an?|another|some|other|two|three|four|five|many|every|each)"
 
 
@@ -86,13 +87,19 @@ def compare_people(one: str, other: str, text: str = "") -> Likeness:
     if _TITLES.issuperset(rest):
         return "same" if korean or not behind else "unclear"
     if korean:
-        return "unclear" if behind else "same"
+        return "unclear" if behind or _is_general_in_korean(short, text) else "same"
     return "same" if _is_used_as_name(short, text) else "unclear"
 
 
+def _is_general_in_korean(name: str, text: str) -> bool:
+    """Returns whether a text uses a word for many: «한 궁수», «궁수들»."""
+    word = re.escape(without_remark(name).strip())
+    return re.search(rf"(?:^|[^가-힣])(?:{_FEW_KOREAN})\s+{word}|{word}들", text) is not None
+
+
 def _is_used_as_name(name: str, text: str) -> bool:
-    """Returns whether a name has capitals and the text nowhere uses it as a word for many: in small letters, behind
-    «a» or a number; one word also behind «the»."""
+    """Returns whether a name has capitals and the text, if there is one, uses it, and nowhere as a word for many: in
+    small letters, behind «a» or a number; one word also behind «the»."""
     plain = _ARTICLE.sub("", without_remark(name).strip())
     parts = plain.split()
     if any(part[0].islower() and part not in _PARTS for part in parts):
@@ -101,7 +108,8 @@ def _is_used_as_name(name: str, text: str) -> bool:
     determiner = _FEW if len(parts) > 1 else rf"(?:the|{_FEW})"
     general = re.search(rf"\b{determiner}\s+{phrase}\b", f"{name}\n{text}", re.IGNORECASE)
     lower = re.search(rf"\b{phrase.lower()}\b", text) if phrase.lower() != phrase else None
-    return general is None and lower is None
+    used = not text.strip() or re.search(rf"\b{phrase}\b", text) is not None
+    return used and general is None and lower is None
 
 
 def is_said(name: str, text: str) -> bool:
