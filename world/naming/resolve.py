@@ -68,6 +68,8 @@ class NameResolver:
         if decided or name in known:
             return decided or name
         found = find_spelling(name, known)
+        if found not in known:
+            found = straighten(name, self._text, known)
         if found in known:
             return found
         written = find_spelling(name, [one.name for of_kind, one in self._aliases() if of_kind == kind])

@@ -51,12 +51,15 @@ def find_spelling(name: str, known: Iterable[str]) -> str:
     return next(same, None) or next(bent, None) or name
 
 
-def straighten(name: str, text: str) -> str:
+def straighten(name: str, text: str, known: Iterable[str] = ()) -> str:
     """Returns a new name without the particles that a model has copied with it, where the text has it without them,
-    too: «에르겐은» where it also says «에르겐이»."""
-    for end in range(len(name) - 1, 1, -1):
+    too: «에르겐은» where it also says «에르겐이». Of one syllable only ``known`` names are left."""
+    short = {one for one in known if len(one) == 1}
+    for end in range(len(name) - 1, 0, -1):
         stem, tail = name[:end], name[end:]
-        if is_particles(tail) and re.search(rf"{re.escape(stem)}(?!{re.escape(tail)})", text):
+        if (end == 1 and stem not in short) or not is_particles(tail):
+            continue
+        if re.search(rf"{re.escape(stem)}(?!{re.escape(tail)})", text):
             return stem
     return name
 
