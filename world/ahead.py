@@ -31,7 +31,7 @@ def coming(given: Placed, answer: str = "") -> Messages | None:
 
     It ends with a message of the user that says nothing.
     """
-    told = [one for at, one in enumerate(given.messages) if at != given.ours[1]]
+    told = [one for at, one in enumerate(given.messages) if at not in (given.ours[1], *given.deep)]
     told += [{"role": "assistant", "content": answer}] if answer else []
     told.append({"role": "user", "content": _ASKED})
     if not all(one.get("role") in _KINDS and isinstance(one.get("content"), str) for one in told):

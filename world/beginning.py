@@ -8,7 +8,7 @@ from typing import Any
 
 from model.call.token import estimate
 from model.file_lock import written
-from store.world.record import Changes, Character, LoreEntry, NewNode, Node, World
+from store.world.record import Alias, Changes, Character, LoreEntry, NewNode, Node, World
 from text.language import Language
 from world.book.container import is_png
 from world.book.model import Book, Card
@@ -89,7 +89,9 @@ def from_book(book: Book, language: Language, player: str, whole: bool | None = 
         return Beginning(book.name, language, player, lore=book.entries, book=book)
     people = (Character(player, hp=FULL_HP), Character(book.card.short_name))
     greetings = tuple(book.card.greetings(player))
-    prefix, changes = book.card.prefix(language), Changes(people)
+    name, short = book.card.name, book.card.short_name
+    aliases = (Alias("person", name, short),) if name != short else ()
+    prefix, changes = book.card.prefix(language), Changes(people, aliases=aliases)
     return Beginning(book.card.name, language, player, greetings, prefix, changes, book.entries, book, whole)
 
 
@@ -104,7 +106,12 @@ def take_in(engine: Engine, world: World, book: Book, whole: bool | None = None)
     known = {one.name for one in before.characters}
     newcomers = tuple(one for one in beginning.changes.characters if one.name not in known)
     if newcomers:
-        engine.store.worlds.set_begin_state(world.id, replace(before, characters=(*before.characters, *newcomers)))
+        both = replace(
+            before,
+            characters=(*before.characters, *newcomers),
+            aliases=(*before.aliases, *(one for one in beginning.changes.aliases if one.name not in known)),
+        )
+        engine.store.worlds.set_begin_state(world.id, both)
     own = beginning.prefix
     if own and book.card is not None:  # in a world of its own texts {{char}} is nobody
         own = Names("", book.card.short_name).fill(own)

@@ -45,7 +45,8 @@ class Given:
     vector. ``story``: what the curator wrote of the story so far. ``instruction``: how the answer's state block is to
     look. ``node``: the id of the turn before the question, 0 for none. ``late``: how many of the turns before the
     question are not in ``state`` yet. ``scan``: what the rules of keyed entries look through; None: the question alone.
-    ``names``: for the macros in the files; ``moment``: None leaves macros whose text changes as they are.
+    ``deepest``: the greatest depth in the chat at which an entry may stand. ``names``: for the macros in the
+    files; ``moment``: None leaves macros whose text changes as they are.
     """
 
     world: World
@@ -63,6 +64,7 @@ class Given:
     late: int = 0
     scan: Scan | None = None
     names: Names = NOBODY
+    deepest: int = 1
     moment: Moment | None = None
 
     @property
@@ -80,12 +82,13 @@ class Given:
 class Context:
     """``prefix`` stands first and stays the same byte for byte while the files do. ``changing`` stands before the last
     message. ``report``: what is in, what is out and why, as plain JSON. ``last``: what stands behind the last message,
-    each text with its role."""
+    each text with its role; ``deep``: what stands further up, with its depth and role."""
 
     prefix: str
     changing: str
     report: dict[str, Any]
     last: tuple[tuple[Role, str], ...] = ()
+    deep: tuple[tuple[int, Role, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ def build(given: Given) -> Context:
     """Builds the context of a request. Calls no model and reads neither database nor disk."""
     parts = _parts(given)
     last = tuple((one.rule.role if one.rule else "system", one.text) for one in parts.lore.last)
-    return Context(_prefix(given, parts), _changing(given, parts), _report(given, parts), last)
+    deep = tuple((one.rule.depth, one.rule.role, one.text) for one in parts.lore.deep if one.rule)
+    return Context(_prefix(given, parts), _changing(given, parts), _report(given, parts), last, deep)
 
 
 def _parts(given: Given) -> _Parts:
@@ -122,7 +126,7 @@ def _parts(given: Given) -> _Parts:
         tuple((file.name, cut(_expand_file(given, file.body), file.allowed(budgets.files))) for file in files.further),
         cut(given.story.strip(), budgets.files, "end"),
         _fitting(given.episodes, budgets.episodes),
-        pack(candidates, budgets.lore),
+        pack(candidates, budgets.lore, given.deepest),
         mentioned,
         decision,
     )
@@ -205,6 +209,7 @@ def _report(given: Given, parts: _Parts) -> dict[str, Any]:
 
 
 def _tokens(given: Given, parts: _Parts) -> dict[str, int]:
+    apart = (*parts.lore.last, *parts.lore.deep)
     return {
         "prefix": parts.prefix.tokens if parts.prefix else 0,
         "instruction": estimate(given.instruction),
@@ -212,8 +217,8 @@ def _tokens(given: Given, parts: _Parts) -> dict[str, int]:
         "files": sum(file.tokens for _, file in parts.files),
         "story": parts.story.tokens,
         "episodes": sum(size for _, size in parts.episodes),
-        "lore": sum(one.tokens for one in parts.lore.taken) - sum(one.tokens for one in parts.lore.last),
-        **({"depth": sum(one.tokens for one in parts.lore.last)} if parts.lore.last else {}),
+        "lore": sum(one.tokens for one in parts.lore.taken) - sum(one.tokens for one in apart),
+        **({"depth": sum(one.tokens for one in apart)} if apart else {}),
         "labels": _label_tokens(tuple(label for label, _ in _blocks(given, parts)), given.language),
     }
 

@@ -20,7 +20,8 @@ from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
 from store import Store
-from store.world.record import Changes, Known, NewNode, Node, World
+from store.world import change
+from store.world.record import Changes, Finding, Known, NewNode, Node, World
 from store.world.worlds import DEFAULT_PLAYER
 from text.cut import cut_graphemes
 from text.language import Language, detect
@@ -82,7 +83,7 @@ class Begun:
 class Prompted:
     """What a request gets beside the client's messages (``world.context.Context``). ``late``: how many turns before it
     are not in the state yet. ``before``: the receipt of the request before, or None. ``last``: what stands behind the
-    last message, each text with its role."""
+    last message, each text with its role; ``deep``: what stands further up, with its depth."""
 
     prefix: str
     changing: str
@@ -90,6 +91,7 @@ class Prompted:
     late: int = 0
     before: Mapping[str, Any] | None = None
     last: tuple[tuple[str, str], ...] = ()
+    deep: tuple[tuple[int, str, str], ...] = ()
 
 
 class Engine:
@@ -180,14 +182,15 @@ class Engine:
             return "again"
         return "goes_on" if node is not None else "new"
 
-    def prompt(self, begun: Begun) -> Prompted:
-        """Builds the context of a request; calls no chat model. Waits a moment for the turn before, if that is still
-        being worked off; else the older state counts, and the report says so."""
+    def prompt(self, begun: Begun, deepest: int = 1) -> Prompted:
+        """Builds the context of a request; calls no chat model. ``deepest``: the greatest depth in the chat at which an
+        entry may stand; a model that reads ahead would have to read what stands behind it. Waits a moment for the turn
+        before, if that is still being worked off; else the older state counts, and the report says so."""
         self._extractor.give_way()
         base, late = begun.base, self._late(begun.base)
-        context = self._context(begun, late)
+        context = self._context(begun, late, 1 if self.reads_ahead else deepest)
         before = base.receipt if base else None
-        return Prompted(context.prefix, context.changing, context.report, late, before, context.last)
+        return Prompted(context.prefix, context.changing, context.report, late, before, context.last, context.deep)
 
     def preview(self, begun: Begun) -> dict[str, Any]:
         """Returns the report of a request that nobody sends (``world.context.Context``): what its prompt would have,
@@ -312,6 +315,16 @@ class Engine:
         self._extractor.changed(corrected)
         return corrected
 
+    def undo_mend(self, finding: Finding) -> None:
+        """Takes back what the curator has put right in a table, where nobody has changed it at that turn since. Raises
+        ``WorldUnknown``."""
+        worlds, mend = self.store.worlds, finding.mend or {}
+        node = worlds.node(finding.node)
+        old, new = (change.changes_of(mend.get(name) or {}) for name in ("old", "new"))
+        worlds.amend(node, change.take_back(old, new, self.state(node).changes()))
+        worlds.set_finding(finding.id, "dismissed")
+        self._extractor.changed(node)
+
     @property
     def files(self) -> WorldFiles:
         """Returns the Markdown files of the worlds. Ask the store first whose world it is."""
@@ -319,11 +332,11 @@ class Engine:
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _context(self, begun: Begun, late: int) -> Context:
+    def _context(self, begun: Begun, late: int, deepest: int = 1) -> Context:
         given = self._given(begun.world, begun, late) if begun.world is not None else self._nothing(begun)
         if self.models().profile.prompt == "bare":
             given = replace(given, budgets=smaller(given.budgets, SMALL))
-        return build(replace(given, turn=begun.number))
+        return build(replace(given, turn=begun.number, deepest=deepest))
 
     def _given(self, world: World, begun: Begun, late: int) -> Given:
         """Returns what the prompt of a turn in a known world is made from."""

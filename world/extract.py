@@ -366,5 +366,6 @@ class Extractor:
         """Returns the contradictions that code sees in a turn."""
         world = self._rows.world(node.world)
         before = self._stories.state(self._rows.node(node.parent) if node.parent else None, world)
-        seen = contradictions(named(node.block), before, node.answer, world.language)
+        book = self._source.lorebook(self._rows, world, self._rows.revision(world.id))
+        seen = contradictions(named(node.block), before, node.answer, world.language, book)
         return [Noted(one.kind, one.subject, one.text) for one in seen]

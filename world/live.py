@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from store.world.record import DEAD, HELD, LOST, Character, Item, Location, Relation
 from text.language import Language
 from world.state import FULL_HP, State
 
+Named = TypeVar("Named", Character, Item, Location)
 MOST = 12
 """How many names a line has at most, so that a large world leaves room for the other lines."""
 _LABELS: dict[str, dict[Language, str]] = {
@@ -16,6 +18,8 @@ _LABELS: dict[str, dict[Language, str]] = {
     "place": {"ko": "이곳의 상태", "en": "This place"},
     "ways": {"ko": "이어진 곳", "en": "Leads to"},
     "here": {"ko": "함께 있는 인물", "en": "People here"},
+    "along": {"ko": "동행", "en": "Travelling along"},
+    "away": {"ko": "다른 곳에 있는 인물", "en": "Elsewhere"},
     "dead": {"ko": "죽은 인물", "en": "Dead"},
     "lost": {"ko": "잃은 물건", "en": "No longer held"},
     "relations": {"ko": "관계", "en": "Relations"},
@@ -29,15 +33,18 @@ _LABELS: dict[str, dict[Language, str]] = {
 
 def live_state(state: State, language: Language) -> str:
     """Returns what is so now, one line for each kind, the most important first: place, hit points and inventory, this
-    place, the people in it, mood, the dead, what was lost, relations, known places. Lines without content are left
-    out."""
+    place, who travels along, the people in this place, mood, where the others are, the dead, what was lost, relations,
+    known places. Lines without content are left out, and names that the curator has left out: of lists of what is past
+    or far away."""
     lines = (
         ("place", _place(state.locations.get(state.me.location))),
         ("ways", _names(_adjacent(state))),
-        ("here", _names(_person(one, language) for one in _here(state))),
+        ("along", _names(_person(one, language) for one in _newest(state) if one.companion)),
+        ("here", _names(_person(one, language) for one in _here(state) if not one.companion)),
         ("mood", state.mood),
-        ("dead", _names(one.name for one in _newest(state) if one.dead)),
-        ("lost", _names(one.name for one in [*state.items.values()][::-1] if one.status == LOST)),
+        ("away", _names(f"{one.name} ({one.location})" for one in _filter_shown(state, _find_away(state)))),
+        ("dead", _names(one.name for one in _filter_shown(state, _newest(state)) if one.dead)),
+        ("lost", _names(one.name for one in _filter_shown(state, [*state.items.values()][::-1]) if one.status == LOST)),
         ("relations", _names(_relation(one) for one in _relations(state))),
         ("places", _names(_places(state))),
     )
@@ -82,6 +89,12 @@ def _here(state: State) -> list[Character]:
     return [one for one in _newest(state) if here and one.location == here]
 
 
+def _find_away(state: State) -> list[Character]:
+    """Returns the living of whom the story knows that they are elsewhere."""
+    here = state.me.location
+    return [one for one in _newest(state) if not one.dead and one.location and one.location != here]
+
+
 def _person(one: Character, language: Language) -> str:
     status = _LABELS["is_dead"][language] if one.status == DEAD else "" if one.status == "alive" else one.status
     told = ", ".join(filter(None, (f"HP {one.hp}" if one.hp is not None else "", status)))
@@ -94,7 +107,13 @@ def _relations(state: State) -> list[Relation]:
     here = {one.name for one in _here(state)}
     felt = [one for one in state.relations.values() if one.strength]
     known = [one for one in felt if state.player in _pair(one) or _pair(one) <= here]
+    known = [one for one in known if _pair(one) & here or not state.is_left_out(*_pair(one))]
     return sorted(known, key=lambda one: (not _pair(one) & here, -abs(one.strength)))
+
+
+def _filter_shown(state: State, rows: Sequence[Named]) -> list[Named]:
+    """Returns the rows whose names the curator has not left out."""
+    return [one for one in rows if not state.is_left_out(one.name)]
 
 
 def _pair(one: Relation) -> set[str]:
@@ -109,7 +128,7 @@ def _places(state: State) -> list[str]:
     here = state.me.location
     return [
         f"{one.name} ({one.status})" if one.status else one.name
-        for one in [*state.locations.values()][::-1]
+        for one in _filter_shown(state, [*state.locations.values()][::-1])
         if one.name != here
     ]
 

@@ -28,11 +28,12 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A message of a prompt. ``turn``: its number for a message of the history, else 0."""
+    """A message of a prompt. ``turn``: its number for a message of the history, else 0; ``chars``: its size."""
 
     label: Label
     digest: str
     turn: int = 0
+    chars: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Counted:
 def part(label: Label, message: Any, turn: int = 0) -> Part:
     """Returns a message, or the request's tools, as a part."""
     text = json.dumps(message, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return Part(label, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8], turn)
+    return Part(label, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8], turn, len(text))
 
 
 def counted(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> Counted | None:
@@ -74,13 +75,18 @@ def counted(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> Counted | N
     return Counted(prompt, cached, written, answer, cost=told)
 
 
-def receipt(tokens: Counted, parts: Sequence[Part], before: Mapping[str, Any] | None, model: str, url: str) -> Json:
+def receipt(
+    tokens: Counted, parts: Sequence[Part], before: Mapping[str, Any] | None, model: str, url: str, deep: int = 0
+) -> Json:
     """Returns the receipt as plain data. ``parts``: of this request's prompt; ``before``: the receipt of the request of
-    the turn before, or None. ``saved_usd``: dollars less than without any cache; below 0 when writing to it cost more
+    the turn before, or None; ``deep``: the tokens that are read anew because entries stand at their depth.
+    ``broke_tokens``: about how many tokens the first part that changed has kept from coming out of the cache.
+    ``saved_usd``: dollars less than without any cache; below 0 when writing to it cost more
     than reading from it saved."""
     paid = usd(model, tokens.prompt, tokens.cached, tokens.answer, written=tokens.written, url=url)
     plain = usd(model, tokens.prompt, 0, tokens.answer, url=url)
-    missed = broke(parts, before.get("parts") if before else None)
+    missed, whole = find_break(parts, before.get("parts") if before else None)
+    lost = round(tokens.prompt * _share_behind(parts, whole)) if missed else 0
     return {
         "prompt_tokens": tokens.prompt,
         "cached_tokens": tokens.cached,
@@ -88,7 +94,8 @@ def receipt(tokens: Counted, parts: Sequence[Part], before: Mapping[str, Any] | 
         "answer_tokens": tokens.answer,
         "exact": tokens.exact,
         "broke": missed,
-        "broke_tokens": max(0, tokens.prompt - tokens.cached) if missed else 0,
+        "broke_tokens": min(lost, max(0, tokens.prompt - tokens.cached)),
+        **({"depth_tokens": deep} if deep else {}),
         "usd": paid if tokens.cost is None else tokens.cost,
         "saved_usd": None if paid is None or plain is None else round(plain - paid, 9),
         "parts": _kept(parts),
@@ -103,25 +110,35 @@ def shown(given: Mapping[str, Any]) -> Json:
 # --- what broke the prefix --------------------------------------------------------------------------
 
 
-def broke(parts: Sequence[Part], kept: Mapping[str, Any] | None) -> str:
-    """Returns the first part of the request before that is not in this one at its place: behind it nothing can come
-    from a cache. Empty where there was no request before, and where everything but the state and the lore came again,
-    which change with every turn and stand last. ``kept``: the parts that its receipt holds."""
+def find_break(parts: Sequence[Part], kept: Mapping[str, Any] | None) -> tuple[str, int]:
+    """Returns the first part of the request before that is not in this one at its place, behind which nothing can come
+    from a cache, and how many parts stand before it, the changing ones not counted. An empty name where there was no
+    request before, and where everything but the state and the lore came again, which change with every turn and stand
+    last. ``kept``: the parts that its receipt holds."""
     if not kept:
-        return ""
+        return "", 0
     head, history = _halves([one for one in parts if one.label != "changing"])
     older, chain = kept["older"]
     then = [one for one in (*map(_part, kept["head"]), *map(_part, kept["last"])) if one.label != "changing"]
     now = [*head, *history[older:]]
     at = next((at for at, one in enumerate(then) if at >= len(now) or now[at].digest != one.digest), len(then))
     if at < len(kept["head"]):
-        return NAMES[then[at].label]
+        return NAMES[then[at].label], at
     if older and (len(history) < older or _chain(history[:older]) != chain):
-        return f"history before turn {then[len(kept['head'])].turn} (edited)"
+        return f"history before turn {then[len(kept['head'])].turn} (edited)", len(head)
     if at == len(then):
-        return ""
+        return "", 0
     one = then[at]
-    return f"history at turn {one.turn} (edited)" if one.label == "history" else NAMES[one.label]
+    return f"history at turn {one.turn} (edited)" if one.label == "history" else NAMES[one.label], at + older
+
+
+def _share_behind(parts: Sequence[Part], whole: int) -> float:
+    """Returns which share of a prompt stands behind so many parts and was in the request before: neither what changes
+    with every turn, nor the last turn and the message, which are new."""
+    steady = [one for one in parts if one.label != "changing"]
+    newest = max((one.turn for one in steady), default=0)
+    lost = sum(one.chars for one in steady[whole:] if one.label != "question" and (not one.turn or one.turn < newest))
+    return lost / max(1, sum(one.chars for one in parts))
 
 
 def _halves(parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
@@ -157,4 +174,4 @@ def _number(given: Mapping[str, Any], name: str) -> int:
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0
 
 
-__all__ = ["Counted", "Part", "broke", "counted", "part", "receipt", "shown"]
+__all__ = ["Counted", "Part", "counted", "find_break", "part", "receipt", "shown"]

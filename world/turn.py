@@ -18,7 +18,8 @@ from model.call.token import estimate
 from model.raw import Raw, RawAnswer
 from store.world.record import Node, World
 from world.engine import Begun, Engine, Prompted
-from world.placement import Placed, Role, parts, placed, tokens
+from world.placement import Deep, Placed, Role, find_deepest, parts, placed
+from world.placement import tokens as count_tokens
 from world.receipt import Counted, counted, receipt, shown
 from world.reply import CALLS, Reply, read_object, with_receipt
 
@@ -62,7 +63,7 @@ class Turn:
         cut: Callable[[str], int | None] = lambda _: None,
     ) -> None:
         self._engine, self._raw, self.begun = engine, raw, begun
-        self._prompted: Prompted = engine.prompt(begun)
+        self._prompted: Prompted = engine.prompt(begun, find_deepest(body.get("messages") or []))
         self._body, self._counted, self._ends, self._cut = body, counted, ends, cut
         self._end: int | None = None
         self.late = self._prompted.late
@@ -98,7 +99,8 @@ class Turn:
     def _placed(self) -> Placed:
         role: Role = "user" if self._marks else "system"
         told = self._prompted
-        return placed(self._body.get("messages") or [], told.prefix, told.changing, role, told.last)
+        deep = [Deep(*one) for one in told.deep]
+        return placed(self._body.get("messages") or [], told.prefix, told.changing, role, told.last, deep)
 
     @property
     def _marks(self) -> bool:
@@ -111,7 +113,7 @@ class Turn:
             request["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
         if not self._marks:
             return request
-        return marked(request, given.end, count=estimate, minimum=least(str(request.get("model", ""))))
+        return marked(request, given.steady, count=estimate, minimum=least(str(request.get("model", ""))))
 
     # --- the answer -----------------------------------------------------------------------------
 
@@ -170,12 +172,13 @@ class Turn:
 
     def _tokens(self, given: Placed) -> Counted:
         known = counted(self.reply.usage, self.reply.timings)
-        return known or Counted(tokens(given.messages), 0, 0, estimate(self.reply.raw), exact=False)
+        return known or Counted(count_tokens(given.messages), 0, 0, estimate(self.reply.raw), exact=False)
 
     def _receipt(self, tokens: Counted, given: Placed) -> Json:
         told = parts(self._body, given, self.begun.number, len(self.begun.told.turns))
         model = str(self._body.get("model") or self._raw.model)
-        paid = {**receipt(tokens, told, self._prompted.before, model, self._raw.url), "late": self.late}
+        deep = count_tokens(given.messages[given.steady : given.end]) if given.deep else 0
+        paid = {**receipt(tokens, told, self._prompted.before, model, self._raw.url, deep), "late": self.late}
         log.info(
             "world turn %d: %d tokens, %d cached, %d written, %d answered, late %d",
             *(self.begun.number, tokens.prompt, tokens.cached, tokens.written, tokens.answer, self.late),

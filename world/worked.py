@@ -43,7 +43,7 @@ def worked(
     refusals, noticed, taken = list[str](), list[Noticed](), list[dict[str, Any]]()
     for number, fields in enumerate(blocks or ({},)):
         own = fields if told is None else told[number] if number < len(told) else {}
-        noticed += contradictions(own, state, node.answer if not number else "", language)
+        noticed += contradictions(own, state, node.answer if not number else "", language, book)
         checked = check(fields, state, book, turn, text if not number else "", language)
         refusals += checked.refusals
         taken += [checked.fields] if blocks else []

@@ -60,10 +60,15 @@ def _draw_finding(shown: WorldView, one: Finding, key: str) -> None:
     words = shown.view.words
     mark = f":{_COLOURS[one.status]}[:material/{_ICONS[one.status]}:]"
     facts = [words(f"world.finding.{one.kind}"), words("world.timeline.turn", turn=one.turn)]
-    facts += [] if one.status == "open" else [words(f"world.finding.{one.status}")]
+    ended = "undone" if one.mend and one.status == "dismissed" else one.status
+    facts += [] if one.status == "open" else [words(f"world.finding.{ended}")]
     with st.container(key=key, gap="xsmall"):
         st.markdown(f"{mark} **{plain(one.subject)}** {plain(one.text)}  \n:small[:gray[{plain(' · '.join(facts))}]]")
-        if one.status == "open":
+        if one.mend is not None and one.status == "open":
+            label, about = words("world.curator.undo"), words("world.curator.undo.help")
+            undo = partial(shown.engine.undo_mend, one)
+            st.button(label, key=f"{key}-undo", icon=":material/undo:", help=about, on_click=trying, args=(undo,))
+        elif one.status == "open":
             with st.container(horizontal=True, gap="small"):
                 _draw_word(shown, one, "accepted", f"{key}-accept", "check")
                 _draw_word(shown, one, "dismissed", f"{key}-dismiss", "do_not_disturb_on")

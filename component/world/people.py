@@ -11,11 +11,13 @@ from component.page.catalogue import Words
 from component.page.view import tell
 from component.widget.markdown import plain
 from component.world.correction import NAME_CHARS, correct, draw_pages, fill, paged, place_of, typed_name
+from component.world.naming import draw_further_names, draw_name_questions
 from component.world.view import WorldView
 from errors import GieokError
 from store.world.record import DEAD, HELD, LOST, Changes, Character, Item
 from text.fold import fold_text
 from world.block.value import MOST_HP
+from world.naming.merge import merge_names
 
 EDITED = "world-person-edited"
 """Session-state key of the name of the character whose fields are open."""
@@ -27,6 +29,7 @@ def draw_people(shown: WorldView, prefix: str = "") -> None:
     words = shown.view.words
     if shown.node is None:
         st.caption(words("world.beginning"))
+    draw_name_questions(shown, "person", prefix)
     everybody = people(shown)
     query = ""
     if len(everybody) > 8:
@@ -57,6 +60,7 @@ def people(shown: WorldView) -> list[Character]:
 def facts(words: Words, one: Character) -> str:
     """Returns the place, hit points and status of a character, as far as they are known."""
     parts = [one.location or words("world.people.nowhere")]
+    parts += [words("world.people.along")] if one.companion else []
     parts += [f"HP {one.hp}"] if one.hp is not None else []
     parts += [status(words, one.status)] if one.status != ALIVE else []
     return " · ".join(parts)
@@ -81,6 +85,7 @@ def _draw_person(shown: WorldView, one: Character, key: str, prefix: str) -> Non
             label, key=f"{key}-edit", icon=":material/edit:", type="tertiary", help=about,
             on_click=_toggle, args=(one.name,),
         )  # fmt: skip
+    draw_further_names(shown, "person", one.name, key)
     if st.session_state.get(EDITED) == one.name:
         _draw_fields(shown, one, prefix)
 
@@ -94,7 +99,12 @@ def _draw_fields(shown: WorldView, one: Character, prefix: str) -> None:
     words, typed = shown.view.words, f"{prefix}world-typed-{place_of(shown)}-{one.name}"
     places = sorted({*shown.state.locations, one.location} - {""})
     statuses = list(dict.fromkeys((ALIVE, DEAD, one.status)))
-    for field, value in (("place", one.location or None), ("hp", one.hp), ("status", one.status)):
+    for field, value in (
+        ("place", one.location or None),
+        ("hp", one.hp),
+        ("status", one.status),
+        ("along", one.companion),
+    ):
         fill(f"{typed}-{field}", value)
     with st.container(border=True, key=f"{prefix}world-person-fields"):
         st.selectbox(
@@ -106,6 +116,14 @@ def _draw_fields(shown: WorldView, one: Character, prefix: str) -> None:
             words("world.people.status"), statuses, key=f"{typed}-status", format_func=partial(status, words),
             accept_new_options=True, persist_state="page",
         )  # fmt: skip
+        if one.name != shown.state.player and not one.dead:
+            st.checkbox(words("world.people.along.field"), key=f"{typed}-along", persist_state="page")
+        others = [other.name for other in people(shown) if other.name != one.name]
+        if one.name != shown.state.player and others:
+            st.selectbox(
+                words("world.people.same"), others, index=None, key=f"{typed}-same", placeholder="–",
+                persist_state="page",
+            )  # fmt: skip
         save = partial(_save, shown, one, typed)
         with st.container(horizontal=True):
             st.button(words("world.save"), key=f"{prefix}world-person-save", type="primary", on_click=save)
@@ -122,7 +140,16 @@ def _save(shown: WorldView, one: Character, typed: str) -> None:
         tell(error)
         return
     said = {shown.view.words(f"world.people.{word}"): word for word in (ALIVE, DEAD)}
-    new = replace(one, location=place, hp=None if hp is None else int(hp), status=said.get(code, code))
+    if same := st.session_state.get(f"{typed}-same"):
+        if correct(shown, merge_names(shown.state, "person", one.name, str(same))):
+            _drop(typed)
+        return
+    along = bool(st.session_state.get(f"{typed}-along")) and one.name != shown.state.player
+    if along and not one.companion:
+        place = shown.state.me.location
+    along = along and place == shown.state.me.location
+    hp = None if hp is None else int(hp)
+    new = replace(one, location=place, hp=hp, status=said.get(code, code), companion=along, sightings=0)
     if correct(shown, Changes(characters=(new,))):
         _drop(typed)
 
@@ -130,7 +157,7 @@ def _save(shown: WorldView, one: Character, typed: str) -> None:
 def _drop(typed: str) -> None:
     """Closes the fields and forgets what was typed."""
     st.session_state.pop(EDITED, None)
-    for field in ("place", "hp", "status"):
+    for field in ("place", "hp", "status", "along", "same"):
         st.session_state.pop(f"{typed}-{field}", None)
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from component.widget.markdown import plain
 from component.world.correction import draw_pages, paged
 from component.world.graph import place_map
+from component.world.naming import draw_further_names, draw_name_questions
 from component.world.picture import draw_picture
 from component.world.view import WorldView
 from store.world.record import Location
@@ -19,14 +20,16 @@ def draw_places(shown: WorldView, prefix: str = "") -> None:
     if not state.locations and not here:
         st.caption(words("world.places.none"))
         return
+    draw_name_questions(shown, "place", prefix)
     draw_picture(shown, place_map, words("world.places.alt", count=len(state.locations), place=here or "–"))
     places = {here: Location(here), **state.locations} if here else state.locations
     ordered = sorted(places.values(), key=lambda one: (one.name != here, one.name))
     key = f"{prefix}world-places-page-{shown.world.id}"
     rows, pages = paged(ordered, key)
     with st.container(key=f"{prefix}world-places", gap="small"):
-        for one in rows:
+        for at, one in enumerate(rows):
             st.markdown(_told(shown, one, one.name == here))
+            draw_further_names(shown, "place", one.name, f"{prefix}world-place-{at}")
     draw_pages(pages, key)
 
 

@@ -78,6 +78,8 @@ def _draw_receipt(words: Words, receipt: dict[str, Any]) -> None:
     told.append(broke(words, str(receipt.get("broke") or "")))
     if anew := int(receipt.get("broke_tokens") or 0):
         told.append(words("world.receipt.broke.cost", count=anew))
+    if deep := int(receipt.get("depth_tokens") or 0):
+        told.append(words("world.receipt.depth", count=deep))
     for one in told:
         st.caption(plain(one))
 

@@ -66,7 +66,8 @@ def tell_reason(words: Words, row: dict[str, Any], *, tried: bool = False) -> st
         parts += [words("world.rule.found", word=rule["key"])] if rule.get("key") else []
         parts.append(words(f"world.rule.hindrance.{rule['hindrance']}", detail=rule.get("detail", "")))
     if depth := row.get("depth"):
-        parts.append(words("world.rule.last" if depth["stands"] == 0 else "world.rule.depth", asked=depth["asked"]))
+        there = "world.rule.depth.there" if depth["stands"] == depth["asked"] else "world.rule.depth"
+        parts.append(words("world.rule.last" if depth["stands"] == 0 else there, asked=depth["asked"]))
     if "score" in row:
         sums = row.get("parts", {}).items()
         told = " + ".join(f"{words(f'world.lore.part.{part}')} {value:g}" for part, value in sums)

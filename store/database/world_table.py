@@ -1,7 +1,8 @@
 """Tables of story worlds: worlds, the tree of turns, and what each turn changed (specification 12.3).
 
-The rows of ``characters``, ``relationships``, ``locations``, ``items``, ``events`` and ``lore_mark`` belong to the turn
-(``node``) that wrote them: the state after a turn is what the turns before it wrote, the newest row of a name last.
+The rows of ``characters``, ``relationships``, ``locations``, ``items``, ``events``, ``lore_mark``, ``world_alias``
+and ``world_left_out`` belong to the turn (``node``) that wrote them: the state after a turn is what the turns before it
+wrote, the newest row of a name last.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -93,6 +95,8 @@ characters = Table(
     Column("location", ExactText, nullable=False),
     Column("hp", Integer),
     Column("status", ExactText, nullable=False),
+    Column("companion", Boolean, nullable=False, server_default=false()),
+    Column("sightings", Integer, nullable=False, server_default="0"),
 )
 
 relationships = Table(
@@ -145,6 +149,24 @@ lore_mark = Table(
     Column("last_mentioned", Integer, nullable=False),
 )
 
+aliases = Table(
+    "world_alias",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("kind", String(8), primary_key=True),
+    Column("name", ExactName(NAME_CHARS), primary_key=True),
+    Column("of", ExactText, nullable=False),
+    Column("was", PlainData),
+)
+
+left_out = Table(
+    "world_left_out",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("name", ExactName(NAME_CHARS), primary_key=True),
+    Column("hidden", Boolean, nullable=False),
+)
+
 lore = Table(
     "lore",
     metadata,
@@ -194,11 +216,12 @@ finding = Table(
     Column("text", ExactText, nullable=False),
     Column("status", String(12), nullable=False),
     Column("created", Float, nullable=False),
+    Column("mend", PlainData),
     Index("world_finding_node", "world_id", "node"),
     sqlite_autoincrement=True,
 )
 
-BY_NODE = (characters, relationships, locations, items, events, lore_mark, block)
+BY_NODE = (characters, relationships, locations, items, events, lore_mark, aliases, left_out, block)
 """Tables whose rows belong to a turn and name it alone."""
 BY_WORLD = (line, node, lore, vector, finding)
 """Tables whose rows name their world."""

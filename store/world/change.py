@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, insert, select
 
 from store.database import world_table as table
-from store.world.record import Changes, Character, Episode, Item, Location, LoreMark, Relation
+from store.world.record import Alias, Changes, Character, Episode, Item, LeftOut, Location, LoreMark, Relation
 
 PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("characters", table.characters, Character),
@@ -17,6 +17,8 @@ PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("locations", table.locations, Location),
     ("items", table.items, Item),
     ("lore", table.lore_mark, LoreMark),
+    ("aliases", table.aliases, Alias),
+    ("left_out", table.left_out, LeftOut),
 )
 """The lists of ``Changes``, each with its table and the class of its rows."""
 _EPISODES = select(table.events).where(table.events.c.node.in_(bindparam("nodes", expanding=True)))
@@ -82,6 +84,16 @@ def merged(old: Changes, new: Changes) -> Changes:
         both = {tuple(getattr(one, key) for key in keys): one for one in (*getattr(old, name), *getattr(new, name))}
         lists[name] = tuple(both.values())
     return Changes(**lists, mood=old.mood if new.mood is None else new.mood, episode=new.episode or old.episode)
+
+
+def take_back(old: Changes, new: Changes, now: Changes) -> Changes:
+    """Returns the old rows of which the new ones still are so."""
+    lists: dict[str, Any] = {}
+    for name, rows, _ in PARTS:
+        keys = [column.name for column in rows.primary_key if column.name != "node"]
+        still = {tuple(getattr(one, key) for key in keys) for one in getattr(new, name) if one in getattr(now, name)}
+        lists[name] = tuple(one for one in getattr(old, name) if tuple(getattr(one, key) for key in keys) in still)
+    return Changes(**lists)
 
 
 # --- plain data -------------------------------------------------------------------------------------

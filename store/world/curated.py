@@ -14,7 +14,7 @@ from store.database import world_table as table
 from store.owner import mine
 from store.path import branch_at
 from store.world import tree
-from store.world.record import Block, BlockName, Finding, FindingKind, FindingStatus, Node
+from store.world.record import Block, BlockName, Finding, FindingStatus, Node, NoteKind
 from store.world.rows import Rows
 
 _BLOCK, _FINDING, _NODE, _WORLD = table.block.c, table.finding.c, table.node.c, table.world.c
@@ -50,20 +50,22 @@ class Curated(Rows):
             rows = _on_path(connection, node, query.order_by(_FINDING.id.desc()))
             return [_finding(row) for row in islice(rows, limit)]
 
-    def add_finding(self, node: Node, kind: FindingKind, subject: str, text: str) -> Finding | None:
-        """Stores what was noticed at a turn; None when the user has called the same intended before, or it is open
-        already. Raises ``WorldUnknown``."""
+    def add_finding(
+        self, node: Node, kind: NoteKind, subject: str, text: str, mend: dict[str, Any] | None = None
+    ) -> Finding | None:
+        """Stores what was noticed at a turn, or put right (``mend``); None for a contradiction that the user has called
+        intended before, or that is open already. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             # locks the world's row, so that two processes note the same thing once
             connection.execute(update(table.world).where(_WORLD.id == node.world).values(slug=_WORLD.slug))
             query = select(_FINDING.status, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
             query = query.where(_FINDING.world_id == node.world, _FINDING.kind == kind, _FINDING.subject == subject)
-            if {row.status for row in _on_path(connection, node, query)} & {"open", "dismissed"}:
+            if mend is None and {row.status for row in _on_path(connection, node, query)} & {"open", "dismissed"}:
                 return None
             row = {"world_id": node.world, "node": node.id, "kind": kind, "subject": subject, "text": text}
-            row |= {"status": "open", "created": time.time()}
+            row |= {"status": "open", "created": time.time(), "mend": mend}
             new = connection.execute(insert(table.finding).returning(_FINDING.id), row).scalar_one()
-        return Finding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]))  # type: ignore[arg-type]
+        return Finding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]), mend)  # type: ignore[arg-type]
 
     def set_finding(self, finding_id: int, status: FindingStatus) -> None:
         """Sets what the user thinks of a finding. Raises ``WorldUnknown`` for another user's."""
@@ -84,4 +86,4 @@ def _on_path(connection: Connection, node: Node, query: Any) -> Iterator[Any]:
 
 
 def _finding(row: Any) -> Finding:
-    return Finding(row.id, row.node, row.turn, row.kind, row.subject, row.text, row.status, row.created)
+    return Finding(row.id, row.node, row.turn, row.kind, row.subject, row.text, row.status, row.created, row.mend)

@@ -22,6 +22,8 @@ Origin = Literal["block", "light", "none", "user"]
 by hand on the page."""
 BlockName = Literal["narrative_memory", "story"]
 FindingKind = Literal["dead_talks", "no_hp_fights", "two_places", "lost_item", "other"]
+NoteKind = Literal["dead_talks", "no_hp_fights", "two_places", "lost_item", "other", "mended"]
+"""What a finding is: a contradiction, or a table that the curator has put right."""
 FindingStatus = Literal["open", "accepted", "dismissed"]
 
 
@@ -45,12 +47,16 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A person or creature. ``hp``: None where no number was ever told."""
+    """A person or creature. ``location``: empty for one of whom nobody knows where. ``hp``: None where no number was
+    ever told. ``companion``: travels along with the player. ``sightings``: how many turns have told of a dead one as
+    alive."""
 
     name: str
     location: str = ""
     hp: int | None = None
     status: str = "alive"
+    companion: bool = False
+    sightings: int = 0
 
     @property
     def dead(self) -> bool:
@@ -59,6 +65,7 @@ class Character:
 
 
 DEAD = "dead"
+ALIVE = "alive"
 LOST = "lost"
 HELD = "held"
 
@@ -90,6 +97,29 @@ class Item:
     name: str
     status: str = HELD
     count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Whether live_state.md leaves a name out of its lists of what is past or far away."""
+
+    name: str
+    hidden: bool = True
+
+
+AliasKind = Literal["person", "place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A further name of a person or place. ``of``: the name in the tables; the same as ``name`` for one that the user
+    keeps apart from others like it. ``was``: the rows that went when two became one, as ``change.plain`` writes them,
+    so that they can be split again."""
+
+    kind: AliasKind
+    name: str
+    of: str
+    was: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +188,8 @@ class Changes:
     locations: tuple[Location, ...] = ()
     items: tuple[Item, ...] = ()
     lore: tuple[LoreMark, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     mood: str | None = None
     episode: Episode | None = None
 
@@ -255,13 +287,16 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A contradiction that code or the curator noticed. ``subject``: the name it is about; one that was dismissed
-    («intended») is not reported again for the same kind and subject on later turns of that path."""
+    («intended») is not reported again for the same kind and subject on later turns of that path. ``mend``: what the
+    curator has put right, the rows before (``old``) and after (``new``) as ``change.plain`` writes them; a dismissed
+    one was undone."""
 
     id: int
     node: int
     turn: int
-    kind: FindingKind
+    kind: NoteKind
     subject: str
     text: str
     status: FindingStatus = "open"
     created: float = 0.0
+    mend: dict[str, Any] | None = None

@@ -205,13 +205,16 @@ class Turns(Rows):
             told = update(table.node).where(*unread).values(**values, mood=changes.mood)
             if not connection.execute(told).rowcount:
                 return False
-            change.write(connection, node_id, changes)
-            # whole states that were stored after it do not have it
-            later = (_NODE.world_id == node.world, _NODE.id > node_id, _NODE.snapshot.is_not(None))
-            connection.execute(update(table.node).where(*later).values(snapshot=None))
-            raised = _WORLD.revision + 1
-            connection.execute(update(table.world).where(_WORLD.id == node.world).values(revision=raised))
+            _write_late(connection, node, changes)
         return True
+
+    def amend(self, node: Node, changes: Changes) -> None:
+        """Adds to what a turn changed, also where others follow: it counts for those, where none of them has changed
+        the same. Raises ``WorldTurnRaw`` while the turn is not worked off, ``WorldUnknown``."""
+        with self._transaction() as connection:
+            if tree.find(connection, node.id).status == "raw":
+                raise WorldTurnRaw(turn=node.turn)
+            _write_late(connection, node, changes)
 
     def changed(self, node: Node, changes: Changes) -> Node:
         """Adds the user's correction to what the last turn of a story changed. Raises ``WorldTurnTaken`` when other
@@ -247,6 +250,15 @@ class Turns(Rows):
         whole, begun = snapshot or (None, 0)
         changes = tuple((row.turn, parts[row.id]) for row in reversed(rows))
         return StoredState(whole, begun, changes, all(row.status != "raw" for row in rows))
+
+
+def _write_late(connection: Connection, node: Node, changes: Changes) -> None:
+    """Writes what a turn changed after others may have followed it: whole states from it on do not have it."""
+    change.write(connection, node.id, changes)
+    later = (_NODE.world_id == node.world, _NODE.id >= node.id, _NODE.snapshot.is_not(None))
+    connection.execute(update(table.node).where(*later).values(snapshot=None))
+    raised = _WORLD.revision + 1
+    connection.execute(update(table.world).where(_WORLD.id == node.world).values(revision=raised))
 
 
 def _ready(connection: Connection, node_id: int) -> bool:

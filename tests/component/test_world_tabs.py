@@ -16,6 +16,7 @@ from component.work import resource
 from component.world.lore_form import filled
 from component.world.prompt_tab import broke
 from store.database import world_table
+from store.world.change import plain
 from store.world.record import (
     DEAD,
     LOST,
@@ -32,6 +33,7 @@ from store.world.record import (
 )
 from tests.conftest import Serve
 from tests.table import table
+from world.curator.correction import correct_row
 from world.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -132,6 +134,70 @@ def typed(at: AppTest, kind: str, end: str) -> Any:
     found = [one for one in at.get(kind) if str(one.key).endswith(end)]
     assert len(found) == 1, [one.key for one in at.get(kind)]
     return found[0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_that_may_be_one_are_asked_about_made_one_and_split_again(told: Told, language: str) -> None:
+    begin = replace(
+        BEGIN, characters=(*BEGIN.characters, Character("뱃사공", "숲"), Character("뱃사공 무진", "나루터"))
+    )
+    told.rows.set_begin_state(told.world.id, begin)
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    at = told.open("people", node, language)
+    words = WORDS[language]
+    assert words("world.name.ask.person", one="뱃사공", other="뱃사공 무진") in texts(at)
+    click(at, "world-name-person-0-one")
+    assert "뱃사공" not in told.state(node).characters
+    at = told.open("people", node, language)
+    assert words("world.name.also", name="뱃사공") in texts(at)
+    key = next(str(one.key) for one in at.button if "-split-" in str(one.key))
+    click(at, key)
+    assert told.state(node).characters["뱃사공"].location == "숲"
+    at = told.open("people", node, language)
+    assert words("world.name.ask.person", one="뱃사공", other="뱃사공 무진") not in texts(at)
+
+
+def test_whoever_travels_along_by_hand_comes_to_the_player_and_goes_with_him(told: Told) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", mood="calm")
+    at = told.open("people", node)
+    click(at, next(str(one.key) for one in at.button if str(one.key).endswith("-edit") and "세라" in str(one.help)))
+    typed(at, "checkbox", "-along").set_value(True).run()
+    click(at, "world-person-save")
+    assert told.state(node).characters["세라"].location == "나루터"
+    assert WORDS["ko"]("world.people.along") in texts(told.open("people", node))
+    later = told.say(told.rows.node(node.id), "떠난다", "탑에 닿는다.", location="탑", location_moved="true")
+    assert told.state(later).characters["세라"].location == "탑"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_the_curator_has_put_right_is_undone(told: Told, language: str) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    old, new = correct_row(told.state(node), "도윤", "location", "숲")
+    told.rows.amend(node, new)
+    mend = {"old": plain(old), "new": plain(new)}
+    told.rows.add_finding(node, "mended", "도윤", "1턴에 떠났다.", mend)
+    assert told.state(node).characters["도윤"].location == "숲"
+    at = told.open("curator", node, language)
+    assert "1턴에 떠났다." in texts(at)
+    click(at, next(str(one.key) for one in at.button if str(one.key).endswith("-undo")))
+    assert told.state(node).characters["도윤"].location == "나루터"
+    at = told.open("curator", node, language)
+    assert WORDS[language]("world.finding.undone") in texts(at)
+    assert not [one for one in at.button if str(one.key).endswith("-undo")]
+
+
+def test_somebody_is_made_one_with_anybody_else_by_hand(told: Told) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    at = told.open("people", node)
+    edit = next(str(one.key) for one in at.button if str(one.key).endswith("-edit") and "세라" in str(one.help))
+    click(at, edit)
+    typed(at, "selectbox", "-same").set_value("도윤").run()
+    click(at, "world-person-save")
+    state = told.state(node)
+    assert "세라" not in state.characters
+    assert state.relations["도윤", "아리아"].strength == 2
+    later = told.say(told.rows.node(node.id), "말한다", "세라가 웃는다.", npc_met="[세라]")
+    assert "세라" not in told.state(later).characters
 
 
 def choose(at: AppTest, entry: int, what: str) -> AppTest:

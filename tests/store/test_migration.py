@@ -16,7 +16,7 @@ from store.database.engine import connect, parse
 from store.history import put_marks
 from store.options import Options
 from store.owner import ME
-from store.world.record import NewNode
+from store.world.record import Alias, Changes, Character, NewNode
 from tests.process import SECONDS, channel, end, start
 from tests.process import event as signal
 
@@ -185,6 +185,30 @@ def test_the_turns_of_a_story_get_their_marks_and_are_found_with_their_swipes(ur
     earlier = [*shown[:9], ("질문 10", "대답 10, 그 0번째 판이다.")]
     assert (found := store.worlds.known(None, earlier).node) is not None
     assert (found.turn, found.answer) == (10, earlier[-1][1])
+    store.close()
+
+
+def test_the_people_of_an_earlier_story_are_there_and_travel_with_nobody(url: str) -> None:
+    """A story as a version left it that knew neither companions nor further names."""
+    store = Store(url)
+    world = store.worlds.create("나루", "ko", "아리아")
+    node = store.worlds.add(world.id, None, NewNode("가자", ("그래",), "그래", "raw"))
+    assert store.worlds.settle(node.id, Changes((Character("리나", "숲", 30),)), origin="block")
+    with store.transaction() as connection:
+        for column in ("companion", "sightings"):
+            connection.execute(text(f"ALTER TABLE characters DROP COLUMN {column}"))
+        connection.execute(text("DROP TABLE world_alias"))
+        connection.execute(text("DROP TABLE world_left_out"))
+        connection.execute(text("ALTER TABLE world_finding DROP COLUMN mend"))
+    store.close()
+    store = Store(url)
+    node = store.worlds.node(node.id)
+    ((_, changes),) = store.worlds.stored_state(node).changes
+    assert changes.characters == (Character("리나", "숲", 30, companion=False, sightings=0),)
+    merged = Changes((Character("리나", "탑", 30, companion=True),), aliases=(Alias("person", "Lina", "리나"),))
+    store.worlds.changed(node, merged)
+    ((_, changes),) = store.worlds.stored_state(node).changes
+    assert (changes.characters, changes.aliases) == (merged.characters, merged.aliases)
     store.close()
 
 

@@ -13,8 +13,8 @@ from memory.line import same
 from memory.state import same_key
 from retrieval.index.word import words
 from text.fold import fold_name, fold_text, fold_with_places
-from world.block.spelling import spelled
 from world.lore.mention import Matcher
+from world.naming.spelling import find_spelling
 
 FORMS = ("NFC", "NFD", "NFKD")
 
@@ -46,7 +46,7 @@ def test_names_of_a_story_are_known_in_every_form(form: str) -> None:
     written = unicodedata.normalize(form, "크룩")  # type: ignore[arg-type]
     assert Matcher({"크룩": [1]}).find(f"{written}이 웃는다") == {1}
     assert Matcher({written: [1]}).find("크룩이 웃는다") == {1}
-    assert spelled(written, ["크룩"]) == "크룩"
+    assert find_spelling(written, ["크룩"]) == "크룩"
 
 
 def test_a_citation_is_marked_where_its_letters_stand() -> None:

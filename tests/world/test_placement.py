@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from world.placement import parts, placed, tokens
+from world.placement import DEEPEST, Deep, find_deepest, parts, placed, tokens
 
 Json = dict[str, Any]
 HISTORY: list[Json] = [
@@ -57,6 +57,45 @@ def test_the_parts_of_the_prompt() -> None:
         ("changing", 0),
         ("question", 0),
     ]
+
+
+def test_a_text_stands_at_its_depth_and_what_is_above_it_is_steady() -> None:
+    deep = [Deep(2, "system", "two"), Deep(3, "user", "three"), Deep(9, "assistant", "top")]
+    given = placed(HISTORY, "PREFIX", "NOW", "system", deep=deep)
+    contents = [message["content"] for message in given.messages]
+    assert contents == [
+        "PREFIX", "card", "top", "Hello.", "three", HISTORY[2]["content"], "two", "Yes?", "note", "NOW", "Go on.",
+    ]  # fmt: skip
+    assert given.messages[4]["role"] == "user"
+    assert (given.end, given.deep, given.steady) == (9, (2, 4, 6), 2)
+    labels = [one.label for one in parts({}, given, 5, 2)]
+    assert labels == [
+        "files", "system", "changing", "history", "changing", "history", "changing", "history", "history", "changing",
+        "question",
+    ]  # fmt: skip
+
+
+def test_a_text_never_stands_between_a_call_and_its_result() -> None:
+    calls: list[Json] = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "tool_calls": [1]},
+        {"role": "tool", "content": "r"},
+        {"role": "user", "content": "b"},
+    ]
+    given = placed(calls, "", "", "system", deep=[Deep(2, "system", "two")])
+    assert given.messages[1]["content"] == "two"
+
+
+def test_the_deepest_place_leaves_most_of_the_prompt_in_the_cache() -> None:
+    def story(turns: int, size: int) -> list[Json]:
+        said = [{"role": role, "content": "x" * size} for _ in range(turns) for role in ("user", "assistant")]
+        return [*said, {"role": "user", "content": "Go on."}]
+
+    assert find_deepest(story(50, 300)) == 11
+    assert find_deepest(story(5, 1000)) == 2
+    assert find_deepest(story(2, 2000)) == 1
+    assert find_deepest(story(2, 100)) == DEEPEST
+    assert find_deepest([]) == DEEPEST
 
 
 def test_odd_messages_break_nothing() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from world.receipt import Counted, Part, broke, counted, part, receipt, shown
+from world.receipt import Counted, Part, counted, find_break, part, receipt, shown
 
 
 def parts(turns: int, *, files: str = "f", system: str = "s", edited: int = 0, state: str = "x") -> list[Part]:
@@ -14,6 +14,10 @@ def parts(turns: int, *, files: str = "f", system: str = "s", edited: int = 0, s
         mark = "!" if turn == edited else ""
         said += [part("history", f"q{turn}{mark}", turn), part("history", f"a{turn}", turn)]
     return [*said, part("changing", state), part("question", f"q{turns + 1}")]
+
+
+def broke(now: list[Part], before: Any) -> str:
+    return find_break(now, before)[0]
 
 
 def kept(turns: int, **more: Any) -> Any:
@@ -36,6 +40,21 @@ def test_the_first_part_that_differs_is_named(turns: int) -> None:
 def test_an_old_turn_of_a_long_story() -> None:
     assert broke(parts(301, edited=3), kept(300)) == "history before turn 257 (edited)"
     assert broke(parts(301, edited=290), kept(300)) == "history at turn 290 (edited)"
+
+
+def test_a_break_costs_what_the_request_before_had_behind_it() -> None:
+    def cost(**more: Any) -> int:
+        before = {"parts": kept(40)}
+        paid = receipt(Counted(10_000, 0, 0, 1), parts(41, **more), before, "m", "")
+        return int(paid["broke_tokens"])
+
+    whole, late, last = cost(files="g"), cost(edited=30), cost(edited=40)
+    assert cost() == 0
+    assert 9_000 < whole < 10_000, "the last turn, the state and the message are new anyway"
+    assert 2_000 < late < 3_000
+    assert 0 < last < 400
+    paid = receipt(Counted(10_000, 9_900, 0, 1), parts(41, files="g"), {"parts": kept(40)}, "m", "")
+    assert paid["broke_tokens"] == 100, "no more than did not come out of the cache"
 
 
 def test_another_answer_to_the_same_message_breaks_nothing() -> None:

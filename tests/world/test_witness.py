@@ -11,7 +11,7 @@ from world.state import State
 
 STATE = State(
     "Aria",
-    characters={"Miro": Character("Miro", hp=100)},
+    characters={"Aria": Character("Aria", "the cave"), "Miro": Character("Miro", hp=100)},
     locations={"the inn": Location("the inn", "", ())},
 )
 TEXT = "I go into the Old  Mill.\nA goblin hits you for 12. You find a brass lamp; 낡은 열쇠를 줍습니다."
@@ -21,14 +21,15 @@ TEXT = "I go into the Old  Mill.\nA goblin hits you for 12. You find a brass lam
     ("fields", "kept", "refused"),
     [
         ({"location": "old mill"}, {"location": "old mill"}, 0),
-        ({"location": "the inn"}, {"location": "the inn"}, 0),
+        ({"location": "the inn"}, {}, 1),
+        ({"location": "the cave"}, {"location": "the cave"}, 0),
         ({"location": "the moon"}, {}, 1),
         ({"hp_change": -12}, {"hp_change": -12}, 0),
         ({"hp_change": 0}, {"hp_change": 0}, 0),
         ({"hp_change": -1}, {}, 1),
         ({"items_gained": ["brass lamp", "낡은 열쇠", "sword"]}, {"items_gained": ["brass lamp", "낡은 열쇠"]}, 1),
         ({"items_lost": "sword"}, {}, 1),
-        ({"npc_met": ["goblin", "Miro", "the king"]}, {"npc_met": ["goblin", "Miro"]}, 1),
+        ({"npc_met": ["goblin", "Miro", "the king"]}, {"npc_met": ["goblin"]}, 2),
         ({"items_gained": [], "mood": "calm"}, {"mood": "calm"}, 0),
     ],
 )

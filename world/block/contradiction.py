@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from store.world.record import LOST, Character, FindingKind
+from store.world.record import LOST, FindingKind
 from text.hangul import particles
 from text.language import Language
 from world.block import value
 from world.block.field import Field
 from world.block.value import Refused
-from world.lore.mention import Matcher
+from world.lore.lorebook import Lorebook
+from world.naming.resolve import NameResolver
+from world.naming.spelling import find_spelling, reduce_name
 from world.state import State
 
 _TEXTS: dict[str, dict[Language, str]] = {
@@ -29,6 +31,7 @@ _TEXTS: dict[str, dict[Language, str]] = {
         "en": "{name} was lost and is in use again.",
     },
 }
+NO_BOOK = Lorebook.of(())
 _SPOKEN = r"(?:^|\n)[ \t>*_\-—]*{name}[*_]*[ \t]*(?:\([^)\n]{{0,30}}\))?[ \t]*[:：][*_]*[ \t]*[\"“”'「『]"
 
 
@@ -41,13 +44,17 @@ class Noticed:
     text: str
 
 
-def contradictions(fields: Mapping[Field, Any], state: State, answer: str, language: Language) -> list[Noticed]:
-    """Returns what in a turn contradicts the state before it. ``answer``: as the reader sees it."""
+def contradictions(
+    fields: Mapping[Field, Any], state: State, answer: str, language: Language, book: Lorebook = NO_BOOK
+) -> list[Noticed]:
+    """Returns what in a turn contradicts the state before it. ``answer``: as the reader sees it. Only what the block
+    itself says, and a dead one before a spoken line: a text that names somebody or something may remember it."""
+    names = NameResolver(state, book, answer)
     seen = [
-        *_dead(fields, state, answer),
+        *_dead(fields, state, answer, names),
         *_no_hp(fields, state),
-        *_places(fields, state),
-        *_items(fields, state, answer),
+        *_places(fields, state, names),
+        *_items(fields, state),
     ]
     by_subject = {(kind, values["name"]): (code, values) for kind, code, values in seen}
     return [
@@ -58,10 +65,13 @@ def contradictions(fields: Mapping[Field, Any], state: State, answer: str, langu
 _Seen = tuple[FindingKind, str, dict[str, str]]
 
 
-def _dead(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_Seen]:
-    """Yields the dead who are met, act or speak. Whoever dies in this very turn was alive before it."""
-    dead = {one.name for one in state.characters.values() if one.dead}
-    for name in dead & {*_names(fields, "npc_met"), *(one for one, _, _ in _relations(fields))}:
+def _dead(fields: Mapping[Field, Any], state: State, answer: str, names: NameResolver) -> Iterator[_Seen]:
+    """Yields the dead who are met, act or speak, unless the block says that they live again. Whoever dies in this very
+    turn was alive before it."""
+    back = set(map(names.resolve_person, _names(fields, "npc_revived")))
+    dead = {one.name for one in state.characters.values() if one.dead} - back
+    acting = (*_names(fields, "npc_met"), *_names(fields, "companions"), *_relating(fields))
+    for name in dead & set(map(names.resolve_person, acting)):
         yield "dead_talks", "dead_met", {"name": name}
     for name in dead:
         if re.search(_SPOKEN.format(name=re.escape(name)), answer):
@@ -69,18 +79,10 @@ def _dead(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_S
 
 
 def _no_hp(fields: Mapping[Field, Any], state: State) -> Iterator[_Seen]:
-    """Yields whoever had no hit points before the turn and is hurt or shows enmity in it."""
+    """Yields the player who had no hit points before the turn and loses some in it."""
     me = state.me
-    if _none_left(me) and _hurt(fields):
+    if me.hp is not None and me.hp <= 0 and _hurt(fields):
         yield "no_hp_fights", "no_hp", {"name": me.name}
-    for one, _, delta in _relations(fields):
-        character = state.characters.get(one)
-        if character is not None and _none_left(character) and not character.dead and delta < 0:
-            yield "no_hp_fights", "no_hp", {"name": one}
-
-
-def _none_left(character: Character) -> bool:
-    return character.hp is not None and character.hp <= 0
 
 
 def _hurt(fields: Mapping[Field, Any]) -> bool:
@@ -90,31 +92,30 @@ def _hurt(fields: Mapping[Field, Any]) -> bool:
         return False
 
 
-def _places(fields: Mapping[Field, Any], state: State) -> Iterator[_Seen]:
-    """Yields the player who is elsewhere without having moved, by the block's own word."""
+def _places(fields: Mapping[Field, Any], state: State, names: NameResolver) -> Iterator[_Seen]:
+    """Yields the player who is elsewhere without having moved, by the block's own word; not one who is at a part of the
+    place, which has its name in it."""
     here, there = state.me.location, fields.get("location")
     if not here or value.is_nothing(there) or "location_moved" not in fields:
         return
     try:
-        name = value.name(there)
+        name = names.resolve_place(value.name(there))
         moved = value.truth(fields["location_moved"])
     except Refused:
         return
-    if name != here and not moved:
+    part = reduce_name(here) in reduce_name(name) or reduce_name(name) in reduce_name(here)
+    if not moved and not part:
         yield "two_places", "two_places", {"name": state.player, "here": here, "there": name}
 
 
-def _items(fields: Mapping[Field, Any], state: State, answer: str) -> Iterator[_Seen]:
-    """Yields the lost items that the block takes from the player once more, or that the answer names without giving
-    them back."""
+def _items(fields: Mapping[Field, Any], state: State) -> Iterator[_Seen]:
+    """Yields the lost items that the block takes from the player once more, and does not give back."""
     lost = [one.name for one in state.items.values() if one.status == LOST]
-    gained = set(_names(fields, "items_gained"))
-    again = set(_names(fields, "items_lost"))
-    if not lost:
-        return
-    named = Matcher({name: [at] for at, name in enumerate(lost)}).find(answer)
-    for at, name in enumerate(lost):
-        if name not in gained and (name in again or at in named):
+    gained, again = (
+        {find_spelling(name, lost) for name in _names(fields, one)} for one in ("items_gained", "items_lost")
+    )
+    for name in lost:
+        if name in again - gained:
             yield "lost_item", "lost_item", {"name": name}
 
 
@@ -125,14 +126,14 @@ def _names(fields: Mapping[Field, Any], field: Field) -> list[str]:
         return []
 
 
-def _relations(fields: Mapping[Field, Any]) -> Iterator[tuple[str, str, int]]:
+def _relating(fields: Mapping[Field, Any]) -> Iterator[str]:
+    """Yields whose feelings change."""
     given = fields.get("relationship_changes")
     for entry in given if isinstance(given, list) else [given]:
         try:
-            change = value.relation(entry)
+            yield value.relation(entry).from_char
         except Refused:
             continue
-        yield change.from_char, change.to_char, change.delta
 
 
 def _text(code: str, language: Language, values: dict[str, str]) -> str:

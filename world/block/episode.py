@@ -12,6 +12,7 @@ MOST_NAMES = 4
 _LABELS: dict[str, dict[Language, str]] = {
     "died": {"ko": "사망", "en": "died"},
     "met": {"ko": "만남", "en": "met"},
+    "left": {"ko": "작별", "en": "left"},
     "gained": {"ko": "획득", "en": "gained"},
     "lost": {"ko": "상실", "en": "lost"},
     "related": {"ko": "관계", "en": "relation"},
@@ -30,6 +31,7 @@ class Deeds:
     hp: int = 0
     met: list[str] = field(default_factory=list)
     first_met: bool = False
+    left: list[str] = field(default_factory=list)
     died: list[str] = field(default_factory=list)
     gained: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -42,6 +44,7 @@ def episode(deeds: Deeds, after: State, turn: int, language: Language) -> Episod
     told = [
         _named("died", deeds.died, language),
         _named("met", deeds.met, language),
+        _named("left", deeds.left, language),
         _named("gained", deeds.gained, language),
         _named("lost", deeds.lost, language),
         _named("related", [_relation(*one) for one in deeds.related], language),
@@ -51,7 +54,7 @@ def episode(deeds: Deeds, after: State, turn: int, language: Language) -> Episod
     ]
     text = ", ".join(filter(None, told)) or _LABELS["nothing"][language]
     others = [name for one in deeds.related for name in one[:2]]
-    people = dict.fromkeys(name for name in (*deeds.met, *deeds.died, *others) if name != after.player)
+    people = dict.fromkeys(name for name in (*deeds.met, *deeds.left, *deeds.died, *others) if name != after.player)
     return Episode(turn, after.me.location, text, tuple(people), importance(deeds))
 
 
@@ -65,7 +68,7 @@ def importance(deeds: Deeds) -> float:
         min(1.0, strongest / 10),
         min(1.0, abs(deeds.hp) / 100),
         0.5 if deeds.places else 0.0,
-        0.3 if deeds.moved or deeds.met else 0.0,
+        0.3 if deeds.moved or deeds.met or deeds.left else 0.0,
         _LEAST,
     )
     return max(weights)

@@ -1,7 +1,7 @@
 """The fields of a state block, and the names under which models write them: exact names of a format, in both languages.
 
 Specification 12.7: location, location_moved, hp_change, items_gained, npc_met, relationship_changes, mood. Ours beside
-them: items_lost, npc_died, location_status.
+them: items_lost, npc_left, npc_location, companions, npc_died, npc_revived, location_status.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ Field = Literal[
     "items_gained",
     "items_lost",
     "npc_met",
+    "npc_left",
+    "npc_location",
+    "companions",
     "npc_died",
+    "npc_revived",
     "relationship_changes",
     "location_status",
     "mood",
@@ -30,6 +34,10 @@ _OTHER: dict[Field, tuple[str, ...]] = {
     "items_lost": ("잃은 아이템", "잃어버린 아이템", "아이템 소실", "아이템 손실", "item_lost"),
     "npc_met": ("만난 NPC", "만난 인물", "NPC 조우", "npcs_met"),
     "npc_died": ("죽은 NPC", "사망 NPC", "사망한 NPC", "npcs_died"),
+    "npc_left": ("떠난 NPC", "떠난 인물", "헤어진 NPC", "헤어진 인물", "npcs_left"),
+    "npc_location": ("NPC 위치", "인물 위치", "npc_locations"),
+    "companions": ("동행", "함께 다니는 인물"),
+    "npc_revived": ("되살아난 NPC", "되살아난 인물", "부활한 NPC", "npcs_revived"),
     "relationship_changes": ("관계 변화", "관계 변경", "relationship_change"),
     "location_status": ("장소 상태", "위치 상태"),
     "mood": ("분위기",),

@@ -15,6 +15,7 @@ from text.language import Language
 from world.block.field import Field
 from world.block.read import Fields, read, read_block
 from world.live import live_state
+from world.naming.spelling import reduce_name
 from world.state import State
 
 MOST_CHARS = 6_000
@@ -37,10 +38,14 @@ def light(
         answer=_abridged(answer, MOST_CHARS),
     )
     messages = [SystemMessage(prompt.render("world_extract", language)), HumanMessage(told)]
-    reply = str(complete_shaped(models.utility, messages, SHAPE, stop=stop, max_tokens=MOST_TOKENS).text)
+    small = models.side.prompt == "bare"
+    wanted = _shape_small(_find_places(state, question, answer)) if small else SHAPE
+    reply = str(complete_shaped(models.utility, messages, wanted, stop=stop, max_tokens=MOST_TOKENS).text)
     blocks = read(reply)
     fields: Fields = dict(blocks[-1] if blocks else read_block(reply))
     fields.pop("location_moved", None)  # small models say no beside a new place; the place alone says it
+    if not fields.get("companions"):
+        fields.pop("companions", None)  # every field must be filled, so an empty list says nothing
     return fields or None
 
 
@@ -59,22 +64,49 @@ _RELATION: dict[str, Any] = {
     "required": ["from", "to", "type", "delta"],
     "additionalProperties": False,
 }
+_WHERE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": _TEXT, "location": _TEXT},
+    "required": ["name", "location"],
+    "additionalProperties": False,
+}
 _PROPERTIES: dict[Field, Any] = {
     "location": _TEXT,
     "hp_change": _NUMBER,
     "items_gained": _TEXTS,
     "items_lost": _TEXTS,
     "npc_met": _TEXTS,
+    "companions": _TEXTS,
+    "npc_left": _TEXTS,
+    "npc_location": {"type": "array", "items": _WHERE, "maxItems": 5},
     "npc_died": _TEXTS,
+    "npc_revived": _TEXTS,
     "relationship_changes": {"type": "array", "items": _RELATION, "maxItems": 5},
     "mood": _TEXT,
 }
-SHAPE = shape(
-    "state",
-    {
-        "type": "object",
-        "properties": _PROPERTIES,
-        "required": list(_PROPERTIES),
-        "additionalProperties": False,
-    },
-)
+_FOR_STRONG: tuple[Field, ...] = ("companions", "npc_left", "npc_location", "npc_revived")
+"""Fields that a small model is not asked for: it fills all of them, and each takes its time."""
+
+
+def _build_shape(properties: dict[Field, Any]) -> dict[str, Any]:
+    whole = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return shape("state", whole)
+
+
+SHAPE = _build_shape(_PROPERTIES)
+
+
+def _shape_small(places: list[str]) -> dict[str, Any]:
+    """Returns the shape for a small model. ``places``: among which it must choose; empty: any."""
+    few = {name: value for name, value in _PROPERTIES.items() if name not in _FOR_STRONG}
+    return _build_shape({**few, "location": {"type": "string", "enum": places} if places else _TEXT})
+
+
+def _find_places(state: State, question: str, answer: str) -> list[str]:
+    """Returns the known places that the player's own words name, then those of the answer, then where the story is:
+    what a small model may choose from. Empty where the player names none."""
+    here = state.me.location
+    known = [name for name in state.locations if name != here]
+    own = [name for name in known if reduce_name(name) in reduce_name(question)]
+    told = [name for name in known if name not in own and reduce_name(name) in reduce_name(answer)]
+    return [*own, *told, *filter(None, (here,))] if own else []

@@ -17,6 +17,8 @@ from world.block.part import STATE, goes_on
 Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
 _ON_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*(?:state|상태)[ \t]+(?=\S+[ \t]*[:：])", re.IGNORECASE)
+_MACRO = re.compile(r"(?<![\"'\w])(\{\{\w{1,20}\}\})(?![\"'\w])")
+"""A name such as ``{{user}}``, which is an object to YAML."""
 _ONE_LINE = re.compile(r"\s*`{3,}[^\n]*`{3,}\s*")
 _NAMED = re.compile(r"([^\W\d]\w{1,30})[ \t]*[:：]")
 """A line that gives a value to a name, at its beginning."""
@@ -55,7 +57,7 @@ def read_block(block: str) -> Fields:
     """Returns the fields of one block."""
     if _ONE_LINE.fullmatch(block):
         return {}  # where one field ends and the next begins is a guess
-    inside = _EDGE.sub("", _ON_FENCE.sub("", block)).strip()
+    inside = _MACRO.sub(r'"\1"', _EDGE.sub("", _ON_FENCE.sub("", block))).strip()
     for value in _parsed(inside):
         if fields := named(value):
             return fields

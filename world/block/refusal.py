@@ -20,6 +20,7 @@ _TEXTS: dict[str, dict[Language, str]] = {
     },
     "not_truth": {"ko": "true나 false가 아닙니다", "en": "it is neither true nor false"},
     "not_relation": {"ko": "누가 누구에게인지 알 수 없습니다", "en": "it does not say who and to whom"},
+    "not_place": {"ko": "누가 어디에 있는지 알 수 없습니다", "en": "it does not say who is where"},
     "did_not_move": {
         "ko": "이동하지 않았다면서 {here}이(가) 아니라 {there}에 있다고 합니다",
         "en": "it says that nobody moved, but names {there} instead of {here}",

@@ -30,6 +30,10 @@ _COUNTED = (
 """Forms in which models write how many there are of a thing."""
 
 
+_TO_PLACE = re.compile(r"(?P<name>[^:：→,\n]+?)\s*(?:->|→|=>|[:：])\s*(?P<place>[^,\n]+)")
+"""A person with a place, in one text."""
+
+
 class Refused(ValueError):
     """A value that is not taken. ``code``, ``values``: of the sentence that says why (``world.block.refusal``)."""
 
@@ -83,6 +87,35 @@ def names(value: Any) -> list[str]:
         raise Refused("too_many", limit=MOST_ENTRIES)
     given = [_inner(one) for one in value if not is_nothing(one)]
     return list(dict.fromkeys(name(one) for one in given))
+
+
+def places(value: Any) -> dict[str, str]:
+    """Returns people with the place of each, empty where none is said: ``{Lina: the mill}``, «Lina → the mill»,
+    ``{name: Lina, location: the mill}``. Raises ``Refused``."""
+    if isinstance(value, Mapping) and "name" not in value:
+        entries: list[Any] = [{"name": key, "location": item} for key, item in value.items()]
+    else:
+        entries = value if isinstance(value, list) else [value]
+    if len(entries) > MOST_ENTRIES:
+        raise Refused("too_many", limit=MOST_ENTRIES)
+    found: dict[str, str] = {}
+    for entry in entries:
+        for person, place in _split_place(entry):
+            found[name(person)] = "" if is_nothing(place) else name(place)
+    return found
+
+
+def _split_place(entry: Any) -> list[tuple[str, Any]]:
+    """Returns the people that an entry names, each with his place."""
+    if isinstance(entry, Mapping):
+        keys = ("location", "place", "to", "위치", "장소")
+        inner = _inner(entry)
+        if inner is None and len(entry) == 1:
+            return [(str(key), item) for key, item in entry.items()]
+        return [(inner, next((entry[key] for key in keys if key in entry), None))] if inner is not None else []
+    if isinstance(entry, str) and (match := _TO_PLACE.fullmatch(entry.strip())):
+        return [(match["name"], match["place"])]
+    return [(one, None) for one in names(entry)]
 
 
 def _inner(value: Any) -> Any:

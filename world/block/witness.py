@@ -15,53 +15,49 @@ from text.language import Language
 from world.block.read import Fields
 from world.block.refusal import sentence
 from world.block.value import names
+from world.naming.resolve import PLAYER
+from world.naming.spelling import is_said, reduce_name
 from world.state import State
 
 MOST_DELTA = 10
 """How much a relation may change by one reading of a small model."""
-_LISTS = ("items_gained", "items_lost", "npc_met", "npc_died")
-_SPACE = re.compile(r"\s+")
+_LISTS = ("items_gained", "items_lost", "npc_met", "npc_died", "npc_left", "npc_revived", "companions")
 
 
 def witnessed(fields: Fields, text: str, state: State, language: Language) -> tuple[Fields, tuple[str, ...]]:
     """Returns the fields that stand in the text of a turn (question and answer), and why the others were left out.
 
-    Places and people may also be known ones: a scene need not repeat where it plays.
+    The place may also be the one where the story is, and somebody of a relation the player: a scene need not repeat
+    either.
     """
-    said, known = _plain(text), {*map(_plain, state.characters), *map(_plain, state.locations), _plain(state.player)}
+    said, known = fold_name(text), {reduce_name(state.me.location), reduce_name(state.player), *PLAYER} - {""}
     kept, refusals = dict[Any, Any](), list[str]()
 
     def stands(name: object) -> bool:
-        return _plain(str(name)) in said
-
-    def familiar(name: object) -> bool:
-        return stands(name) or _plain(str(name)) in known
+        return reduce_name(str(name)) in known or is_said(str(name), text)
 
     for field, value in fields.items():
-        rest, left_out = _field(field, value, said, stands, familiar)
+        rest, left_out = _field(field, value, said, stands)
         if rest is not None:
             kept[field] = rest
         refusals += [sentence(field, "not_said", language, name=name) for name in left_out]
     return kept, tuple(refusals)
 
 
-def _field(
-    field: str, value: Any, said: str, stands: Callable[[object], bool], familiar: Callable[[object], bool]
-) -> tuple[Any, list[object]]:
+def _field(field: str, value: Any, said: str, stands: Callable[[object], bool]) -> tuple[Any, list[object]]:
     """Returns what is left of a field, None for nothing, and what was left out."""
     if field == "location":
-        return (value, []) if familiar(value) else (None, [value])
+        return (value, []) if stands(value) else (None, [value])
     if field == "hp_change" and isinstance(value, int) and value:
         return (value, []) if re.search(rf"(?<!\d){abs(value)}(?!\d)", said) else (None, [value])
     if field in _LISTS:
-        fits = stands if field.startswith("items") else familiar
         try:
             given = names(value)
         except ValueError:
             return value, []  # the check of the block says what is wrong with it
-        return [name for name in given if fits(name)] or None, [name for name in given if not fits(name)]
+        return [name for name in given if stands(name)] or None, [name for name in given if not stands(name)]
     if field == "relationship_changes" and isinstance(value, list):
-        sound = [one for one in value if isinstance(one, Mapping) and all(familiar(one.get(k)) for k in ("from", "to"))]
+        sound = [one for one in value if isinstance(one, Mapping) and all(stands(one.get(k)) for k in ("from", "to"))]
         return [_limited(one) for one in sound] or None, [_pair(one) for one in value if one not in sound]
     return value, []
 
@@ -73,7 +69,3 @@ def _limited(change: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pair(change: Any) -> str:
     return f"{change.get('from')} → {change.get('to')}" if isinstance(change, Mapping) else str(change)
-
-
-def _plain(text: str) -> str:
-    return fold_name(text)

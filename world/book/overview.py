@@ -31,7 +31,7 @@ _DONE: dict[str, Callable[[Rule], object]] = {
 }
 """Rules that are done, by the names of their sentences."""
 _INSTEAD: dict[str, Callable[[Rule], object]] = {
-    "depth": lambda rule: rule.position == "depth" and rule.depth > 0,
+    "depth": lambda rule: rule.position == "depth" and rule.depth > 1,
     "outlet": lambda rule: rule.position == "outlet",
     "note": lambda rule: rule.position in ("note_top", "note_bottom", "example_top", "example_bottom"),
 }

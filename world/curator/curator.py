@@ -49,7 +49,7 @@ def curate(
 def _first(table: Desk, ways: list[tuple[Way, Callable[[Desk], object]]]) -> tuple[Way, Desk]:
     """Returns the first way that works, and its desk; what a failed one did on its desk is dropped."""
     for way, work in ways[:-1]:
-        own = replace(table, notes=[])
+        own = replace(table, notes=[], mends=[])
         try:
             work(own)
         except (GieokError, agent.CuratorFailed) as error:

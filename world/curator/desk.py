@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from store.world.record import Finding, FindingKind, LoreEntry, Node, World
+from store.world.change import plain as plain_changes
+from store.world.record import Changes, Finding, FindingKind, LoreEntry, Node, World
 from text.fold import fold_name
 from text.language import Language
 from world.curator.notebook import Unfit
@@ -29,13 +30,23 @@ class Noted:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """What the curator puts right: the rows before and after, and why."""
+
+    subject: str
+    reason: str
+    old: Changes
+    new: Changes
+
+
 @dataclass
 class Desk:
     """A line of a story and the curator's edits of it.
 
     ``since``: the last turn that it looked at before. ``earlier``: the findings on this line. ``memory``: the present
     text of its notebook. ``chars``: the most characters of one text that a model is shown. ``notes``: what it reports.
-    ``shortened``: the shortened story, None to leave it.
+    ``shortened``: the shortened story, None to leave it. ``mends``: what it puts right in the tables.
     """
 
     rows: Rows
@@ -49,6 +60,7 @@ class Desk:
     chars: int
     notes: list[Noted] = field(default_factory=list)
     shortened: str | None = None
+    mends: list[Mend] = field(default_factory=list)
 
     @property
     def language(self) -> Language:
@@ -79,6 +91,16 @@ class Desk:
             raise Unfit("This is reported already.")
         self.notes.append(Noted(kind, " ".join(subject.split()), text.strip()))
 
+    def mend(self, subject: str, reason: str, old: Changes, new: Changes) -> None:
+        """Puts a table right. Raises ``Unfit`` where the user has undone the same, or without a reason."""
+        if not reason.strip():
+            raise Unfit("Say why: which turn tells it.")
+        undone = {(one.subject, str((one.mend or {}).get("new"))) for one in self.dismissed if one.mend}
+        if (subject, str(plain_changes(new))) in undone:
+            raise Unfit("The user has undone this. Leave it.")
+        self.mends.append(Mend(subject, " ".join(reason.split()), old, new))
+        self.state = self.state.after(new, self.state.turn)
+
     def shorten(self, text: str) -> None:
         """Takes the shortened story. Raises ``Unfit`` when it is not due, empty or too long."""
         if not self.story.due:
@@ -92,6 +114,10 @@ class Desk:
         turn."""
         for one in self.notes:
             self.rows.add_finding(self.node, one.kind, one.subject, one.text)
+        for mend in self.mends:
+            self.rows.amend(self.node, mend.new)
+            rows = {"old": plain_changes(mend.old), "new": plain_changes(mend.new)}
+            self.rows.add_finding(self.node, "mended", mend.subject, mend.reason, rows)
         if self.shortened is not None:
             self.rows.put_block(self.node, "story", self.shortened)
         self.rows.put_block(self.node, "narrative_memory", self.memory)

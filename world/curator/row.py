@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from store.world.record import (
     Block,
     BlockName,
+    Changes,
     Episode,
     Finding,
-    FindingKind,
     FindingStatus,
     LoreEntry,
     Node,
+    NoteKind,
 )
 
 
@@ -32,4 +33,7 @@ class Rows(StoryRows, Protocol):
     def lore(self, world_id: str) -> list[LoreEntry]: ...
     def put_block(self, node: Node, name: BlockName, text: str) -> Block: ...
     def findings(self, node: Node, status: FindingStatus | None = None, limit: int = 50) -> list[Finding]: ...
-    def add_finding(self, node: Node, kind: FindingKind, subject: str, text: str) -> Finding | None: ...
+    def amend(self, node: Node, changes: Changes) -> None: ...
+    def add_finding(
+        self, node: Node, kind: NoteKind, subject: str, text: str, mend: dict[str, Any] | None = None
+    ) -> Finding | None: ...

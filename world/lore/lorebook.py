@@ -13,6 +13,7 @@ from world.lore.activation import KeyedBook, KeyedEntry
 from world.lore.mention import Matcher, name
 from world.lore.rule import Rule, is_keyed, rule_of
 from world.macro import NOBODY, Moment, Names, expand, has_changing
+from world.naming.spelling import is_bent, reduce_name
 
 ALWAYS = ("A1", "A2")
 """The layers whose entries are always candidates (specification 12.10)."""
@@ -63,7 +64,8 @@ class Lorebook:
     """The entries by id, and what leads to them. ``matcher``: the entries by their words. ``names``: the ids of entries
     by keyword and keys, ``places``: by the place where the author put them; both in plain form. ``always``: the enabled
     entries of ``ALWAYS`` that are active by their layer. ``enabled``: all enabled ones. ``keyed``: the enabled ones
-    that are active by a rule."""
+    that are active by a rule. ``called``: the ids by bare names (``world.naming``).
+    ``links``: of every id those of the layered entries that its content names, or whose content names it."""
 
     entries: Mapping[int, ReadyEntry]
     matcher: Matcher
@@ -72,6 +74,23 @@ class Lorebook:
     always: tuple[int, ...]
     enabled: frozenset[int]
     keyed: KeyedBook = field(default_factory=KeyedBook)
+    called: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    links: Mapping[int, frozenset[int]] = field(default_factory=dict)
+
+    def find_called(self, word: str) -> frozenset[str]:
+        """Returns all bare names of the one entry that is called so; empty where none is, or several are."""
+        own = reduce_name(word)
+        ids = self.called.get(own) or next(
+            (
+                self.called[own[:end]]
+                for end in range(len(own) - 1, 1, -1)
+                if own[:end] in self.called and is_bent(own, own[:end])
+            ),
+            frozenset(),
+        )
+        if len(ids) != 1:
+            return frozenset()
+        return frozenset(map(reduce_name, self.entries[next(iter(ids))].names))
 
     @classmethod
     def of(cls, entries: Iterable[LoreEntry], fillers: Names = NOBODY) -> Lorebook:
@@ -83,7 +102,25 @@ class Lorebook:
         always = tuple(one.entry.id for one in enabled if one.rule is None and one.entry.layer in ALWAYS)
         keyed = KeyedBook(_ready_keyed(one, one.rule) for one in enabled if one.rule is not None)
         ids = frozenset(one.entry.id for one in enabled)
-        return cls(known, Matcher(names), names, places, always, ids, keyed)
+        called = {
+            word: frozenset(found)
+            for word, found in _by((reduce_name(word), id) for word in names for id in names[word]).items()
+        }
+        matcher = Matcher(names)
+        layered = {one.entry.id: one.entry.content for one in enabled if one.rule is None}
+        return cls(known, matcher, names, places, always, ids, keyed, called, _find_links(layered, matcher))
+
+
+def _find_links(contents: Mapping[int, str], matcher: Matcher) -> dict[int, frozenset[int]]:
+    """Returns to which entries every entry is linked: those that its content names, and those whose content names it.
+    Only entries that are active by their layer come along by a link."""
+    links: dict[int, set[int]] = defaultdict(set)
+    for id, content in contents.items():
+        for other in matcher.find(content) - {id}:
+            links[other].add(id)
+            if other in contents:
+                links[id].add(other)
+    return {id: frozenset(others) for id, others in links.items()}
 
 
 def line(keyword: str, content: str) -> str:

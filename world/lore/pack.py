@@ -32,21 +32,37 @@ _ORDER: dict[Position, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What the prompt gets, highest score first; and what it does not get, with the reason."""
+    """What the prompt gets, highest score first; and what it does not get, with the reason. ``deepest``: the greatest
+    depth in the chat at which an entry may stand."""
 
     taken: tuple[Scored, ...]
     left: tuple[tuple[Scored, Reason], ...]
+    deepest: int = 1
 
     @property
     def text(self) -> str:
         """Returns the lines of the entries in the prompt: layered ones with the highest score first, keyed ones around
-        them as their authors ordered them. What stands behind the last message is not among them."""
-        return "\n".join(one.text for one in sorted(self.taken, key=_order_of) if not is_last(one))
+        them as their authors ordered them. What stands behind the last message, or at a depth of its own, is not among
+        them."""
+        apart = {one.entry.id for one in (*self.last, *self.deep)}
+        return "\n".join(one.text for one in sorted(self.taken, key=_order_of) if one.entry.id not in apart)
 
     @property
     def last(self) -> tuple[Scored, ...]:
         """Returns the entries that their authors put behind the last message."""
         return tuple(sorted(filter(is_last, self.taken), key=_order_of))
+
+    @property
+    def deep(self) -> tuple[Scored, ...]:
+        """Returns the entries that stand at the depth for which their authors asked."""
+        return tuple(one for one in sorted(self.taken, key=_order_of) if find_depth(one, self.deepest) > 1)
+
+
+def find_depth(one: Scored, deepest: int) -> int:
+    """Returns how many messages stand behind an entry; one outside the conversation stands before the last one."""
+    if one.rule is None or one.rule.position != "depth":
+        return 1
+    return one.rule.depth if one.rule.depth <= deepest else 1
 
 
 def is_last(one: Scored) -> bool:
@@ -59,7 +75,7 @@ def _order_of(one: Scored) -> tuple[float, ...]:
     return (1,) if rule is None else (_ORDER[rule.position], -rule.depth if rule.position == "depth" else 0, rule.order)
 
 
-def pack(candidates: Iterable[Scored], budget: int) -> Packed:
+def pack(candidates: Iterable[Scored], budget: int, deepest: int = 1) -> Packed:
     """Takes the candidates in their order while they fit; one that does not fit is left out and smaller ones may still
     come. Secrets that nobody has mentioned and candidates that have decayed are left out first."""
     taken: list[Scored] = []
@@ -76,7 +92,7 @@ def pack(candidates: Iterable[Scored], budget: int) -> Packed:
             budget -= one.tokens
         else:
             left.append((one, "budget"))
-    return Packed(tuple(taken), tuple(left))
+    return Packed(tuple(taken), tuple(left), deepest)
 
 
 def report(
@@ -98,7 +114,7 @@ def report(
         for id, block in blocked.items()
     ]
     told = {
-        "in": [{**_told(one, active), "tokens": one.tokens} for one in packed.taken],
+        "in": [{**_told(one, active, packed.deepest), "tokens": one.tokens} for one in packed.taken],
         "out": [
             *({**_bare(entry), "reason": "disabled"} for entry in off),
             *ruled[:LISTED],
@@ -116,7 +132,7 @@ def report(
     return {**told, "effects": effects} if effects else told
 
 
-def _told(one: Scored, active: Mapping[int, Activation]) -> dict[str, Any]:
+def _told(one: Scored, active: Mapping[int, Activation], deepest: int = 1) -> dict[str, Any]:
     parts = {part: round(value, 4) for part, value in one.parts.items() if value}
     told = {
         **_bare(one.entry),
@@ -128,7 +144,7 @@ def _told(one: Scored, active: Mapping[int, Activation]) -> dict[str, Any]:
     if one.entry.id in active:
         told["rule"] = _plain_reason(active[one.entry.id])
     if one.rule is not None and one.rule.position == "depth":
-        told["depth"] = {"asked": one.rule.depth, "stands": 0 if is_last(one) else 1}
+        told["depth"] = {"asked": one.rule.depth, "stands": find_depth(one, deepest)}
     return told
 
 

@@ -26,7 +26,7 @@ PATIENCE: Mapping[Layer, int] = {"A3": 7, "A4": 3}
 """For how many turns an entry stays that nobody mentions; entries of other layers stay for ever."""
 SECRET: Layer = "A4"
 """The layer whose entries nobody hears of before they are mentioned."""
-Why = Literal["vector", "place", "npc", "relation", "mentioned", "always", "rule"]
+Why = Literal["vector", "place", "npc", "relation", "mentioned", "always", "rule", "link"]
 
 _NONE: Mapping[int, Activation] = MappingProxyType({})
 ALWAYS: tuple[Why, ...] = ("always",)
@@ -35,8 +35,9 @@ ALWAYS: tuple[Why, ...] = ("always",)
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Whom and what the player has around: plain names. ``near``: everybody else at the player's place, dead or alive;
-    ``people``: everybody the story knows; ``bonds``: everybody with whom the player has a relation."""
+    """Whom and what the player has around: plain names, of everybody all names. ``near``: everybody else at the
+    player's place, dead or alive; ``people``: everybody the story knows; ``bonds``: everybody with whom the player has
+    a relation."""
 
     here: str
     near: frozenset[str]
@@ -47,13 +48,15 @@ class Scene:
     def of(cls, state: State) -> Scene:
         """Returns the scene of a state."""
         me, here = name(state.player), name(state.me.location)
+        further = state.further_names("person")
+        called = {one: frozenset(map(name, (one, *further.get(one, ())))) for one in state.characters}
         others = [one for one in state.characters.values() if name(one.name) != me]
-        pairs = [{name(one), name(other)} for one, other in state.relations]
+        bonds = [other for pair in state.relations if state.player in pair for other in pair if other != state.player]
         return cls(
             here,
-            frozenset(name(one.name) for one in others if here and name(one.location) == here),
-            frozenset(name(one.name) for one in others),
-            frozenset().union(*(pair - {me} for pair in pairs if me in pair)),
+            frozenset[str]().union(*(called[one.name] for one in others if here and name(one.location) == here)),
+            frozenset[str]().union(*(called[one.name] for one in others)),
+            frozenset[str]().union(*(called.get(one, {name(one)}) for one in bonds)),
         )
 
 
@@ -85,8 +88,10 @@ class Scored(NamedTuple):
 
     @property
     def decayed(self) -> bool:
-        """Whether the entry has been silent for too long (specification 12.10); not one with a rule."""
-        return self.rule is None and self.silent > PATIENCE.get(self.entry.layer, self.silent)
+        """Whether the entry has been silent for too long (specification 12.10); not one with a rule, and no background
+        of a place or person in play, which comes along by its link."""
+        linked = "link" in self.why and self.entry.layer != SECRET
+        return self.rule is None and not linked and self.silent > PATIENCE.get(self.entry.layer, self.silent)
 
 
 def scored(
@@ -127,12 +132,15 @@ def _candidates(
 ) -> dict[int, tuple[Why, ...]]:
     """Returns the ids of the enabled candidates with what made them candidates. A keyed entry is one only when its rule
     has fired; the place and the people around then count for its score."""
+    here = {*_find_named(book, (scene.here,)), *_placed(book, state, scene.here)}
+    near = _find_named(book, scene.near)
     ways: tuple[tuple[Why, Iterable[int]], ...] = (
         ("vector", find_nearest(book, cosines)),
-        ("place", {*_named(book, (scene.here,)), *_placed(book, state, scene.here)}),
-        ("npc", _named(book, scene.near)),
-        ("relation", _named(book, scene.bonds)),
+        ("place", here),
+        ("npc", near),
+        ("relation", _find_named(book, scene.bonds)),
         ("mentioned", mentioned),
+        ("link", sorted({other for id in here | near for other in book.links.get(id, ())} - here - near)),
     )
     found = dict.fromkeys(book.always, ALWAYS)
     for id, activation in active.items():
@@ -141,7 +149,7 @@ def _candidates(
         for id in ids:
             ready = book.entries[id]
             if ready.rule is not None:
-                if id in active and why not in found[id] and why != "mentioned":
+                if id in active and why not in (*found[id], "mentioned", "link"):
                     found[id] = (*found[id], why)
             elif ready.entry.enabled:
                 found[id] = (*found.get(id, ()), why)
@@ -155,7 +163,7 @@ def find_nearest(book: Lorebook, cosines: Mapping[int, float]) -> Iterable[int]:
     return islice(known, NEAREST)
 
 
-def _named(book: Lorebook, names: Iterable[str]) -> set[int]:
+def _find_named(book: Lorebook, names: Iterable[str]) -> set[int]:
     return {id for one in names for id in book.names.get(one, ())}
 
 

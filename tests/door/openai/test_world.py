@@ -14,12 +14,14 @@ import httpx2
 import pytest
 
 from model.raw import RawClient
+from store.world.record import LoreEntry
 from tests.door.openai.inside import Inside, content, inside
 from tests.door.openai.story import MODEL, Client, changing, events, given, nodes, theirs, told, worlds
 from tests.stub import reply
 from tests.stub.reply import Reply
 from tests.stub.upstream import Upstream
 from tests.wait import until
+from world.lore.rule import Rule
 
 Json = dict[str, Any]
 RECORDED = Path(__file__).parent / "recorded"
@@ -517,6 +519,34 @@ def test_breakpoints_where_the_provider_takes_them(tmp_path: Path) -> None:
     assert [bool(part.get("cache_control")) for part in messages[0]["content"]] == [False, True]
     assert messages[-2]["role"] == "user"
     assert messages[4]["content"][0]["text"] == "Yes."
+
+
+def test_an_entry_stands_at_the_depth_its_author_asked_for_and_the_receipt_says_what_that_costs(
+    tmp_path: Path,
+) -> None:
+    with (
+        Upstream(always=told("Yes.", mood="calm")) as upstream,
+        inside(tmp_path, upstream, world_cache_control="on") as service,
+    ):
+        store = service.agent.store.worlds
+        world = store.create("Wood", "en", "Aria")
+        rule = Rule(constant=True, position="depth", depth=3).plain
+        store.put_lore(world.id, [LoreEntry(0, "tone", "Speak softly.", rule=rule)])
+        card = {"role": "system", "content": "A long card. " * 1500}
+        client = Client(service, messages=[card], model=f"{MODEL}/{world.slug}")
+        for at in range(4):
+            client.say(f"Say {at}")
+        (node,) = store.leaves(world.id)
+    messages = given(service)["messages"]
+    place = next(at for at, one in enumerate(messages) if "Speak softly." in str(one["content"]))
+    behind = [one for one in messages[place + 1 :] if "[Latest changes]" not in str(one["content"])]
+    assert len(behind) == 3
+    marked = [at for at, one in enumerate(messages) if "cache_control" in str(one["content"])]
+    assert max(marked) == place - 1, "what moves is behind the last breakpoint"
+    assert node.receipt is not None
+    assert node.receipt["depth_tokens"] > 0
+    assert node.report is not None
+    assert [one["depth"] for one in node.report["lore"]["in"]] == [{"asked": 3, "stands": 3}]
 
 
 def test_a_hundred_stories_at_once(tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
         lambda: other.leaves(world.id),
         lambda: other.settle(nodes[2].id, Changes(), origin="none"),
         lambda: other.changed(nodes[2], Changes()),
+        lambda: other.amend(nodes[2], Changes()),
         lambda: other.settle_given(nodes[2].id, Changes(), origin="light", block=None, refusals=()),
         lambda: other.stored_state(nodes[2]),
         lambda: other.on_path(nodes[2], [nodes[0].id]),
@@ -152,7 +153,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
             "node_at",
             "together",
         ),
-        *("settle", "settle_given", "changed", "stored_state", "lore", "put_lore", "remove_lore", "revision"),
+        *("settle", "settle_given", "changed", "amend", "stored_state", "lore", "put_lore", "remove_lore", "revision"),
         *("vectors", "put_vectors", "episodes", "block", "put_block", "findings", "add_finding", "set_finding"),
     }, "a new method needs its line above"
 

@@ -58,11 +58,13 @@ def test_the_specifications_own_block() -> None:
     assert (state.me.location, state.me.hp, state.mood) == ("어둠의 숲", 85, "tense")
     assert state.items["불꽃 검"].status == HELD
     assert state.characters["고블린왕 크룩"].location == "어둠의 숲"
-    assert state.relations["아리아", "크룩"] == Relation("아리아", "크룩", "hostile", -2)
+    assert state.relations["아리아", "고블린왕 크룩"] == Relation("아리아", "고블린왕 크룩", "hostile", -2)
+    assert set(state.characters) == {*BEGIN.characters, "고블린왕 크룩"}, "«크룩» is no second person"
     assert state.locations["어둠의 숲"].adjacent == ("마을 광장",)
     assert result.changes.episode is not None
     assert result.changes.episode.line == (
-        "Turn 5 | 어둠의 숲 | 만남: 고블린왕 크룩, 획득: 불꽃 검, 관계: 아리아 → 크룩 hostile (-2), HP -15, 이동"
+        "Turn 5 | 어둠의 숲 | 만남: 고블린왕 크룩, 획득: 불꽃 검, "
+        "관계: 아리아 → 고블린왕 크룩 hostile (-2), HP -15, 이동"
     )
     assert result.changes.episode.importance == 0.7
 
@@ -95,7 +97,7 @@ def test_an_unsound_field_is_refused_and_the_others_count(fields: dict[str, Any]
     if "mood" in fields:
         assert result.changes.mood == fields["mood"]
     if "촌장" in str(fields.get("npc_met")):
-        assert "촌장" not in {one.name for one in result.changes.characters}
+        assert BEGIN.after(result.changes, 5).characters["촌장"].dead
 
 
 @table(

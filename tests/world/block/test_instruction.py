@@ -9,9 +9,8 @@ from text.language import Language
 from world.block import instruction, read
 from world.block.field import FIELDS
 
-MOST = 220
-"""Tokens. The embedded model's own tokenizer counts 167 in Korean and 122 in English; the estimate
-is a little lower, hence the margin."""
+MOST = 250
+"""Tokens. The embedded model's own tokenizer counts a little more than the estimate, hence the margin."""
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,9 @@ import settings
 from errors import GieokError, ModelOverloaded
 from model.call.stream import Stopped
 from model.choice import resolve
-from store.world.record import Changes, Character
+from model.modelset import ModelSet
+from model.profile import SMALL
+from store.world.record import Changes, Character, Location
 from tests.stub.reply import Reply, failed, said
 from tests.stub.upstream import Upstream
 from tests.table import table
@@ -24,11 +27,15 @@ REPLY = {"location": "숲", "hp_change": -5, "npc_met": ["세라"], "mood": "긴
 JSON = json.dumps(REPLY, ensure_ascii=False)
 
 
-def asked(upstream: Upstream, answer: str = "세라가 웃는다.", stop: threading.Event | None = None) -> Fields | None:
+def hosted(upstream: Upstream) -> ModelSet:
     given = settings.load(
         openai_base_url=upstream.url, openai_api_key="sk-1", provider="hosted", chat_model="stub-model", model_retries=0
     )
-    return light(resolve.models(given), "숲으로 간다.", answer, STATE, "ko", stop or threading.Event())
+    return resolve.models(given)
+
+
+def asked(upstream: Upstream, answer: str = "세라가 웃는다.", stop: threading.Event | None = None) -> Fields | None:
+    return light(hosted(upstream), "숲으로 간다.", answer, STATE, "ko", stop or threading.Event())
 
 
 @table(
@@ -62,6 +69,25 @@ def test_the_model_sees_the_state_before_and_the_turn_and_is_asked_for_json() ->
     told = body["messages"][-1]["content"]
     assert all(word in told for word in ("마을", "숲으로 간다.", "세라가 웃는다."))
     assert body["response_format"]["json_schema"]["name"] == "state"
+
+
+@table(
+    ("question", "places"),
+    [
+        ("버들 숲으로 걸어가서 쉰다.", ["버들 숲", "옛 탑", "마을"]),
+        ("버들숲으로 간다.", ["버들 숲", "옛 탑", "마을"]),
+        ("길을 떠난다.", None),
+    ],
+)
+def test_a_small_model_chooses_among_the_places_that_the_turn_names(question: str, places: list[str] | None) -> None:
+    known = (Location("마을"), Location("나루"), Location("옛 탑"), Location("버들 숲"))
+    state = STATE.after(Changes(locations=known), 3)
+    with Upstream(said(JSON)) as upstream:
+        models = replace(hosted(upstream), side=SMALL)
+        light(models, question, "멀리 옛 탑이 보인다.", state, "ko", threading.Event())
+    shape = upstream.requests[0].body["response_format"]["json_schema"]["schema"]["properties"]
+    assert shape["location"].get("enum") == places
+    assert "npc_location" not in shape
 
 
 def test_a_server_without_schemas_is_asked_once_more_without() -> None:

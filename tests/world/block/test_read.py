@@ -54,3 +54,9 @@ def test_fields_that_nobody_asked_for_are_named() -> None:
     block = "…\n```state\nlocation: 숲\ntime: 밤\nquest: {name: x}\nnpc_hp: 3\nmood: 긴장\n```"
     assert unknown_fields(block) == ["time", "quest", "npc_hp"]
     assert unknown_fields('…\n```json\n{"name": 1}\n```') == []
+
+
+def test_a_macro_for_a_name_is_a_name() -> None:
+    (fields,) = read("```state\nnpc_met: [{{char}}]\nrelationship_changes: [{from: Wim, to: {{user}}, delta: 3}]\n```")
+    assert fields["npc_met"] == ["{{char}}"]
+    assert fields["relationship_changes"] == [{"from": "Wim", "to": "{{user}}", "delta": 3}]

@@ -15,14 +15,17 @@ from errors import ModelUnreachable
 from model.call.stream import Stopped
 from model.profile import STRONG, TOOLLESS
 from model.scripted import ScriptedModel
-from store.world.record import Node
+from store.world.change import take_back
+from store.world.record import DEAD, LOST, Changes, Character, Item, Node
 from tests.stub.strong import calling
 from tests.world.tale import Tale, tale
 from world.curator.agent import IDLE, ROUNDS
+from world.curator.correction import correct_row
 from world.curator.curator import curate
 from world.curator.desk import Noted, is_due
 from world.curator.notebook import LIMIT
 from world.curator.story import SHORT, story
+from world.live import live_state
 
 END = "Nothing is left to do."
 OpenTale = Callable[..., Tale]
@@ -109,6 +112,57 @@ def test_an_agent_reads_reports_and_edits_its_memory(opened: OpenTale) -> None:
     names = [tool["function"]["name"] for tool in chat(told).bound[0]["tools"]]
     assert "shorten_story" not in names
     assert {"read_lore", "rewrite_memory"} < set(names)
+
+
+def test_an_agent_puts_a_table_right_and_leaves_old_names_out(opened: OpenTale) -> None:
+    told = opened(
+        script(
+            calling("correct_table", subject="vane", field="location", value="the mill", reason="Turn 9 tells it."),
+            calling("correct_table", subject="gold", field="count", value="12", reason="Turn 8: she paid eight."),
+            calling("correct_table", subject="Zed", field="hp", value="3", reason="…"),
+            calling("correct_table", subject="Vane", field="hp", value="many", reason="Turn 3."),
+            calling("shorten_live", names=["Pell", "rope"], reason="Nobody speaks of them any more."),
+            calling("shorten_live", names=["gold"], reason="…"),
+        )
+    )
+    people = (Character("Aria", "the inn", 90), Character("Vane", "the inn"), Character("Pell", "the inn", 0, DEAD))
+    things = (Item("gold", count=20), Item("rope", LOST))
+    told.rows.set_begin_state(told.world.id, Changes(people, items=things))
+    node = play(told, 10)
+    before = told.state(node)
+    assert run(told, node) == "agent"
+    state = told.state(node)
+    assert (state.characters["Vane"].location, state.items["gold"].count) == ("the mill", 12)
+    text = live_state(state, "en")
+    assert "Pell" in live_state(before, "en").split("Dead: ")[1]
+    assert "Dead:" not in text
+    assert "No longer held" not in text
+    assert [one.subject for one in told.rows.findings(node)] == ["Pell, rope", "gold", "vane"]
+    assert {one.text for one in told.rows.findings(node)} >= {"Turn 9 tells it.", "Turn 8: she paid eight."}
+    assert [text.split(".")[0] for text in results(told)] == [
+        "Corrected",
+        "Corrected",
+        "The tables have no 'Zed'",
+        "'many' is no whole number",
+        "They are left out",
+        "'gold' is in play now and stays",
+    ]
+
+
+def test_a_table_is_put_right_below_the_turns_that_follow(opened: OpenTale) -> None:
+    told = opened([])
+    told.rows.set_begin_state(told.world.id, Changes((Character("Vane", "the inn", 50), Character("Oda", "the inn"))))
+    node = play(told, 10)
+    later = told.add(node, "Rain.")
+    told.rows.settle(later.id, Changes((Character("Oda", "the weir"),)), origin="block")
+    old, new = correct_row(told.state(node), "Vane", "hp", "20")
+    told.rows.amend(node, new)
+    told.rows.amend(node, correct_row(told.state(node), "Oda", "location", "the moon")[1])
+    people = told.state(later).characters
+    assert (people["Vane"].hp, people["Oda"].location) == (20, "the weir")
+    assert take_back(old, new, told.state(node).changes()) == old
+    told.rows.amend(node, Changes((Character("Vane", "the inn", 35),)))
+    assert take_back(old, new, told.state(node).changes()) == Changes(), "somebody has changed it since"
 
 
 def test_the_memory_holds_twenty_turns_later(opened: OpenTale) -> None:

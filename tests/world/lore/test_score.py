@@ -56,6 +56,20 @@ def test_the_table_of_the_specification_holds() -> None:
     assert pack(found, 1000).left == ((secret, "decayed"),)
 
 
+def test_what_is_linked_to_the_place_or_a_person_in_play_comes_along() -> None:
+    order = LoreEntry(6, "숲의 결사", "어둠의 숲을 지키는 이들. 크룩의 적.", "faction", "A3")
+    guild = LoreEntry(7, "상인 조합", "항구의 상인들.", "faction", "A3")
+    hidden = LoreEntry(8, "숲의 비밀", "어둠의 숲 밑에는 왕의 무덤이 있다.", "secret", "A4")
+    found = rank(entries=(*ENTRIES, order, guild, hidden), turn=40)
+    assert one(found, 6).why == ("link",)
+    assert one(found, 6).score == 0.5, "a link opens the door and gives no points"
+    assert not one(found, 6).decayed
+    assert 7 not in {candidate.entry.id for candidate in found}
+    assert one(found, 8).secret
+    home = SCENE.after(Changes(characters=(Character("아리아", "마을 광장"), Character("고블린왕 크룩", "숲"))), 10)
+    assert 6 not in {candidate.entry.id for candidate in rank(home, (*ENTRIES, order), turn=40)}
+
+
 @table(
     ("layer", "silent", "decayed"),
     [

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from langchain_core.tools import BaseTool
 
 from world.curator.desk import Desk
+from world.curator.tool.correct_table import correct_table
 from world.curator.tool.edit_memory import edit_memory
 from world.curator.tool.plan_event import plan_event
 from world.curator.tool.read_lore import read_lore
@@ -14,6 +15,7 @@ from world.curator.tool.read_state import read_state
 from world.curator.tool.read_turns import read_turns
 from world.curator.tool.report_finding import report_finding
 from world.curator.tool.rewrite_memory import rewrite_memory
+from world.curator.tool.shorten_live import shorten_live
 from world.curator.tool.shorten_story import shorten_story
 
 TOOLS: tuple[Callable[[Desk], BaseTool], ...] = (
@@ -21,6 +23,8 @@ TOOLS: tuple[Callable[[Desk], BaseTool], ...] = (
     read_turns,
     read_lore,
     report_finding,
+    correct_table,
+    shorten_live,
     edit_memory,
     rewrite_memory,
     plan_event,

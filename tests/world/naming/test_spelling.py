@@ -6,8 +6,8 @@ from store.world.record import Changes, Character, Item, Location
 from tests.table import table
 from text.language import Language
 from world.block import check, instruction, read
-from world.block.spelling import spelled
 from world.lore.lorebook import Lorebook
+from world.naming.spelling import find_spelling
 from world.state import State
 
 STATE = State("Aria").after(
@@ -32,7 +32,7 @@ STATE = State("Aria").after(
     ],
 )
 def test_a_name_is_spelled_as_it_is_known(name: str, wanted: str) -> None:
-    assert spelled(name, ["the Dark Forest", "치유 물약", "odore"]) == wanted
+    assert find_spelling(name, ["the Dark Forest", "치유 물약", "odore"]) == wanted
 
 
 def test_a_known_place_thing_and_person_are_not_made_twice() -> None:

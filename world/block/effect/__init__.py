@@ -1,0 +1,1 @@
+"""What the fields of a state block do to the state: one function for each field."""

@@ -1,0 +1,107 @@
+"""What the user says about names: two are one, one is two after all, or they stay apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from store.world.change import changes_of, plain
+from store.world.record import ALIVE, Alias, AliasKind, Changes, Character, Location, Relation
+from world.naming.spelling import compare_people, reduce_name, without_remark, words_of
+from world.state import State
+
+MOST = 20
+"""The most questions that are asked at once."""
+
+
+def merge_names(state: State, kind: AliasKind, name: str, into: str) -> Changes:
+    """Returns the changes that make one person or place of two. What is known of both goes to ``into``; the rows that
+    are lost are kept with the alias, so that the two can be split again."""
+    return _merge_people(state, name, into) if kind == "person" else _merge_places(state, name, into)
+
+
+def split_names(state: State, kind: AliasKind, name: str) -> Changes:
+    """Returns the changes that make somebody, or a place, of its own of a further name again."""
+    alias = state.aliases.get((kind, reduce_name(name)))
+    was = changes_of(alias.was) if alias is not None and alias.was else Changes()
+    apart = (Alias(kind, name, name),)
+    if kind == "place":
+        return Changes(locations=was.locations or (Location(name),), aliases=apart)
+    return Changes(was.characters or (Character(name),), was.relations, aliases=apart)
+
+
+def keep_names_apart(kind: AliasKind, name: str) -> Changes:
+    """Returns the changes by which a name is nobody else's any more, and is not asked about again."""
+    return Changes(aliases=(Alias(kind, name, name),))
+
+
+def find_unclear(state: State, kind: AliasKind) -> list[tuple[str, str]]:
+    """Returns the pairs of names that may be one, the one with fewer words first."""
+    names = state.characters if kind == "person" else state.locations
+    open_names = [name for name in names if (kind, reduce_name(name)) not in state.aliases]
+    return list(_unclear(kind, open_names))[:MOST]
+
+
+def _unclear(kind: AliasKind, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    by_word: dict[str, list[str]] = {}
+    for name in names:
+        for word in {*words_of(name)[:1], *words_of(name)[-1:]}:
+            by_word.setdefault(word, []).append(name)
+    seen = set[tuple[str, str]]()
+    for some in by_word.values():
+        for pair in combinations(sorted(some, key=lambda name: (len(words_of(name)), name)), 2):
+            if pair not in seen and _may_be_one(kind, *pair):
+                seen.add(pair)
+                yield pair
+
+
+def _may_be_one(kind: AliasKind, short: str, long: str) -> bool:
+    """Returns whether two names may be one. Of places, the shorter name ends the longer one: «the mill», «the old
+    mill»; or they differ in what stands in brackets."""
+    if kind == "person":
+        return compare_people(short, long) != "other"
+    a, b = words_of(short), words_of(long)
+    remark = without_remark(short) != short and without_remark(long) != long
+    return (len(a) < len(b) and b[-len(a) :] == a) or (a == b and not remark)
+
+
+def _merge_people(state: State, name: str, into: str) -> Changes:
+    one = state.characters.get(name) or Character(name)
+    two = state.me if into == state.player else state.characters.get(into) or Character(into)
+    lost = {pair: row for pair, row in state.relations.items() if name in pair}
+    was = plain(Changes((one,), tuple(lost.values())))
+    both = replace(
+        two,
+        location=two.location or one.location,
+        hp=one.hp if two.hp is None else two.hp,
+        status=one.status if two.status == ALIVE else two.status,
+        companion=(one.companion or two.companion) and into != state.player,
+    )
+    relations: dict[tuple[str, str], Relation] = {}
+    for pair, row in lost.items():
+        first, second = (into if end == name else end for end in pair)
+        if first != second:
+            known = relations.get((first, second)) or state.relations.get((first, second))
+            strength = row.strength + (known.strength if known else 0)
+            kind = known.rel_type if known and known.rel_type else row.rel_type
+            relations[first, second] = Relation(first, second, kind, strength)
+    return Changes((both,), tuple(relations.values()), aliases=(Alias("person", name, into, was),))
+
+
+def _merge_places(state: State, name: str, into: str) -> Changes:
+    one, two = (state.locations.get(place) or Location(place) for place in (name, into))
+    people = tuple(replace(row, location=into) for row in state.characters.values() if row.location == name)
+    ways = tuple(way for way in dict.fromkeys((*two.adjacent, *one.adjacent)) if way not in (name, into))
+    both = replace(two, description=two.description or one.description, adjacent=ways, status=two.status or one.status)
+    others = (row for row in state.locations.values() if name in row.adjacent and row.name not in (name, into))
+    moved = [replace(row, adjacent=_replace_way(row.adjacent, name, into)) for row in others]
+    was = plain(Changes(locations=(one,)))
+    return Changes(people, locations=(both, *moved), aliases=(Alias("place", name, into, was),))
+
+
+def _replace_way(ways: tuple[str, ...], name: str, into: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(into if way == name else way for way in ways))
+
+
+__all__ = ["find_unclear", "keep_names_apart", "merge_names", "split_names"]
