@@ -34,6 +34,7 @@ from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_drawer, draw_panel
 from component.panel.revision import draw_revision
 from component.panel.work_line import watch_work
+from component.settings.model_switch import draw_switch
 from component.settings.options import draw_options
 from component.settings.own_answer import draw_conversation
 from component.sidebar.bring_in import draw_import
@@ -66,6 +67,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "file": draw_file,
     "help": draw_help,
     "import": draw_import,
+    "model": draw_switch,
     "options": draw_options,
     "past": draw_past_window,
     "revision": draw_revision,

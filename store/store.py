@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -206,6 +206,7 @@ class Store:
             "deleted": None,
             "revision": 0,
             "collections": None,
+            "model": None,
             "folder": "",
             "alias": alias,
             "client_system": "",
@@ -284,6 +285,10 @@ class Store:
     def set_collections(self, session_id: str, collections: Sequence[str] | None) -> None:
         """Sets the collections of documents that the session's questions are looked up in; None for all."""
         self._change(session_id, collections=None if collections is None else list(collections))
+
+    def set_model(self, session_id: str, model: Mapping[str, str] | None) -> None:
+        """Sets the model that answers in the session (``store.record.Session``); None for the installation's."""
+        self._change(session_id, model=None if model is None else dict(model))
 
     def search(self, query: str, limit: int = 50, within: str | None = None) -> list[TextHit]:
         """Returns the places where titles and turns hold all words of the query, newest first (``store.search``)."""

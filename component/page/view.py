@@ -41,6 +41,8 @@ COLLECTIONS_NEW = "collections-new"
 APART_NEW = "apart-new"
 """Session state key: whether the new chat is to be kept apart from the memory of other chats."""
 OPTIONS_NEW = "options-new"
+MODEL_NEW = "model-new"
+"""Session state key: the model that is to answer in the new chat (``store.record.Session.model``)."""
 BEGUN = "begun"
 """Session state key: how many new chats were begun on this page. A new number puts the cursor into the input."""
 
@@ -91,6 +93,22 @@ class View:
             self.store.options.set(self.session.id, options)
         else:
             st.session_state[OPTIONS_NEW] = options.checked()
+
+    @property
+    def model(self) -> dict[str, str] | None:
+        """The model of this conversation (``store.record.Session.model``); None for the installation's."""
+        chosen: dict[str, str] | None = self.session.model if self.session else st.session_state.get(MODEL_NEW)
+        return chosen
+
+    def set_model(self, model: dict[str, str] | None) -> None:
+        """Sets the model that answers from the next message on; None for the installation's. Raises what the store
+        raises."""
+        if self.session:
+            self.store.set_model(self.session.id, model)
+        elif model is None:
+            st.session_state.pop(MODEL_NEW, None)
+        else:
+            st.session_state[MODEL_NEW] = model
 
     def change_options(self, seen: Options, wanted: Options) -> None:
         """Sets those options that differ from ``seen``: another tab may have changed the others meanwhile. Raises as
@@ -188,6 +206,8 @@ class View:
             return self.session_id
         created = self.store.create_session(self.words.language, self.rate, options=self.options)
         st.session_state.pop(OPTIONS_NEW, None)
+        if (model := st.session_state.pop(MODEL_NEW, None)) is not None:
+            self.store.set_model(created.id, model)
         if (chosen := st.session_state.pop(COLLECTIONS_NEW, None)) is not None:
             self.store.set_collections(created.id, chosen)
         if self.is_private:
@@ -214,12 +234,16 @@ def current(said: Words) -> View:
     """Returns the view that the address asks for; an unknown session becomes a new chat with a notice."""
     if SESSION in st.query_params:
         leave_private()  # the browser's back button led here
-    store, readiness = resource.here().store, resource.readiness()
+    store = resource.here().store
     if resource.PRIVATE in st.session_state:
         jobs, session = resource.unkept().jobs, _private(store)
     else:
         jobs, session = resource.jobs(), _session(store)
     job = jobs.of(session.id) if session else None
+    model = session.model if session else st.session_state.get(MODEL_NEW)
+    if PAGE in st.query_params:  # documents and story worlds are no conversation
+        model = None
+    readiness = resource.in_use().of_session(model)
     return View(said, store, jobs, readiness, session, job, readiness.status)
 
 
@@ -269,7 +293,8 @@ def begin() -> None:
     """Turns the page to a new chat and puts the cursor into the input."""
     show(None)
     st.session_state[BEGUN] = int(st.session_state.get(BEGUN, 0)) + 1
-    st.session_state.pop(APART_NEW, None)
+    for chosen in (APART_NEW, MODEL_NEW):
+        st.session_state.pop(chosen, None)
 
 
 def begin_private() -> None:

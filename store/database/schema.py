@@ -126,6 +126,7 @@ session = Table(
     Column("rewriting", String(8), nullable=False, server_default=""),
     Column("api_key", ExactName(KEY_CHARS), nullable=False, server_default=""),
     Column("undelivered", String(32), nullable=False, server_default=""),
+    Column("model", PlainData),
     Index(
         "session_of_owner",
         "owner",
@@ -154,6 +155,7 @@ session it is (``store.owner``). ``alias``: the name that a client gave it, empt
 of its own. ``api_key``: the key that made it, where that key opens nothing else of the user's; else empty.
 ``undelivered``: see ``store.undelivered``. ``client_system``: the
 client's own system text. ``rewriting``: whether the model is to write extracted summaries (``store.record.Rewriting``).
+``model``: the model that answers in it (``store.record.Session``).
 """
 
 folder = Table(

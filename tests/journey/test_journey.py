@@ -118,7 +118,7 @@ def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     badge = person.page.locator(".st-key-header [class*='st-key-chip-']")
     expect(badge).to_have_text(re.compile("마지막 요청 실패"))
     person.ask("이번에는 답해줘", 2)
-    expect(badge).to_have_text(re.compile("모델 준비됨"))
+    expect(badge).to_have_text(re.compile("stub-model"))
 
 
 def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit) -> None:
