@@ -29,6 +29,7 @@ from component.page.help import draw_help
 from component.page.login import draw_login
 from component.page.news import glance, look_out
 from component.page.point import draw_point
+from component.page.theme import apply_theme
 from component.page.view import View, current, on_documents, told, words
 from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_drawer, draw_panel
@@ -36,7 +37,7 @@ from component.panel.revision import draw_revision
 from component.panel.work_line import watch_work
 from component.settings.model_switch import draw_switch
 from component.settings.options import draw_options
-from component.settings.own_answer import draw_conversation
+from component.settings.own_setting import refresh_own
 from component.sidebar.bring_in import draw_import
 from component.sidebar.delete import draw_delete
 from component.sidebar.export import draw_export
@@ -60,7 +61,6 @@ from errors import BadSetting, GieokError, StoreEmptied
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "comparison": draw_comparison,
-    "conversation": draw_conversation,
     "delete": draw_delete,
     "drawer": draw_drawer,
     "export": draw_export,
@@ -95,7 +95,8 @@ def main() -> None:
         if user.current() is None:
             draw_login(catalogue)
         else:
-            draw(current(catalogue))
+            refresh_own()
+            draw(current(words()))  # the user may have a language of their own
     except GieokError as error:  # the store does not open, or failed just now
         draw_error(catalogue, error)
         retry_button(catalogue("chat.retry"), "open-again", resource.reopen)
@@ -125,6 +126,7 @@ def draw(view: View) -> None:
     st.empty()  # keeps the place of the documents
     st.empty()  # and of the worlds
     announce(view.words, view.session_id, view.job)
+    apply_theme()
     draw_point()
     if draw_window(view):
         watch(view, live)

@@ -34,14 +34,14 @@ def draw_header(view: View) -> None:
         if private:
             with st.container(key="chip-private", width="content"):
                 st.badge(words("private.chip"), color="violet", icon=":material/visibility_off:")
-        _draw_model(view)
+        _draw_model_button(view)
         if not elsewhere:
             _draw_opener(words("panel.open"), DRAWER)
         elif on_worlds() and st.query_params.get(WORLD):
             _draw_opener(words("world.panel"), WORLD_DRAWER)
 
 
-def _draw_model(view: View) -> None:
+def _draw_model_button(view: View) -> None:
     """Draws the button with the name and the state of the model, which opens the choice of another one."""
     words, models = view.words, view.status.models
     state: Sign = "away" if view.status.is_away else view.status.state
@@ -52,7 +52,7 @@ def _draw_model(view: View) -> None:
             f"{sign} {plain(short(label, 40))}",
             key="model-open",
             type="tertiary",
-            help=words("switch.open", state=words(f"model.{state}")),
+            help=words("chat_model.open", state=words(f"model.{state}")),
             on_click=ask_switch,
         )
 

@@ -13,9 +13,8 @@ from functools import partial
 
 import streamlit as st
 
-import settings
 from component.page.catalogue import Language, Words, choose
-from component.settings import page_budget
+from component.settings.own_setting import find_replaced, read_own, refresh_own
 from component.widget.moment import zone
 from component.work import resource
 from component.work.intake import Question
@@ -71,7 +70,7 @@ class View:
         """The compression rate of the next summary."""
         if self.session:
             return self.session.compression_rate
-        return float(st.session_state.get(RATE_NEW, settings.current().compression_rate))
+        return float(st.session_state.get(RATE_NEW, read_own("compression_rate")))
 
     @property
     def collections(self) -> Sequence[str]:
@@ -172,13 +171,14 @@ class View:
 
     @property
     def means(self) -> Means:
-        """The models, budgets and zone that a turn of this page runs with from now on."""
-        return Means(self.readiness, page_budget.budgets(), zone())
+        """The models, budgets and zone that a turn of this page runs with from now on. Raises what the store raises."""
+        refresh_own()  # another tab may have changed them since this page was drawn
+        return Means(self.readiness, find_replaced(), zone())
 
     @property
     def agent(self) -> Agent:
         """The agent with the models, budgets and zone of this page, for work outside a turn."""
-        return resource.here().using(self.status.models, page_budget.budgets()).in_zone(zone())
+        return resource.here().using(self.status.models, find_replaced()).in_zone(zone())
 
     def question(self, text: str) -> Question | None:
         """Stores a message that is sent later, when its files are read.
@@ -227,7 +227,7 @@ def words() -> Words:
 
 
 def language() -> Language:
-    return choose(st.query_params.get(LANGUAGE), settings.current().language, st.context.locale)
+    return choose(st.query_params.get(LANGUAGE), read_own("language"), st.context.locale)
 
 
 def current(said: Words) -> View:

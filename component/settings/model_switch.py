@@ -42,10 +42,10 @@ def ask_switch() -> None:
 
 def draw_switch(view: View, about: object = None) -> None:
     """Draws the window."""
-    window.draw(view.words("switch.title"), lambda: _draw(view), width="medium")
+    window.draw(view.words("chat_model.title"), lambda: _draw_switch_window(view), width="medium")
 
 
-def _draw(view: View) -> None:
+def _draw_switch_window(view: View) -> None:
     words = view.words
     with st.container(border=True, gap="xsmall", key="switch-now"):
         draw_status(words, st.empty(), view.status)
@@ -60,46 +60,46 @@ def _draw(view: View) -> None:
         st.rerun()
     done = side_call.done
     if done:
-        _draw_choice(view, side_call.result or ())
+        _draw_model_choice(view, side_call.result or ())
     else:
         st.caption(f":shimmer[{words('models.list.asking')}]")
     redraw_when(lambda: side_call.done and not done, None if done else BEAT)
     st.button(
-        words("switch.more"), key="switch-more", type="tertiary", icon=":material/settings:", on_click=ask_options
+        words("chat_model.more"), key="switch-more", type="tertiary", icon=":material/settings:", on_click=ask_options
     )
 
 
-def _draw_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
+def _draw_model_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
     """Draws the models as one list; the first entry is the model that every other conversation has."""
     words = view.words
-    found = {_key(offer): offer for offer in offers}
+    found = {_offer_key(offer): offer for offer in offers}
     own = read_offer(view.model) if view.model is not None else None
     if own is not None:  # also while its server does not answer
-        found.setdefault(_key(own), own)
+        found.setdefault(_offer_key(own), own)
     query = ""
     if len(found) > FEW:
-        query = st.text_input(words("switch.search"), key=SEARCH, placeholder=words("switch.search.about"))
-    matching = [key for key, offer in found.items() if _fits(offer, query)]
-    current = _key(own) if own is not None else ""
+        query = st.text_input(words("chat_model.search"), key=SEARCH, placeholder=words("chat_model.search.about"))
+    matching = [key for key, offer in found.items() if _fits_offer(offer, query)]
+    current = _offer_key(own) if own is not None else ""
     options = list(dict.fromkeys(["", *([current] if current else []), *matching[:MOST]]))
     key = f"switch-choice-{view.session_id or 'new'}"
     st.session_state[key] = current
     with st.container(key="switch-list"):
         st.radio(
-            words("switch.choose"),
+            words("chat_model.choose"),
             options,
-            format_func=lambda option: plain(found[option].title) if option else words("switch.shared"),
+            format_func=lambda option: plain(found[option].title) if option else words("chat_model.shared"),
             captions=[_describe(words, found[option]) if option else _describe_shared(words) for option in options],
             key=key,
-            on_change=_choose,
+            on_change=_choose_model,
             args=(view, found, key),
         )
     if len(matching) > MOST:
-        st.caption(words("switch.rest", count=len(matching) - MOST))
-    st.caption(words("switch.about"))
+        st.caption(words("chat_model.rest", count=len(matching) - MOST))
+    st.caption(words("chat_model.about"))
 
 
-def _choose(view: View, found: dict[str, ModelOffer], key: str) -> None:
+def _choose_model(view: View, found: dict[str, ModelOffer], key: str) -> None:
     option = st.session_state[key]
     trying(partial(view.set_model, found[option].plain() if option else None))
 
@@ -110,9 +110,9 @@ def _describe(words: Words, offer: ModelOffer) -> str:
     if offer.url:
         facts.append(urlsplit(shown(offer.url)).netloc)
     prompt, answer = offer.prompt_usd or 0.0, offer.answer_usd or 0.0
-    facts.append(words(f"switch.price.{offer.pricing}", prompt=f"{prompt:.2f}", answer=f"{answer:.2f}"))
+    facts.append(words(f"chat_model.price.{offer.pricing}", prompt=f"{prompt:.2f}", answer=f"{answer:.2f}"))
     if offer.context is not None:
-        facts.append(words("switch.context", tokens=offer.context))
+        facts.append(words("chat_model.context", tokens=offer.context))
     if offer.memory is not None:
         facts.append(words("models.file.memory", size=offer.memory / 1e9))
     return plain(" · ".join(facts))
@@ -120,12 +120,12 @@ def _describe(words: Words, offer: ModelOffer) -> str:
 
 def _describe_shared(words: Words) -> str:
     models = resource.in_use().known
-    return plain(words("switch.shared.about", name=show_name(models.name)) if models else words("model.looking"))
+    return plain(words("chat_model.shared.about", name=show_name(models.name)) if models else words("model.looking"))
 
 
-def _key(offer: ModelOffer) -> str:
+def _offer_key(offer: ModelOffer) -> str:
     return "|".join((offer.kind, offer.url, offer.name))
 
 
-def _fits(offer: ModelOffer, query: str) -> bool:
+def _fits_offer(offer: ModelOffer, query: str) -> bool:
     return all(word in f"{offer.title} {offer.name} {offer.url}".casefold() for word in query.casefold().split())

@@ -74,11 +74,11 @@ def read_offer(model: Mapping[str, str]) -> ModelOffer | None:
 def list_offers(settings: Settings, stored: Kept) -> tuple[ModelOffer, ...]:
     """Returns the models at the hosted addresses that are set up, those of local servers that answer, and the embedded
     ones that are here. May take ten seconds. An address that does not answer offers nothing."""
-    offers = (*_hosted(settings, stored), *_local(settings, stored), *_embedded(settings))
+    offers = (*_offer_hosted(settings, stored), *_offer_local(settings, stored), *_offer_embedded(settings))
     return tuple({tuple(offer.plain().values()): offer for offer in offers}.values())
 
 
-def _hosted(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
+def _offer_hosted(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
     """Yields the models of the settings' own address, and of the one that was entered in the page."""
     last = stored.last("hosted")
     own = [Choice("hosted", chat_model=settings.chat_model or "")]
@@ -95,24 +95,24 @@ def _hosted(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
             listed = ()
         models = {model.name: model for model in (*named, *resolve.find_chat_models(listed))}
         for name in sorted(models):
-            yield _priced("hosted", url, models[name])
+            yield _price_model("hosted", url, models[name])
 
 
-def _local(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
+def _offer_local(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
     last = stored.last("local").url
     addresses = tuple(dict.fromkeys((*settings.local_servers, *([last] if last else ()))))
     for url, models in resolve.list_local(settings.model_copy(update={"local_servers": addresses})):
         for model in models:
-            yield _priced("local", url, model)
+            yield _price_model("local", url, model)
 
 
-def _embedded(settings: Settings) -> Iterator[ModelOffer]:
+def _offer_embedded(settings: Settings) -> Iterator[ModelOffer]:
     for weights in OFFERED:
         if default.is_here(settings, weights):
             yield ModelOffer("embedded", "", weights.name, context=weights.context, memory=weights.memory)
 
 
-def _priced(kind: Kind, url: str, model: Listed) -> ModelOffer:
+def _price_model(kind: Kind, url: str, model: Listed) -> ModelOffer:
     price = rate(model.name, url)
     context = model.context or (price.context if price else None)
     return ModelOffer(kind, url, model.name, price.prompt if price else None, price.answer if price else None, context)

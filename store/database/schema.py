@@ -314,6 +314,15 @@ approval = Table(
 )
 """Foreign tools that a user has allowed for good (``store.approval``)."""
 
+user_setting = Table(
+    "user_setting",
+    metadata,
+    Column("owner", ExactName(OWNER_CHARS), primary_key=True),
+    Column("name", ExactName(64), primary_key=True),
+    Column("value", PlainData, nullable=False),
+)
+"""What each user has set for their own pages (``store.user_setting``)."""
+
 api_key = Table(
     "api_key",
     metadata,
