@@ -43,6 +43,7 @@ from component.sidebar.delete import draw_delete
 from component.sidebar.export import draw_export
 from component.sidebar.sidebar import draw_sidebar
 from component.sidebar.trash import draw_trash
+from component.usage.usage_window import draw_usage
 from component.widget.failure import draw_error, retry_button, toast
 from component.widget.markdown import plain
 from component.work import resource, user
@@ -73,6 +74,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "revision": draw_revision,
     "source": draw_source,
     "trash": draw_trash,
+    "usage": draw_usage,
     "versions": draw_versions,
     "world-change": draw_change,
     "world-delete": draw_delete_world,

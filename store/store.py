@@ -43,6 +43,7 @@ from store.tree import Tree
 from store.turn_index import TurnIndex, outdated
 from store.turn_index_change import record_change, record_changes, record_removal
 from store.undelivered import Undelivered
+from store.usage import Usages
 from store.user_setting import UserSettings
 from store.wording import Wordings
 from store.world.worlds import Worlds
@@ -92,7 +93,7 @@ class Store:
     ``folders``: named groups of sessions; ``outbox``: messages that are not turns yet; ``partials``: the text of
     running answers; ``stops``: requests to stop one; ``attachments``: files of conversations; ``options``: options of a
     conversation's answers; ``presets``: named options; ``approvals``: foreign tools that the user has allowed;
-    ``user_settings``: the user's own settings;
+    ``user_settings``: the user's own settings; ``usages``: what model calls took;
     ``turn_index``: what a search in past turns reads; ``histories``: conversations that hold what a client tells;
     ``undelivered``: those whose first answer has not reached its client; ``worlds``: story worlds; ``tasks``,
     ``pushes``: tasks of other agents, and whom to tell of them.
@@ -152,6 +153,7 @@ class Store:
         self.presets = Presets(self.transaction)
         self.approvals = Approvals(self.transaction)
         self.user_settings = UserSettings(self.transaction)
+        self.usages = Usages(self.transaction)
         self.turn_index = TurnIndex(self.transaction, self._whole, self._user)
         self.histories = Histories(self.transaction)
         self.api_keys = ApiKeys(self.transaction)

@@ -16,6 +16,7 @@ from component.settings.options import ask_options
 from component.settings.own_answer import draw_answer_state
 from component.sidebar.bring_in import ask_import, draw_imported
 from component.sidebar.session_list import draw_sessions
+from component.usage.usage_window import ask_usage
 from component.widget.undo import draw_undo
 from component.world.view import show_worlds
 
@@ -83,11 +84,13 @@ def _draw_model(view: View) -> DeltaGenerator:
 
 
 def _draw_foot(view: View) -> None:
-    """Draws the buttons that open the settings, the help and the import."""
+    """Draws the buttons that open the settings, the help, the usage and the import."""
     words = view.words
     with st.container(key="foot", horizontal=True, gap="xsmall", wrap=True):
         for name, icon, action in (("options", "settings", ask_options), ("help", "help", ask_help)):
             label, icon = words(f"{name}.open"), f":material/{icon}:"
             st.button(label, key=f"open-{name}-window", type="tertiary", icon=icon, on_click=action)
+        label = words("usage.open")
+        st.button(label, key="open-usage", type="tertiary", icon=":material/monitoring:", on_click=ask_usage)
         label = words("session.import.open")
         st.button(label, key="import", type="tertiary", icon=":material/upload:", on_click=ask_import)

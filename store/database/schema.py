@@ -206,6 +206,7 @@ turn = Table(
     Column("questions", PlainData),
     Column("reasoning", PlainData),
     UniqueConstraint("session_id", "branch", "number"),
+    Index("turn_started", "started"),
     # alone answers which turns of a conversation held text of others
     Index(
         "turn_foreign",
@@ -422,6 +423,7 @@ summary = Table(
     Column("rate", Float, nullable=False),
     Column("created", Float, nullable=False),
     UniqueConstraint("session_id", "branch", "first_turn", "version"),
+    Index("summary_created", "created"),
 )
 
 wording = Table(
