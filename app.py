@@ -28,6 +28,7 @@ from component.page.header import draw_header
 from component.page.help import draw_help
 from component.page.login import draw_login
 from component.page.news import glance, look_out
+from component.page.palette import draw_palette
 from component.page.point import draw_point
 from component.page.theme import apply_theme
 from component.page.view import View, current, on_documents, told, words
@@ -128,6 +129,7 @@ def draw(view: View) -> None:
     st.empty()  # keeps the place of the documents
     st.empty()  # and of the worlds
     announce(view.words, view.session_id, view.job)
+    draw_palette(view)
     apply_theme()
     draw_point()
     if draw_window(view):
@@ -147,6 +149,7 @@ def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
     adding = draw_documents(view)
     st.empty()  # and of the worlds
     announce(view.words, view.session_id, view.job)
+    draw_palette(view)
     if not draw_window(view):
         follow_documents(view, adding, [model])
         look_out(view, drawn)
@@ -158,6 +161,7 @@ def draw_stories(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
     st.empty()  # and of the documents
     worlds = draw_worlds(view)
     announce(view.words, view.session_id, view.job, "world.panel")
+    draw_palette(view)
     if draw_window(view):
         watch_world(view, worlds)
     else:

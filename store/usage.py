@@ -48,7 +48,7 @@ class Usages:
         Takes one query for turns and one for summaries; each reads only rows of this time.
         """
         with self._transaction() as connection:
-            rows = [*_read_turns(connection, moment), *_read_summaries(connection, moment)]
+            rows = [*_read_turns(connection, moment), *_read_written_summaries(connection, moment)]
         return sorted(rows, key=lambda row: row.moment)
 
 
@@ -88,7 +88,7 @@ def _usage_of_turn(row: Any) -> UsageRow:
     )
 
 
-def _read_summaries(connection: Connection, moment: float) -> list[UsageRow]:
+def _read_written_summaries(connection: Connection, moment: float) -> list[UsageRow]:
     query = (
         select(
             _SUMMARY.created,
