@@ -94,7 +94,9 @@ const shut = (state, keep) => {
   if (!keep) return;
   const place = state.slash ? document.querySelector(INPUT) : state.back;
   place?.focus?.();
-  if (state.slash) document.execCommand("insertText", false, text);  // so that React sees it, too
+  if (!state.slash || !place) return;
+  Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(place, text);
+  place.dispatchEvent(new Event("input", { bubbles: true }));  // React takes over what such an event announces
 };
 
 const choose = (state, place) => {
