@@ -28,19 +28,23 @@ from component.page.header import draw_header
 from component.page.help import draw_help
 from component.page.login import draw_login
 from component.page.news import glance, look_out
+from component.page.palette import draw_palette
 from component.page.point import draw_point
+from component.page.theme import apply_theme
 from component.page.view import View, current, on_documents, told, words
 from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_drawer, draw_panel
 from component.panel.revision import draw_revision
 from component.panel.work_line import watch_work
+from component.settings.model_switch import draw_switch
 from component.settings.options import draw_options
-from component.settings.own_answer import draw_conversation
+from component.settings.own_setting import refresh_own
 from component.sidebar.bring_in import draw_import
 from component.sidebar.delete import draw_delete
 from component.sidebar.export import draw_export
 from component.sidebar.sidebar import draw_sidebar
 from component.sidebar.trash import draw_trash
+from component.usage.usage_window import draw_usage
 from component.widget.failure import draw_error, retry_button, toast
 from component.widget.markdown import plain
 from component.work import resource, user
@@ -59,18 +63,19 @@ from errors import BadSetting, GieokError, StoreEmptied
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "comparison": draw_comparison,
-    "conversation": draw_conversation,
     "delete": draw_delete,
     "drawer": draw_drawer,
     "export": draw_export,
     "file": draw_file,
     "help": draw_help,
     "import": draw_import,
+    "model": draw_switch,
     "options": draw_options,
     "past": draw_past_window,
     "revision": draw_revision,
     "source": draw_source,
     "trash": draw_trash,
+    "usage": draw_usage,
     "versions": draw_versions,
     "world-change": draw_change,
     "world-delete": draw_delete_world,
@@ -93,7 +98,8 @@ def main() -> None:
         if user.current() is None:
             draw_login(catalogue)
         else:
-            draw(current(catalogue))
+            refresh_own()
+            draw(current(words()))  # the user may have a language of their own
     except GieokError as error:  # the store does not open, or failed just now
         draw_error(catalogue, error)
         retry_button(catalogue("chat.retry"), "open-again", resource.reopen)
@@ -123,6 +129,8 @@ def draw(view: View) -> None:
     st.empty()  # keeps the place of the documents
     st.empty()  # and of the worlds
     announce(view.words, view.session_id, view.job)
+    draw_palette(view)
+    apply_theme()
     draw_point()
     if draw_window(view):
         watch(view, live)
@@ -141,6 +149,7 @@ def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
     adding = draw_documents(view)
     st.empty()  # and of the worlds
     announce(view.words, view.session_id, view.job)
+    draw_palette(view)
     if not draw_window(view):
         follow_documents(view, adding, [model])
         look_out(view, drawn)
@@ -152,6 +161,7 @@ def draw_stories(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
     st.empty()  # and of the documents
     worlds = draw_worlds(view)
     announce(view.words, view.session_id, view.job, "world.panel")
+    draw_palette(view)
     if draw_window(view):
         watch_world(view, worlds)
     else:

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from genai_prices import Usage, calc_price
 
 from model.call.connection import is_loopback
+
+PRICED = 1_000
+"""Tokens of the call whose price stands for a million of them: some providers charge more for long prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The price of a model in US dollars per million tokens of prompt and of answer; ``context``: the tokens that it
+    takes, None where the table does not say."""
+
+    prompt: float
+    answer: float
+    context: int | None = None
+
+
+def rate(model: str, url: str = "") -> Rate | None:
+    """Returns the price of a model at an address, as ``usd`` knows it; None where it is not known."""
+    if is_loopback(urlsplit(url).hostname or ""):
+        return None
+    prompts, answers = Usage(input_tokens=PRICED), Usage(output_tokens=PRICED)
+    try:
+        prompt, answer = (
+            calc_price(usage, model_ref=model, provider_api_url=url or None) for usage in (prompts, answers)
+        )
+    except LookupError:
+        return None
+    scale = 1_000_000 / PRICED
+    return Rate(float(prompt.total_price) * scale, float(answer.total_price) * scale, prompt.model.context_window)
 
 
 def usd(model: str, prompt: int, cached: int, answer: int, *, written: int = 0, url: str = "") -> float | None:

@@ -27,7 +27,8 @@ class Session:
     documents that its questions are looked up in (``retrieval.document.Collection``); None for all. ``folder``: the id
     of the folder that the session lies in, empty for none. ``owner``: the user whose session it is. ``alias``: the name
     that a client gave it, empty for none. ``client_system``: the client's own system text, empty for none.
-    ``rewriting``: whether the model is to write extracted summaries (``Rewriting``).
+    ``rewriting``: whether the model is to write extracted summaries (``Rewriting``). ``model``: the model that answers
+    in it, by ``kind``, ``url`` and ``name`` (``model.choice.offer``); None: the one that the installation uses.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Session:
     alias: str = ""
     client_system: str = ""
     rewriting: Rewriting = ""
+    model: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -43,6 +43,8 @@ from store.tree import Tree
 from store.turn_index import TurnIndex, outdated
 from store.turn_index_change import record_change, record_changes, record_removal
 from store.undelivered import Undelivered
+from store.usage import Usages
+from store.user_setting import UserSettings
 from store.wording import Wordings
 from store.world.worlds import Worlds
 from text.clean import clean
@@ -91,6 +93,7 @@ class Store:
     ``folders``: named groups of sessions; ``outbox``: messages that are not turns yet; ``partials``: the text of
     running answers; ``stops``: requests to stop one; ``attachments``: files of conversations; ``options``: options of a
     conversation's answers; ``presets``: named options; ``approvals``: foreign tools that the user has allowed;
+    ``user_settings``: the user's own settings; ``usages``: what model calls took;
     ``turn_index``: what a search in past turns reads; ``histories``: conversations that hold what a client tells;
     ``undelivered``: those whose first answer has not reached its client; ``worlds``: story worlds; ``tasks``,
     ``pushes``: tasks of other agents, and whom to tell of them.
@@ -149,6 +152,8 @@ class Store:
         self.options = SessionOptions(self.transaction)
         self.presets = Presets(self.transaction)
         self.approvals = Approvals(self.transaction)
+        self.user_settings = UserSettings(self.transaction)
+        self.usages = Usages(self.transaction)
         self.turn_index = TurnIndex(self.transaction, self._whole, self._user)
         self.histories = Histories(self.transaction)
         self.api_keys = ApiKeys(self.transaction)
@@ -206,6 +211,7 @@ class Store:
             "deleted": None,
             "revision": 0,
             "collections": None,
+            "model": None,
             "folder": "",
             "alias": alias,
             "client_system": "",
@@ -284,6 +290,10 @@ class Store:
     def set_collections(self, session_id: str, collections: Sequence[str] | None) -> None:
         """Sets the collections of documents that the session's questions are looked up in; None for all."""
         self._change(session_id, collections=None if collections is None else list(collections))
+
+    def set_model(self, session_id: str, model: Mapping[str, str] | None) -> None:
+        """Sets the model that answers in the session (``store.record.Session``); None for the installation's."""
+        self._change(session_id, model=None if model is None else dict(model))
 
     def search(self, query: str, limit: int = 50, within: str | None = None) -> list[TextHit]:
         """Returns the places where titles and turns hold all words of the query, newest first (``store.search``)."""

@@ -120,9 +120,13 @@ def test_the_language_is_the_browsers_until_it_is_chosen(serve: Serve) -> None:
     serve()
     at = page("en-US")
     assert at.slider(key="rate-new").label == "Summary compression"
-    at.segmented_control(key="language").set_value("ko").run()
+    at.session_state["options-open"] = "look"
+    at.button(key="open-options-window").click().run()
+    at.segmented_control(key="options-language").set_value("ko").run()
     assert at.slider(key="rate-new").label == "요약 압축률"
-    assert at.query_params["lang"] in ("ko", ["ko"])
+    assert page("en-US").slider(key="rate-new").label == "요약 압축률"
+    at.segmented_control(key="options-language").set_value("auto").run()
+    assert at.slider(key="rate-new").label == "Summary compression"
 
 
 def test_a_session_that_does_not_exist_is_told_and_a_new_chat_begins(serve: Serve) -> None:

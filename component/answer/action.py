@@ -50,7 +50,7 @@ def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | No
             "edit": Item(words("turn.edit"), "edit", partial(edit, turn)),
         }
         if not view.is_private:
-            choices["fork"] = Item(words("turn.fork"), "fork_right", partial(_fork, turn))
+            choices["fork"] = Item(words("turn.fork"), "fork_right", partial(fork_turn, turn))
         draw_overflow(f"more-{number}", choices, disabled=busy)
     _draw_note(view, turn)
 
@@ -139,7 +139,8 @@ def _switch(session: str, number: int, branch: int) -> None:
     trying(partial(resource.here().switch, session, number, branch))
 
 
-def _fork(turn: Turn) -> None:
+def fork_turn(turn: Turn) -> None:
+    """Opens a new conversation with the turns up to this one."""
     show(resource.here().fork(turn.session_id, turn.number))
 
 

@@ -27,12 +27,6 @@ export default function (component) {
       if (event.key === "ArrowUp" && input && !input.value && !event.isComposing) {
         event.preventDefault();
         window.gieokEdit();
-      } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
-        event.preventDefault();
-        const search = () => document.querySelector(".gieok-list .search")?.focus();
-        document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
-        search();
-        setTimeout(search, 150);  // when the sidebar was folded
       }
     });
   }

@@ -84,7 +84,7 @@ def announce(words: Words, session_id: str | None, job: Job | None, panel: str =
     """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names. ``panel``:
     the key of the panel's name.
 
-    Also sets two keys: Up edits the question of the last turn, Ctrl/⌘+K moves the focus to the search.
+    Also sets a key: Up edits the question of the last turn.
     """
     before, serial, say = st.session_state.get("announced", (None, 0, ""))
     previous = before if before is not None and before.session == session_id else None

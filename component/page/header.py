@@ -1,4 +1,4 @@
-"""The header: app name, title of the conversation, state of the model, and on a phone the button for the panel."""
+"""The header: app name, title of the conversation, the model, and on a phone the button for the panel."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import streamlit as st
 from component.page import window
 from component.page.view import View, on_documents
 from component.panel.panel import DRAWER
+from component.settings.model_switch import ask_switch
 from component.widget.markdown import plain, short
 from component.work.readiness import State
 from component.world.view import WORLD, WORLD_DRAWER, on_worlds
 from component.world.view import title as world_title
+from model.embedded.catalogue import show_name
 
 Sign = State | Literal["away"]
 """What the badge of the model says: its state, or that it has not answered the last call."""
@@ -32,13 +34,27 @@ def draw_header(view: View) -> None:
         if private:
             with st.container(key="chip-private", width="content"):
                 st.badge(words("private.chip"), color="violet", icon=":material/visibility_off:")
-        state: Sign = "away" if view.status.is_away else view.status.state
-        with st.container(key=f"chip-{state}", width="content"):
-            st.badge(words(f"model.{state}"), color=_colour(state), icon=_icon(state))
+        _draw_model_button(view)
         if not elsewhere:
             _draw_opener(words("panel.open"), DRAWER)
         elif on_worlds() and st.query_params.get(WORLD):
             _draw_opener(words("world.panel"), WORLD_DRAWER)
+
+
+def _draw_model_button(view: View) -> None:
+    """Draws the button with the name and the state of the model, which opens the choice of another one."""
+    words, models = view.words, view.status.models
+    state: Sign = "away" if view.status.is_away else view.status.state
+    label = show_name(models.name) if models is not None and state == "ready" else words(f"model.{state}")
+    sign = f":{_colour(state)}[{_icon(state)}]"
+    with st.container(key=f"chip-{state}", width="content"):
+        st.button(
+            f"{sign} {plain(short(label, 40))}",
+            key="model-open",
+            type="tertiary",
+            help=words("chat_model.open", state=words(f"model.{state}")),
+            on_click=ask_switch,
+        )
 
 
 def _draw_opener(label: str, name: str) -> None:

@@ -16,7 +16,7 @@ KEYS = (
     ("newline", "Shift + Enter"),
     ("stop", "Esc"),
     ("edit", "↑"),
-    ("search", "Ctrl / ⌘ + K"),
+    ("palette", "Ctrl / ⌘ + K"),
     ("rows", "↑ ↓ · F2 · Delete"),
 )
 PANEL = ":is(.st-key-panel, .st-key-window-drawer)"

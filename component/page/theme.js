@@ -7,6 +7,28 @@ export default function (component) {
     }
     return "System";
   };
+  const press = (name, done) => {
+    const menu = document.querySelector('[data-testid="stMainMenuButton"]');
+    if (!menu) return;
+    menu.click();
+    const choose = (tries) => {
+      const entry = document.querySelector(`[data-testid="stMainMenuItem-theme-${name}"]`);
+      if (!entry) { if (tries) setTimeout(choose, 40, tries - 1); return; }
+      entry.click();
+      setTimeout(() => {
+        if (document.querySelector('[data-testid="stMainMenuPopover"]')) menu.click();
+        done();
+      }, 60);
+    };
+    choose(25);
+  };
+  if (!data.themes.length) {  // no switch is drawn here: only take over what was chosen, maybe in another browser
+    if (data.apply && window.gieokTheme !== data.apply) {
+      window.gieokTheme = data.apply;
+      if (kept() !== data.apply) press(data.apply, () => {});
+    }
+    return;
+  }
   let group = parentElement.querySelector("[role=radiogroup]");
   if (!group) {
     group = document.createElement("div");
@@ -23,21 +45,13 @@ export default function (component) {
       each.tabIndex = on ? 0 : -1;
     }
   };
-  const press = (name) => {
-    const menu = document.querySelector('[data-testid="stMainMenuButton"]');
-    if (!menu) return;
-    menu.click();
-    const choose = (tries) => {
-      const entry = document.querySelector(`[data-testid="stMainMenuItem-theme-${name}"]`);
-      if (!entry) { if (tries) setTimeout(choose, 40, tries - 1); return; }
-      entry.click();
-      setTimeout(() => {
-        if (document.querySelector('[data-testid="stMainMenuPopover"]')) menu.click();
-        group.querySelector('[aria-checked="true"]')?.focus();
-      }, 60);
-      show(name);
-    };
-    choose(25);
+  const take = (name) => {
+    window.gieokTheme = name;
+    press(name, () => {
+      group.querySelector('[aria-checked="true"]')?.focus();
+      component.setTriggerValue("theme", name);
+    });
+    show(name);
   };
   for (const [name, label] of data.themes) {
     const button = document.createElement("button");
@@ -45,7 +59,7 @@ export default function (component) {
     button.setAttribute("role", "radio");
     button.dataset.theme = name;
     button.textContent = label;
-    button.onclick = () => press(name);
+    button.onclick = () => take(name);
     button.onkeydown = (event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       if (!step) return;
@@ -53,7 +67,7 @@ export default function (component) {
       const all = [...group.children];
       const next = all[(all.indexOf(button) + step + all.length) % all.length];
       next.focus();
-      press(next.dataset.theme);
+      take(next.dataset.theme);
     };
     group.appendChild(button);
   }

@@ -13,9 +13,8 @@ from functools import partial
 
 import streamlit as st
 
-import settings
 from component.page.catalogue import Language, Words, choose
-from component.settings import page_budget
+from component.settings.own_setting import find_replaced, read_own, refresh_own
 from component.widget.moment import zone
 from component.work import resource
 from component.work.intake import Question
@@ -41,6 +40,8 @@ COLLECTIONS_NEW = "collections-new"
 APART_NEW = "apart-new"
 """Session state key: whether the new chat is to be kept apart from the memory of other chats."""
 OPTIONS_NEW = "options-new"
+MODEL_NEW = "model-new"
+"""Session state key: the model that is to answer in the new chat (``store.record.Session.model``)."""
 BEGUN = "begun"
 """Session state key: how many new chats were begun on this page. A new number puts the cursor into the input."""
 
@@ -69,7 +70,7 @@ class View:
         """The compression rate of the next summary."""
         if self.session:
             return self.session.compression_rate
-        return float(st.session_state.get(RATE_NEW, settings.current().compression_rate))
+        return float(st.session_state.get(RATE_NEW, read_own("compression_rate")))
 
     @property
     def collections(self) -> Sequence[str]:
@@ -91,6 +92,22 @@ class View:
             self.store.options.set(self.session.id, options)
         else:
             st.session_state[OPTIONS_NEW] = options.checked()
+
+    @property
+    def model(self) -> dict[str, str] | None:
+        """The model of this conversation (``store.record.Session.model``); None for the installation's."""
+        chosen: dict[str, str] | None = self.session.model if self.session else st.session_state.get(MODEL_NEW)
+        return chosen
+
+    def set_model(self, model: dict[str, str] | None) -> None:
+        """Sets the model that answers from the next message on; None for the installation's. Raises what the store
+        raises."""
+        if self.session:
+            self.store.set_model(self.session.id, model)
+        elif model is None:
+            st.session_state.pop(MODEL_NEW, None)
+        else:
+            st.session_state[MODEL_NEW] = model
 
     def change_options(self, seen: Options, wanted: Options) -> None:
         """Sets those options that differ from ``seen``: another tab may have changed the others meanwhile. Raises as
@@ -154,13 +171,14 @@ class View:
 
     @property
     def means(self) -> Means:
-        """The models, budgets and zone that a turn of this page runs with from now on."""
-        return Means(self.readiness, page_budget.budgets(), zone())
+        """The models, budgets and zone that a turn of this page runs with from now on. Raises what the store raises."""
+        refresh_own()  # another tab may have changed them since this page was drawn
+        return Means(self.readiness, find_replaced(), zone())
 
     @property
     def agent(self) -> Agent:
         """The agent with the models, budgets and zone of this page, for work outside a turn."""
-        return resource.here().using(self.status.models, page_budget.budgets()).in_zone(zone())
+        return resource.here().using(self.status.models, find_replaced()).in_zone(zone())
 
     def question(self, text: str) -> Question | None:
         """Stores a message that is sent later, when its files are read.
@@ -188,6 +206,8 @@ class View:
             return self.session_id
         created = self.store.create_session(self.words.language, self.rate, options=self.options)
         st.session_state.pop(OPTIONS_NEW, None)
+        if (model := st.session_state.pop(MODEL_NEW, None)) is not None:
+            self.store.set_model(created.id, model)
         if (chosen := st.session_state.pop(COLLECTIONS_NEW, None)) is not None:
             self.store.set_collections(created.id, chosen)
         if self.is_private:
@@ -207,19 +227,23 @@ def words() -> Words:
 
 
 def language() -> Language:
-    return choose(st.query_params.get(LANGUAGE), settings.current().language, st.context.locale)
+    return choose(st.query_params.get(LANGUAGE), read_own("language"), st.context.locale)
 
 
 def current(said: Words) -> View:
     """Returns the view that the address asks for; an unknown session becomes a new chat with a notice."""
     if SESSION in st.query_params:
         leave_private()  # the browser's back button led here
-    store, readiness = resource.here().store, resource.readiness()
+    store = resource.here().store
     if resource.PRIVATE in st.session_state:
         jobs, session = resource.unkept().jobs, _private(store)
     else:
         jobs, session = resource.jobs(), _session(store)
     job = jobs.of(session.id) if session else None
+    model = session.model if session else st.session_state.get(MODEL_NEW)
+    if PAGE in st.query_params:  # documents and story worlds are no conversation
+        model = None
+    readiness = resource.in_use().of_session(model)
     return View(said, store, jobs, readiness, session, job, readiness.status)
 
 
@@ -269,7 +293,8 @@ def begin() -> None:
     """Turns the page to a new chat and puts the cursor into the input."""
     show(None)
     st.session_state[BEGUN] = int(st.session_state.get(BEGUN, 0)) + 1
-    st.session_state.pop(APART_NEW, None)
+    for chosen in (APART_NEW, MODEL_NEW):
+        st.session_state.pop(chosen, None)
 
 
 def begin_private() -> None:

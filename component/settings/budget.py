@@ -1,89 +1,140 @@
-"""The budgets of the prompt and the features that are switched on. The user can change some budgets for this page; the
-other values are only shown, with the names of their settings."""
+"""Settings of prompts that each user has of their own (token budgets, switches, the rate of new chats), and the values
+that only the installation sets, with the names of their variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from html import escape
 
 import streamlit as st
 
 import settings
 from component.page.catalogue import Words
-from component.page.view import View
-from component.settings import page_budget
+from component.page.view import RATE_NEW, View, tell, trying
+from component.settings.own_setting import forget_own, is_own, keep_own, read_own
 from component.widget.markdown import plain
-from errors import BadSetting
+from errors import BadSetting, GieokError
+from store.store import HIGHEST_RATE, LOWEST_RATE
 
-CHANGEABLE = ("summaries", "retrieval", "memory", "entities")
-SWITCHES = ("ahead", "memory", "memory_tool_only", "user_memory", "retrieval", "retrieval_first")
+CONTEXT = ("summaries", "recent")
+MEMORY = ("memory", "entities", "profile", "past")
+FIXED_SWITCHES = ("ahead", "memory", "user_memory", "retrieval")
 STEP = 100
+WRONG = "wrong-"
+"""Begins the keys, in session state, of the errors of entered values."""
 
 
-def draw_budgets(view: View) -> None:
-    """Draws the tab: first the budgets that the user can change, then the values that stay while the program runs."""
-    words, now = view.words, settings.current()
-    _draw_own(words, now)
-    st.caption(words("budget.about"))
-    sizes = [(words("budget.answer"), f"{now.answer_tokens:,}", "answer_tokens")]
-    if view.status.models is not None:
-        sizes.append((words("budget.context"), f"{view.status.models.context_size:,}", "context_size"))
-    _draw(words("budget.switches"), [*sizes, *_switches(words, now), _rate(words, now)])
-
-
-# --- what can be changed ------------------------------------------------------------------------
-
-
-def _draw_own(words: Words, now: settings.Settings) -> None:
-    """Draws a field for every budget that has an effect. A valid value counts at once; a bad value is explained."""
-    st.markdown(f"**{words('budget.title')}**")
-    st.caption(words("budget.own"))
-    for pair in (CHANGEABLE[:2], CHANGEABLE[2:]):
-        for name, column in zip(pair, st.columns(2), strict=True):
+def draw_budgets(words: Words, names: Sequence[str]) -> None:
+    """Draws a field for each of these budgets, two a row. A valid value counts at once; a bad value is explained."""
+    for first in range(0, len(names), 2):
+        for name, column in zip(names[first : first + 2], st.columns(2), strict=False):
             with column:
-                _draw_field(words, now, name)
-    same = all(st.session_state[f"budget-{name}"] == getattr(now, f"budget_{name}") for name in CHANGEABLE)
-    st.button(words("budget.back"), key="budget-back", icon=":material/undo:", on_click=_back, disabled=same)
+                draw_budget(words, name)
+    fields = [f"budget_{name}" for name in names]
+    st.button(
+        words("budget.back"),
+        key=f"budget-back-{names[0]}",
+        icon=":material/undo:",
+        on_click=_restore_defaults,
+        args=(fields,),
+        disabled=not any(is_own(field) or f"{WRONG}{field}" in st.session_state for field in fields),
+    )
 
 
-def _draw_field(words: Words, now: settings.Settings, name: str) -> None:
-    field, key, part = f"budget_{name}", f"budget-{name}", words(f"part.{name}")
-    default = getattr(now, field)
-    in_use = page_budget.budgets().get(field, default)
-    # sent with every run: a window that is opened again before the page has noticed its end has an empty field else
-    st.session_state[key] = st.session_state.get(key, in_use)
-    about = words("budget.default", tokens=default, name=settings.variable(field))
-    help_ = f"{plain(words(f'budget.help.{name}'))}  \n{plain(about)}"
-    tokens = st.number_input(part, step=STEP, key=key, help=help_)
-    if tokens == in_use:
-        return
-    try:
-        page_budget.choose_budget(field, tokens)
-    except BadSetting as error:
-        why = words.reason(error.code, error.values)
+def draw_budget(words: Words, name: str) -> None:
+    """Draws the field of one budget, in tokens."""
+    field, key, part = f"budget_{name}", f"budget-{name}", words(f"part.{'turns' if name == 'past' else name}")
+    in_use, wrong = read_own(field), st.session_state.get(f"{WRONG}{field}")
+    if wrong is None or key not in st.session_state:  # another tab may have changed it
+        st.session_state[key] = in_use
+    help_ = f"{plain(words(f'budget.help.{name}'))}  \n{plain(describe_default(words, field))}"
+    st.number_input(part, step=STEP, key=key, help=help_, on_change=_set_budget, args=(field, key))
+    if wrong is not None:
+        why = words.reason(wrong.code, wrong.values)
         st.warning(plain(words("budget.problem", reason=why, tokens=in_use)), icon=":material/warning:")
 
 
-def _back() -> None:
-    page_budget.forget_budgets()
-    for name in CHANGEABLE:
-        st.session_state.pop(f"budget-{name}", None)
+def draw_toggle(words: Words, field: str) -> None:
+    """Draws the switch of a setting that is on or off."""
+    key = f"own-switch-{field}"
+    st.session_state[key] = bool(read_own(field))
+    help_ = f"{plain(words(f'switch.help.{field}'))}  \n{plain(describe_default(words, field))}"
+    st.toggle(words(f"switch.{field}"), key=key, help=help_, on_change=_set_switch, args=(field, key))
 
 
-# --- what is only shown -------------------------------------------------------------------------
+def draw_first_rate(words: Words) -> None:
+    """Draws the compression rate that new chats begin with."""
+    key, field = "own-rate", "compression_rate"
+    st.session_state[key] = float(read_own(field))
+    help_ = plain(describe_default(words, field))
+    st.slider(
+        words("budget.rate"),
+        LOWEST_RATE,
+        HIGHEST_RATE,
+        step=0.05,
+        key=key,
+        help=help_,
+        on_change=_set_first_rate,
+        args=(key,),
+    )
 
 
-def _switches(words: Words, now: settings.Settings) -> list[tuple[str, str, str]]:
-    return [
-        (words(f"switch.{name}"), words("switch.on" if getattr(now, name) else "switch.off"), name) for name in SWITCHES
-    ]
+def describe_default(words: Words, field: str) -> str:
+    """Returns the installation's value of a setting, and whether its environment sets it."""
+    now = settings.current()
+    value = getattr(now, field)
+    shown = words("switch.on" if value else "switch.off") if isinstance(value, bool) else f"{value:,}"
+    origin = "environment" if field in now.model_fields_set else "own"
+    return words(f"budget.default.{origin}", value=shown, name=settings.variable(field))
 
 
-def _rate(words: Words, now: settings.Settings) -> tuple[str, str, str]:
-    return words("budget.rate"), f"{now.compression_rate:g}", "compression_rate"
+def draw_fixed(view: View) -> None:
+    """Draws the values that stay while the program runs."""
+    words, now = view.words, settings.current()
+    st.caption(words("budget.about"))
+    rows = [(words("budget.answer"), f"{now.answer_tokens:,}", "answer_tokens")]
+    if view.status.models is not None:
+        rows.append((words("budget.context"), f"{view.status.models.context_size:,}", "context_size"))
+    states = {name: words("switch.on" if getattr(now, name) else "switch.off") for name in FIXED_SWITCHES}
+    rows += [(words(f"switch.{name}"), state, name) for name, state in states.items()]
+    rows.append((words("budget.folder"), str(now.data_dir), "data_dir"))
+    _draw_fixed_table(words("budget.switches"), rows)
 
 
-def _draw(title: str, rows: Iterable[tuple[str, str, str]]) -> None:
+def _set_budget(field: str, key: str) -> None:
+    """Keeps the entered value, or notes why it cannot be used."""
+    st.session_state.pop(f"{WRONG}{field}", None)
+    try:
+        keep_own(field, st.session_state[key])
+    except BadSetting as error:
+        st.session_state[f"{WRONG}{field}"] = error
+    except GieokError as error:
+        tell(error)
+
+
+def forget_wrong() -> None:
+    """Forgets which entered values could not be used: the fields show what is in use."""
+    for key in [key for key in map(str, st.session_state) if key.startswith(WRONG)]:
+        del st.session_state[key]
+
+
+def _restore_defaults(fields: Iterable[str]) -> None:
+    fields = list(fields)
+    trying(partial(forget_own, fields))
+    forget_wrong()
+
+
+def _set_switch(field: str, key: str) -> None:
+    trying(partial(keep_own, field, bool(st.session_state[key])))
+
+
+def _set_first_rate(key: str) -> None:
+    trying(partial(keep_own, "compression_rate", round(float(st.session_state[key]), 4)))
+    st.session_state.pop(RATE_NEW, None)  # the slider of the new chat begins with it
+
+
+def _draw_fixed_table(title: str, rows: Iterable[tuple[str, str, str]]) -> None:
     body = "".join(
         f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td>"
         f"<td><code>{escape(settings.variable(field))}</code></td></tr>"

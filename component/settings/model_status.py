@@ -15,6 +15,7 @@ from component.work.readiness import LastCall, Readiness, Status
 from component.work.user import has_login
 from errors import WeightsCancelled
 from model.call.connection import is_loopback
+from model.embedded.catalogue import show_name
 from model.embedded.weights import FetchProgress
 from model.modelset import ModelSet
 
@@ -35,7 +36,7 @@ def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
     with place.container(gap="xsmall"):
         if status.state == "ready" and status.models is not None:
             sign = ":red[:material/error:]" if status.is_away else ":green[:material/check_circle:]"
-            st.markdown(f"{sign} **{plain(status.models.name)}**")
+            st.markdown(f"{sign} **{plain(show_name(status.models.name))}**")
             st.caption(plain(" · ".join(filter(None, _facts(words, status.models)))))
             if status.last_call is not None:
                 _draw_last_call(words, status.last_call)

@@ -45,7 +45,7 @@ def _draw_entry(view: View, entry: WeightsFile, base: Settings) -> None:
     words, here = view.words, default.is_here(base, entry)
     facts = words("models.file.here" if here else "models.file.away", size=entry.size / MEGABYTE)
     memory = words("models.file.memory", size=entry.memory / MEGABYTE / 1000)
-    st.markdown(f"**{plain(entry.name)}** :gray[{plain(f'{facts} · {memory} · {entry.licence}')}]")
+    st.markdown(f"**{plain(entry.title or entry.name)}** :gray[{plain(f'{facts} · {memory} · {entry.licence}')}]")
     st.caption(words(f"models.about.{entry.about}"))
 
 

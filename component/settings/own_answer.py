@@ -17,33 +17,24 @@ from component.widget.markdown import plain
 from errors import GieokError
 from store.options import ANSWER_TOKENS, DEFAULT, NAME_CHARS, PROMPT_CHARS, TEMPERATURES, Options
 
-OPTIONS = "conversation"
 WRONG = "own-wrong"
 PRESET = "own-preset"
 SEEN = "seen"
 FIELDS = ("system_prompt", "temperature", "answer_tokens", SEEN)
 
 
-def draw_entry(view: View) -> None:
-    """Draws the button that opens the window, and the settings that differ from the defaults."""
+def draw_answer_state(view: View) -> None:
+    """Draws what is set otherwise than by default, where anything is."""
     words, options = view.words, view.options
-    label, icon = words("own.open"), ":material/tune:"
-    st.button(label, key="own-open", icon=icon, type="tertiary", on_click=ask_conversation)
     if options != DEFAULT:
         with st.container(key="own-state"):
             st.caption(plain(" · ".join(_facts(words, options))))
 
 
-def ask_conversation() -> None:
-    """Opens the window with what is set now, whatever was typed when it was open before."""
+def reset_answer_options() -> None:
+    """Has the fields show what is set now, whatever was typed when the window was open before."""
     for key in [key for key in map(str, st.session_state) if key.startswith(tuple(f"own-{name}-" for name in FIELDS))]:
         del st.session_state[key]
-    window.ask(OPTIONS)
-
-
-def draw_conversation(view: View, about: object = None) -> None:
-    """Draws the window."""
-    window.draw(view.words("own.title"), lambda: _draw(view), width="medium")
 
 
 def _facts(words: Words, options: Options) -> list[str]:
@@ -52,9 +43,9 @@ def _facts(words: Words, options: Options) -> list[str]:
     return facts + ([words("own.fact.tokens", tokens=options.answer_tokens)] if options.answer_tokens else [])
 
 
-def _draw(view: View) -> None:
+def draw_answer_options(view: View) -> None:
+    """Draws the form, and the presets."""
     words = view.words
-    st.caption(words("own.about"))
     error = st.session_state.pop(WRONG, None)
     if isinstance(error, GieokError):
         draw_error(words, error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 from pydantic import SecretStr
 
@@ -26,6 +28,7 @@ TAKEN = "models-key-taken"
 def draw_picker(view: View) -> None:
     """Draws the tab: the model in use, the three kinds, and the fields of the selected kind."""
     words, in_use = view.words, resource.in_use()
+    view = replace(view, readiness=in_use.readiness, status=in_use.readiness.status)  # not that of the open chat
     with st.container(border=True, gap="xsmall", key="models-now"):
         st.caption(words("models.now"))
         if view.status.settled:

@@ -1,4 +1,4 @@
-"""The left side: a new chat, the conversations, the settings that matter while chatting, the model, the language."""
+"""The left side: a new chat, the conversations, the settings that matter while chatting, the model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from component.page.login import draw_user
 from component.page.view import RATE_NEW, View, begin, begin_private, show_documents, trying
 from component.settings.advice import draw_advice
 from component.settings.model_status import draw_model
-from component.settings.options import ask_options, draw_language
-from component.settings.own_answer import draw_entry
+from component.settings.options import ask_options
+from component.settings.own_answer import draw_answer_state
 from component.sidebar.bring_in import ask_import, draw_imported
 from component.sidebar.session_list import draw_sessions
+from component.usage.usage_window import ask_usage
 from component.widget.undo import draw_undo
 from component.world.view import show_worlds
 
@@ -40,11 +41,10 @@ def draw_sidebar(view: View) -> DeltaGenerator:
         draw_sessions(view)
         with st.container(key="side-foot", gap="small"):
             draw_undo(view)
-            draw_entry(view)
+            draw_answer_state(view)
             with st.container(key="rate"), st.expander(words("settings.title"), key="settings"):
                 _draw_rate(view)
             place = _draw_model(view)
-            draw_language(words, "language", label_visibility="collapsed", width="stretch")
             _draw_foot(view)
             draw_user(view)
     return place
@@ -84,11 +84,13 @@ def _draw_model(view: View) -> DeltaGenerator:
 
 
 def _draw_foot(view: View) -> None:
-    """Draws the buttons that open the settings, the help and the import."""
+    """Draws the buttons that open the settings, the help, the usage and the import."""
     words = view.words
     with st.container(key="foot", horizontal=True, gap="xsmall", wrap=True):
         for name, icon, action in (("options", "settings", ask_options), ("help", "help", ask_help)):
             label, icon = words(f"{name}.open"), f":material/{icon}:"
             st.button(label, key=f"open-{name}-window", type="tertiary", icon=icon, on_click=action)
+        label = words("usage.open")
+        st.button(label, key="open-usage", type="tertiary", icon=":material/monitoring:", on_click=ask_usage)
         label = words("session.import.open")
         st.button(label, key="import", type="tertiary", icon=":material/upload:", on_click=ask_import)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import settings
@@ -18,6 +18,7 @@ from model.call.stream import Stopped
 from model.choice import default, kept, model_check, resolve
 from model.choice.choice import Choice
 from model.choice.kept import Kept
+from model.choice.model_offer import read_choice
 from model.embedded.weights import FetchProgress
 from model.modelset import ModelSet
 from settings import Settings
@@ -51,6 +52,7 @@ class InUse:
         self._kept = kept.read(settings.current())
         self._readiness = self._of(self._kept.choice)
         self._readiness.start()
+        self._of_sessions: dict[Choice, Readiness] = {}
 
     def __call__(self) -> ModelSet:
         """Returns the models; waits until they are ready. Raises the error that keeps them from being ready."""
@@ -72,6 +74,18 @@ class InUse:
         """Returns the stored choices, the current one and earlier ones."""
         self._follow()
         return self._kept
+
+    def of_session(self, model: Mapping[str, str] | None) -> Readiness:
+        """Returns the readiness of the model that a conversation has chosen (``store.record.Session.model``), which the
+        first call has begun; without a choice, that of the models in use."""
+        choice = read_choice(settings.current(), self.kept, model)
+        if choice is None:
+            return self.readiness
+        with self._lock:
+            if choice not in self._of_sessions:
+                readiness = self._of_sessions[choice] = self._of(choice)
+                readiness.start()
+            return self._of_sessions[choice]
 
     @property
     def attempt(self) -> Attempt | None:
@@ -141,6 +155,7 @@ class InUse:
             kept.keep(settings.current(), choice)
             self._stamp, self._kept = kept.stamp(settings.current()), kept.read(settings.current())
             self._readiness = attempt.readiness
+            self._of_sessions.clear()  # the key of a hosted model may be another one now
 
     def _follow(self) -> None:
         """Puts a choice in use that another process has stored."""
@@ -151,6 +166,7 @@ class InUse:
     def _change(self) -> None:
         """Reads the stored choices, which have changed, and puts the current one in use."""
         before = self._kept
+        self._of_sessions.clear()
         self._stamp, self._kept = kept.stamp(settings.current()), kept.read(settings.current())
         if (self._kept.choice, self._kept.place) != (before.choice, before.place) or before.choice is None:
             self._readiness = self._of(self._kept.choice)

@@ -42,8 +42,8 @@ class Engine:
     ``store`` is the same user's. ``apart``: its turns keep their sessions apart from what
     the user's conversations share. ``library`` (the documents) is None when the setting ``retrieval`` is off.
     ``host`` (foreign tools) is None where there are none.
-    ``budgets``: the page's own token budgets for prompts, by the names of the settings that they replace; data that all
-    pages share, such as a session's state, goes by the settings.
+    ``budgets``: the user's own settings of prompts (token budgets, switches), by the names of the settings that they
+    replace; data that all pages share, such as a session's state, goes by the settings.
     """
 
     settings: Settings

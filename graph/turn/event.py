@@ -102,7 +102,8 @@ class Usage:
 
     ``usd`` is None when a price is unknown. ``cut_at``: the limit in tokens that cut the answer off; 0 when the answer
     is whole. ``last_prompt_tokens``: the prompt of the last call for an answer, which is how large the conversation
-    has become; the sum counts what calls of tools sent again and again.
+    has become; the sum counts what calls of tools sent again and again. ``model``: the one that answered;
+    ``cache_usd``: the US dollars that the provider's cache has saved, as far as prices are known.
     """
 
     prompt_tokens: int = 0
@@ -113,6 +114,8 @@ class Usage:
     usd: float | None = None
     cut_at: int = 0
     last_prompt_tokens: int = 0
+    model: str = ""
+    cache_usd: float = 0.0
 
     def minus(self, earlier: Usage) -> Usage:
         """Returns what came after an earlier count of the same turn."""
@@ -126,6 +129,8 @@ class Usage:
             usd,
             self.cut_at,
             self.last_prompt_tokens,
+            self.model,
+            self.cache_usd - earlier.cache_usd,
         )
 
 

@@ -48,6 +48,8 @@ class Notes:
     usd: float | None = 0.0
     cut_at: int = 0
     last_prompt_tokens: int = 0
+    model: str = ""
+    cache_usd: float = 0.0
     steps: list[tuple[ToolStarted, ToolFinished]] = field(default_factory=list)
     report: ContextReport | None = None
     system: str = ""
@@ -81,10 +83,13 @@ class Notes:
         name = models.side_name if side else models.name
         price = 0.0 if models.alone else usd(name, prompt, cached, answer, url=models.url)
         self.usd = None if price is None or self.usd is None else self.usd + price
+        self.model = self.model if side else name
+        if cached and price is not None and not models.alone:
+            self.cache_usd += (usd(name, prompt, 0, answer, url=models.url) or price) - price
 
     def usage(self) -> Usage:
         counted = (self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
-        return Usage(*counted, self.cut_at, self.last_prompt_tokens)
+        return Usage(*counted, self.cut_at, self.last_prompt_tokens, self.model, self.cache_usd)
 
     def reasoning(self) -> dict[str, Any] | None:
         """Returns what the model thought, as the record keeps it; None where it thought nothing."""

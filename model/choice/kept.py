@@ -117,7 +117,7 @@ def keep(settings: Settings, choice: Choice) -> None:
     stored = read(settings)
     place = stored.place if choice.kept_key or choice.kind != "hosted" else None
     if choice.key.get_secret_value():
-        place = _keep_key(settings, _Secret(url=_address(choice, settings), key=choice.key.get_secret_value()))
+        place = _keep_key(settings, _Secret(url=hosted_address(choice, settings), key=choice.key.get_secret_value()))
     keyless = replace(choice, key=SecretStr(""), kept_key=choice.kind == "hosted" and place is not None)
     _write(settings, Kept(choice.kind, {**stored.choices, choice.kind: keyless}, place))
     if place is None and stored.place is not None:  # last: if the choice cannot be written, its key stays
@@ -148,7 +148,7 @@ def with_key(settings: Settings, choice: Choice) -> Choice:
         return choice
     place = read(settings).place
     secret = _from_ring(settings) if place == "keyring" else _from_file(settings)
-    if secret is None or secret.url != _address(choice, settings):
+    if secret is None or secret.url != hosted_address(choice, settings):
         raise KeyLocked(place=where(settings, place or "file"))
     return replace(choice, key=SecretStr(secret.key))
 
@@ -178,7 +178,7 @@ def where(settings: Settings, place: Place) -> str:
     return ring.name if ring is not None else str(settings.data_dir / KEY_FILE)
 
 
-def _address(choice: Choice, settings: Settings) -> str:
+def hosted_address(choice: Choice, settings: Settings) -> str:
     return (choice.url or settings.openai_base_url or OPENAI).rstrip("/")
 
 

@@ -105,7 +105,7 @@ def needs_weights(settings: Settings) -> bool:
 
 def servers(settings: Settings) -> list[tuple[str, tuple[str, ...]]]:
     """Returns every address of a local server with the names of its chat models; no names where no server answers."""
-    return [(url, tuple(model.name for model in offered)) for url, offered in _answers(settings)]
+    return [(url, tuple(model.name for model in offered)) for url, offered in list_local(settings)]
 
 
 def listed_models(settings: Settings) -> tuple[str, ...]:
@@ -113,6 +113,12 @@ def listed_models(settings: Settings) -> tuple[str, ...]:
 
     Raises ``KeyRejected``, ``ModelUnreachable``, ``ModelTimeout``, and ``ModelsUnlisted`` where the server has no list.
     """
+    return tuple(sorted({model.name for model in list_hosted(settings)}))
+
+
+def list_hosted(settings: Settings) -> Offered:
+    """Returns the models at the hosted address as ``listed_models`` does, with what the server tells of them. Raises
+    as it does."""
     url, key = _hosted_address(settings)
     try:
         offered = listed(url, key, _HOSTED_TIMEOUT)
@@ -124,7 +130,7 @@ def listed_models(settings: Settings) -> tuple[str, ...]:
         raise (ModelUnreachable(url=url) if error.status is None else ModelsUnlisted(url=url)) from error
     if not offered:
         raise ModelsUnlisted(url=url)
-    return tuple(sorted({model.name for model in offered if model.chats is not False}))
+    return tuple(model for model in offered if model.chats is not False)
 
 
 def check_key(settings: Settings) -> None:
@@ -174,7 +180,7 @@ def _hosted_address(settings: Settings) -> tuple[str, str]:
 def _offered(url: str, key: str, *, needed: bool) -> Offered:
     """Returns the chat models that the hosted server lists; raises errors only when the list is ``needed``."""
     try:
-        offered = _chat_models(listed(url, key, _HOSTED_TIMEOUT))
+        offered = find_chat_models(listed(url, key, _HOSTED_TIMEOUT))
     except Refused as error:
         if needed and error.status in (401, 403):
             raise KeyRejected(url=url, status=error.status) from error
@@ -204,12 +210,13 @@ def _first_local(settings: Settings) -> tuple[str, Offered] | None:
 
     Asks all servers at once. With CHAT_MODEL set, servers that have that model go before the others.
     """
-    answering = [(url, offered) for url, offered in _answers(settings) if offered]
+    answering = [(url, offered) for url, offered in list_local(settings) if offered]
     matching = [server for server in answering if settings.chat_model in {model.name for model in server[1]}]
     return next(iter(matching or answering), None)
 
 
-def _answers(settings: Settings) -> list[tuple[str, Offered]]:
+def list_local(settings: Settings) -> list[tuple[str, Offered]]:
+    """Returns every address of a local server with its chat models; none where no server answers in time."""
     urls = [url.rstrip("/") for url in settings.local_servers]
     if not urls:
         return []
@@ -219,12 +226,12 @@ def _answers(settings: Settings) -> list[tuple[str, Offered]]:
 
 def _asked(url: str, timeout: float) -> Offered:
     try:
-        return _chat_models(listed(url, "", timeout))
+        return find_chat_models(listed(url, "", timeout))
     except Refused:
         return ()
 
 
-def _chat_models(offered: Offered) -> Offered:
+def find_chat_models(offered: Offered) -> Offered:
     """Returns the models that the server says do chat; where it says nothing, those whose names do not say
     otherwise."""
     return tuple(

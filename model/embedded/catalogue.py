@@ -26,6 +26,7 @@ class WeightsFile:
     The SHA-256 decides: every source must give the same bytes. ``profile``: the model's profile for answers.
     ``context``: most tokens of context that the model loads with by default. ``memory``: approximate bytes that the
     model takes with this context. ``about``: the page describes the model with its text ``models.about.<about>``.
+    ``title``: the model's name for people.
     """
 
     name: str
@@ -39,6 +40,7 @@ class WeightsFile:
     context: int
     memory: int
     about: str
+    title: str = ""
 
 
 def _qwen_part(number: int) -> WheelPart:
@@ -63,6 +65,7 @@ QWEN3_4B = WeightsFile(
     context=16_384,  # trained for 262,144: one token takes 147 kB of memory (36 layers, 8 heads of 128, 2 × 2 bytes)
     memory=5_500_000_000,
     about="large",
+    title="Qwen3 4B Instruct",
 )
 
 QWEN25 = WeightsFile(
@@ -81,6 +84,7 @@ QWEN25 = WeightsFile(
     context=32_768,
     memory=2_000_000_000,
     about="general",
+    title="Qwen2.5 1.5B Instruct",
 )
 
 QWEN25_CODER = WeightsFile(
@@ -99,6 +103,7 @@ QWEN25_CODER = WeightsFile(
     context=32_768,
     memory=2_000_000_000,
     about="coder",
+    title="Qwen2.5 Coder 1.5B Instruct",
 )
 
 SMOLLM2 = WeightsFile(
@@ -113,6 +118,7 @@ SMOLLM2 = WeightsFile(
     context=8_192,
     memory=500_000_000,
     about="mechanics",
+    title="SmolLM2 135M Instruct",
 )
 
 OFFERED = (QWEN3_4B, QWEN25, QWEN25_CODER)
@@ -134,3 +140,9 @@ def find(name: str) -> WeightsFile:
 def by_file(name: str) -> WeightsFile | None:
     """Returns the entry whose file has this name; None when there is none."""
     return next((weights for weights in CATALOGUE.values() if weights.file == name), None)
+
+
+def show_name(name: str) -> str:
+    """Returns a model's name for people: the title of an embedded model of the catalogue, else the name itself."""
+    weights = CATALOGUE.get(name)
+    return weights.title if weights is not None else name

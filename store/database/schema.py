@@ -126,6 +126,7 @@ session = Table(
     Column("rewriting", String(8), nullable=False, server_default=""),
     Column("api_key", ExactName(KEY_CHARS), nullable=False, server_default=""),
     Column("undelivered", String(32), nullable=False, server_default=""),
+    Column("model", PlainData),
     Index(
         "session_of_owner",
         "owner",
@@ -154,6 +155,7 @@ session it is (``store.owner``). ``alias``: the name that a client gave it, empt
 of its own. ``api_key``: the key that made it, where that key opens nothing else of the user's; else empty.
 ``undelivered``: see ``store.undelivered``. ``client_system``: the
 client's own system text. ``rewriting``: whether the model is to write extracted summaries (``store.record.Rewriting``).
+``model``: the model that answers in it (``store.record.Session``).
 """
 
 folder = Table(
@@ -204,6 +206,7 @@ turn = Table(
     Column("questions", PlainData),
     Column("reasoning", PlainData),
     UniqueConstraint("session_id", "branch", "number"),
+    Index("turn_started", "started"),
     # alone answers which turns of a conversation held text of others
     Index(
         "turn_foreign",
@@ -312,6 +315,15 @@ approval = Table(
 )
 """Foreign tools that a user has allowed for good (``store.approval``)."""
 
+user_setting = Table(
+    "user_setting",
+    metadata,
+    Column("owner", ExactName(OWNER_CHARS), primary_key=True),
+    Column("name", ExactName(64), primary_key=True),
+    Column("value", PlainData, nullable=False),
+)
+"""What each user has set for their own pages (``store.user_setting``)."""
+
 api_key = Table(
     "api_key",
     metadata,
@@ -411,6 +423,7 @@ summary = Table(
     Column("rate", Float, nullable=False),
     Column("created", Float, nullable=False),
     UniqueConstraint("session_id", "branch", "first_turn", "version"),
+    Index("summary_created", "created"),
 )
 
 wording = Table(

@@ -39,7 +39,12 @@ def look(at: AppTest, query: str = "", folder: str = "") -> AppTest:
 
 
 def _event(at: AppTest, name: str, value: dict[str, Any]) -> AppTest:
-    own = f"$$STREAMLIT_INTERNAL_KEY_{_proto(at).id}__events"
+    return send_event(at, KEY, name, value)
+
+
+def send_event(at: AppTest, key: str, name: str, value: dict[str, Any]) -> AppTest:
+    """Sends an event of a component, as its script does, and runs the page."""
+    own = f"$$STREAMLIT_INTERNAL_KEY_{_proto(at, key).id}__events"
     return _run(at, WidgetState(id=own, json_trigger_value=json.dumps([{"event": name, "value": value}])))
 
 
@@ -51,6 +56,6 @@ def _run(at: AppTest, state: WidgetState) -> AppTest:
     return at
 
 
-def _proto(at: AppTest) -> Any:
-    (found,) = (each.proto for each in at.get("bidi_component") if each.key == KEY)
+def _proto(at: AppTest, key: str = KEY) -> Any:
+    (found,) = (each.proto for each in at.get("bidi_component") if each.key == key)
     return found

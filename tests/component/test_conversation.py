@@ -19,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("fresh")
 
 def opened(**query: str) -> AppTest:
     at = page("en-US", **query)
-    at.button(key="own-open").click()
+    at.session_state["options-open"] = "chat"
+    at.button(key="open-options-window").click()
     return run(at)
 
 
@@ -119,5 +120,5 @@ def test_two_tabs_change_what_was_changed_in_each_of_them(serve: Serve) -> None:
     run(stale)
     assert store().options.of(own) == Options("You are a judge.", 0.9, 300)
     assert store().session(own).title == "A title of the second tab"
-    stale.button(key="own-open").click()
+    stale.button(key="open-options-window").click()
     assert run(stale).text_area(key=f"own-system_prompt-{own}").value == "You are a judge."

@@ -81,7 +81,7 @@ def test_every_model_is_told_with_its_size_and_what_to_expect(world: World) -> N
     assert "much better Korean" in said
     assert "(not measured)" in said
     for entry in (world.large, world.general, world.coder):
-        assert entry.name in said
+        assert (entry.title or entry.name) in said
     assert {f"models-fetch-{world.large.name}", f"models-fetch-{world.general.name}"} <= keys(at)
     assert f"models-fetch-{world.coder.name}" not in keys(at)
     assert at.button(key=f"models-use-{world.coder.name}").disabled, "it is the one that answers"

@@ -144,6 +144,12 @@ def test_the_theme_changes_by_keyboard_without_losing_the_page(visit: Visit) -> 
     person.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(person.answer(1)).to_contain_text("밝기를 바꿔도")
+    other = visit(own=True)
+    expect(other.page.locator("html")).to_have_css("color-scheme", "dark")  # kept for the user, not in the browser
+    other.page.get_by_role("button", name="설정", exact=True).click()
+    other.page.get_by_role("dialog").get_by_role("tab", name="화면").click()
+    other.page.get_by_role("dialog").get_by_role("radio", name="시스템 설정").click()
+    expect(other.page.locator("html")).to_have_css("color-scheme", "light")
 
 
 def test_escape_closes_a_window_whose_focused_part_was_drawn_anew(visit: Visit) -> None:
@@ -156,14 +162,12 @@ def test_escape_closes_a_window_whose_focused_part_was_drawn_anew(visit: Visit) 
     expect(dialog).to_be_hidden()
 
 
-def test_budgets_are_changed_for_the_tab_and_the_rest_is_shown_with_the_names_of_its_settings(visit: Visit) -> None:
+def test_budgets_are_kept_found_by_the_search_and_given_back(visit: Visit) -> None:
     person = visit(390, 844)
     person.page.get_by_role("button", name="사이드바 열기").click()
     person.page.get_by_role("button", name="설정", exact=True).click()
     dialog = person.page.get_by_role("dialog")
-    dialog.get_by_role("tab", name="컨텍스트").click()
-    for said in ("GIEOK_COMPRESSION_RATE", "0.3", "GIEOK_RETRIEVAL"):
-        expect(dialog).to_contain_text(said)
+    dialog.get_by_role("tab", name="프롬프트").click()
     field, back = (
         dialog.get_by_role("spinbutton", name="대화 요약"),
         dialog.get_by_role("button", name="기본값으로 되돌리기"),
@@ -172,10 +176,11 @@ def test_budgets_are_changed_for_the_tab_and_the_rest_is_shown_with_the_names_of
     field.fill("900")
     field.press("Enter")
     expect(back).to_be_enabled()
-    dialog.get_by_role("button", name="닫기").click()
-    expect(dialog).to_be_hidden()
+    person.page.reload()
+    person.page.get_by_role("button", name="사이드바 열기").click()
     person.page.get_by_role("button", name="설정", exact=True).click()
-    dialog.get_by_role("tab", name="컨텍스트").click()
+    dialog.get_by_role("textbox", name="설정 검색").fill("오래된 요약")
+    dialog.get_by_role("textbox", name="설정 검색").press("Enter")
     expect(field).to_have_value("900")
     back.click()
     expect(field).to_have_value("12000")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.price import usd
+from model.price import rate, usd
 
 
 def test_a_known_model_has_a_price() -> None:
@@ -50,3 +50,16 @@ def test_cached_and_written_tokens_are_parts_of_one_prompt() -> None:
 
 def test_an_unknown_price_of_writing_is_not_guessed() -> None:
     assert usd("gpt-5-mini", 1000, 0, 100, written=500) is None
+
+
+def test_a_rate_is_the_price_of_a_million_tokens() -> None:
+    found = rate("gpt-5-mini", "https://api.openai.com/v1")
+    assert found is not None
+    assert found.prompt == pytest.approx(0.25)
+    assert found.answer == pytest.approx(2.0)
+    assert found.context == 400_000
+
+
+def test_what_runs_here_or_is_unknown_has_no_rate() -> None:
+    assert rate("gpt-5-mini", "http://127.0.0.1:11434/v1") is None
+    assert rate("gpt-99") is None

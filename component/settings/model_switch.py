@@ -1,0 +1,131 @@
+"""The window that chooses the model of one conversation: which models can answer here, what each costs and can."""
+
+from __future__ import annotations
+
+from functools import partial
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+import settings
+from component.page import window
+from component.page.catalogue import Words
+from component.page.view import View, trying
+from component.settings.attempt import BEAT
+from component.settings.model_status import draw_profile, draw_status
+from component.settings.options import ask_options
+from component.widget.markdown import plain
+from component.widget.wait import redraw_when
+from component.work import resource
+from component.work.side_call import SideCall, begin
+from component.work.user import is_admin, may_choose_model
+from errors import shown
+from model.choice.model_offer import ModelOffer, list_offers, read_offer
+from model.embedded.catalogue import show_name
+
+NAME = "model"
+ASKED = "switch-asked"
+"""In session state: the call that lists the models, as of when the window was opened."""
+SEARCH = "switch-search"
+FEW = 8
+"""So many models need no search."""
+MOST = 40
+
+
+def ask_switch() -> None:
+    """Opens the window and asks every address for its models."""
+    stored = resource.in_use().kept
+    st.session_state[ASKED] = begin(lambda _: list_offers(settings.current(), stored))
+    st.session_state.pop(SEARCH, None)
+    window.ask(NAME)
+
+
+def draw_switch(view: View, about: object = None) -> None:
+    """Draws the window."""
+    window.draw(view.words("chat_model.title"), lambda: _draw_switch_window(view), width="medium")
+
+
+def _draw_switch_window(view: View) -> None:
+    words = view.words
+    with st.container(border=True, gap="xsmall", key="switch-now"):
+        draw_status(words, st.empty(), view.status)
+        if view.status.models is not None:
+            draw_profile(words, view.status.models)
+    if not may_choose_model():
+        st.caption(words("models.fixed" if is_admin() else "login.model"))
+        return
+    side_call: SideCall | None = st.session_state.get(ASKED)
+    if side_call is None:  # the window was open when the page was loaded anew
+        ask_switch()
+        st.rerun()
+    done = side_call.done
+    if done:
+        _draw_model_choice(view, side_call.result or ())
+    else:
+        st.caption(f":shimmer[{words('models.list.asking')}]")
+    redraw_when(lambda: side_call.done and not done, None if done else BEAT)
+    st.button(
+        words("chat_model.more"), key="switch-more", type="tertiary", icon=":material/settings:", on_click=ask_options
+    )
+
+
+def _draw_model_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
+    """Draws the models as one list; the first entry is the model that every other conversation has."""
+    words = view.words
+    found = {_offer_key(offer): offer for offer in offers}
+    own = read_offer(view.model) if view.model is not None else None
+    if own is not None:  # also while its server does not answer
+        found.setdefault(_offer_key(own), own)
+    query = ""
+    if len(found) > FEW:
+        query = st.text_input(words("chat_model.search"), key=SEARCH, placeholder=words("chat_model.search.about"))
+    matching = [key for key, offer in found.items() if _fits_offer(offer, query)]
+    current = _offer_key(own) if own is not None else ""
+    options = list(dict.fromkeys(["", *([current] if current else []), *matching[:MOST]]))
+    key = f"switch-choice-{view.session_id or 'new'}"
+    st.session_state[key] = current
+    with st.container(key="switch-list"):
+        st.radio(
+            words("chat_model.choose"),
+            options,
+            format_func=lambda option: plain(found[option].title) if option else words("chat_model.shared"),
+            captions=[_describe(words, found[option]) if option else _describe_shared(words) for option in options],
+            key=key,
+            on_change=_choose_model,
+            args=(view, found, key),
+        )
+    if len(matching) > MOST:
+        st.caption(words("chat_model.rest", count=len(matching) - MOST))
+    st.caption(words("chat_model.about"))
+
+
+def _choose_model(view: View, found: dict[str, ModelOffer], key: str) -> None:
+    option = st.session_state[key]
+    trying(partial(view.set_model, found[option].plain() if option else None))
+
+
+def _describe(words: Words, offer: ModelOffer) -> str:
+    """Returns where a model runs, what it costs and what it takes, as far as that is known."""
+    facts = [words(f"model.kind.{offer.kind}")]
+    if offer.url:
+        facts.append(urlsplit(shown(offer.url)).netloc)
+    prompt, answer = offer.prompt_usd or 0.0, offer.answer_usd or 0.0
+    facts.append(words(f"chat_model.price.{offer.pricing}", prompt=f"{prompt:.2f}", answer=f"{answer:.2f}"))
+    if offer.context is not None:
+        facts.append(words("chat_model.context", tokens=offer.context))
+    if offer.memory is not None:
+        facts.append(words("models.file.memory", size=offer.memory / 1e9))
+    return plain(" · ".join(facts))
+
+
+def _describe_shared(words: Words) -> str:
+    models = resource.in_use().known
+    return plain(words("chat_model.shared.about", name=show_name(models.name)) if models else words("model.looking"))
+
+
+def _offer_key(offer: ModelOffer) -> str:
+    return "|".join((offer.kind, offer.url, offer.name))
+
+
+def _fits_offer(offer: ModelOffer, query: str) -> bool:
+    return all(word in f"{offer.title} {offer.name} {offer.url}".casefold() for word in query.casefold().split())

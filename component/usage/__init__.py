@@ -1,0 +1,1 @@
+"""What conversations took and saved over time."""

@@ -1,0 +1,141 @@
+"""All actions by keyboard, the model of a chat, usage over time: in a real browser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.journey.application import Person
+from tests.journey.axe import violations
+from tests.journey.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def palette(person: Person) -> Locator:
+    return person.page.get_by_role("dialog", name="모든 작업")
+
+
+def test_the_palette_is_used_with_the_keyboard_alone(visit: Visit) -> None:
+    person = visit()
+    person.ask("팔레트를 열기 전 질문", 1)
+    person.page.keyboard.press("Control+k")
+    field = palette(person).get_by_role("combobox")
+    expect(field).to_be_focused()
+    options = palette(person).get_by_role("option")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    person.page.keyboard.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    assert field.get_attribute("aria-activedescendant") == options.nth(1).get_attribute("id")
+    person.page.keyboard.type("사용량")
+    expect(options.first).to_contain_text("사용량")
+    person.page.keyboard.press("Enter")
+    expect(palette(person)).to_be_hidden()
+    expect(person.page.get_by_role("dialog", name="사용량")).to_be_visible()
+    person.page.keyboard.press("Escape")
+    expect(person.page.get_by_role("dialog")).to_have_count(0)
+    person.page.keyboard.press("Control+k")
+    person.page.keyboard.press("Escape")
+    expect(palette(person)).to_be_hidden()
+
+
+def test_a_slash_in_the_empty_input_opens_it_and_is_not_lost(visit: Visit) -> None:
+    person = visit()
+    person.input.focus()
+    person.page.keyboard.press("/")
+    expect(palette(person).get_by_role("combobox")).to_be_focused()
+    person.page.keyboard.type("tool 서버")
+    person.page.keyboard.press("Escape")
+    expect(palette(person)).to_be_hidden()
+    expect(person.input).to_be_focused()
+    expect(person.input).to_have_value("/tool 서버")
+    person.page.keyboard.press("/")
+    expect(person.input).to_have_value("/tool 서버/")
+    expect(palette(person)).to_be_hidden()
+
+
+def test_escape_in_the_palette_stops_no_answer(visit: Visit) -> None:
+    person = visit()
+    person.say("아주 천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는")
+    person.page.keyboard.press("Control+k")
+    expect(palette(person)).to_be_visible()
+    person.page.keyboard.press("Escape")
+    expect(palette(person)).to_be_hidden()
+    grown = len(person.live.inner_text())
+    expect(person.live).to_have_text(re.compile(f".{{{grown + 10}}}", re.S))
+    person.page.keyboard.press("Control+k")
+    person.page.keyboard.type("중지")
+    person.page.keyboard.press("Enter")
+    expect(person.see(1)).to_contain_text("중지함")
+
+
+def test_words_of_the_palette_are_searched_in_the_chats(visit: Visit) -> None:
+    person = visit()
+    person.ask("해질녘 등대 이야기", 1)
+    person.page.keyboard.press("Control+k")
+    person.page.keyboard.type("해질녘")
+    person.page.keyboard.press("Enter")
+    expect(person.page.locator(".gieok-list .search")).to_have_value("해질녘")
+    expect(person.page.locator(".gieok-list .hit").first).to_contain_text("해질녘 등대")
+
+
+def test_the_model_of_one_chat_is_chosen_in_the_header(visit: Visit) -> None:
+    person = visit()
+    assert person.app.upstream is not None
+    person.app.upstream.models = ("stub-model", "other-model")
+    try:
+        person.ask("다른 모델로 바꿀 대화", 1)
+        person.page.locator(".st-key-model-open").get_by_role("button").click()
+        dialog = person.page.get_by_role("dialog")
+        choice = dialog.get_by_role("radio", name="other-model")
+        choice.check(force=True)
+        expect(dialog.get_by_role("radio", name="other-model")).to_be_checked()
+        person.page.keyboard.press("Escape")
+        expect(dialog).to_be_hidden()
+        button = person.page.locator(".st-key-model-open")
+        expect(button).to_contain_text("other-model")
+        person.ask("어느 모델이 답하나요", 2)
+        assert person.app.upstream.requests[-1].body["model"] == "other-model"
+        person.page.reload()
+        expect(button).to_contain_text("other-model")
+        person.page.locator(".st-key-new-chat button").click()
+        expect(button).to_contain_text("stub-model")
+    finally:
+        person.app.upstream.models = ("stub-model",)
+
+
+def test_usage_is_plotted_and_taken_along(visit: Visit, tmp_path: Path) -> None:
+    person = visit()
+    person.ask("사용량에 나올 질문", 1)
+    person.page.get_by_role("button", name="사용량", exact=True).click()
+    dialog = person.page.get_by_role("dialog", name="사용량")
+    expect(dialog.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first).to_be_visible()
+    expect(dialog.get_by_role("table")).to_contain_text("stub-model")
+    dialog.get_by_role("radio", name="대화", exact=True).click()
+    expect(dialog.get_by_role("table")).to_contain_text("사용량에 나올 질문")
+    with person.page.expect_download() as download:
+        dialog.get_by_role("button", name="CSV로 내보내기").click()
+    file = tmp_path / "usage.csv"
+    download.value.save_as(file)
+    assert "사용량에 나올 질문" in file.read_text("utf-8-sig")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["ko-KR", "en-US"])
+def test_the_new_windows_break_no_rule_of_accessibility(visit: Visit, scheme: str, locale: str) -> None:
+    person = visit(locale=locale, color_scheme=scheme)
+    person.page.keyboard.press("Control+k")
+    expect(person.page.locator(".gieok-palette")).to_be_visible()
+    assert violations(person.page) == []
+    person.page.keyboard.press("Escape")
+    for place in (".st-key-model-open", ".st-key-open-usage", ".st-key-open-options-window"):
+        person.page.locator(place).get_by_role("button").click()
+        dialog = person.page.get_by_role("dialog").last
+        expect(dialog).to_be_visible()
+        assert violations(person.page) == []
+        person.page.keyboard.press("Escape")
+        expect(person.page.locator("[data-testid=stDialog]")).to_have_count(0)

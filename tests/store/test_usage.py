@@ -1,0 +1,98 @@
+"""What was used, read from the record: whose, since when, and at what cost of reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event, text, update
+
+from store import Finished, Store
+from store.database import schema
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    opened = Store(f"sqlite:///{tmp_path / 'gieok.db'}")
+    yield opened
+    opened.close()
+
+
+def answer(store: Store, session: str, prompt: int, full: int, **more: Any) -> int:
+    """A finished turn with this usage; returns its number."""
+    number = store.accept_turn(session, "질문")
+    used = {"prompt_tokens": prompt, "cached_tokens": 10, "answer_tokens": 20, "usd": 0.5, "model": "one"}
+    report = {"full_tokens": full, "total_tokens": prompt, "parts": [], "left_out": []}
+    store.finish_turn(session, number, Finished("done", "답", usage=used | more, report=report))
+    return number
+
+
+def test_a_turn_is_read_with_what_its_summaries_saved(store: Store) -> None:
+    session = store.create_session("ko", 0.3).id
+    answer(store, session, 100, 400, cache_usd=0.25)
+    answer(store, session, 100, 90)
+    first, second = store.usages.read_since(0)
+    assert (first.session_id, first.title, first.work, first.model) == (session, "질문", "answer", "one")
+    assert (first.prompt_tokens, first.cached_tokens, first.answer_tokens, first.usd) == (100, 10, 20, 0.5)
+    assert (first.saved_tokens, first.cache_usd) == (300, 0.25)
+    assert second.saved_tokens == 0, "a prompt that is longer than the history saves nothing, and costs nothing either"
+
+
+def test_rows_of_earlier_versions_name_no_model(store: Store) -> None:
+    session = store.create_session("ko", 0.3).id
+    number = store.accept_turn(session, "질문")
+    store.finish_turn(session, number, Finished("failed", usage={"prompt_tokens": 5, "answer_tokens": 0, "usd": None}))
+    (row,) = store.usages.read_since(0)
+    assert (row.model, row.prompt_tokens, row.usd, row.saved_tokens) == ("", 5, None, 0)
+
+
+def test_only_the_users_own_turns_of_the_period_count_and_none_that_were_imported(store: Store) -> None:
+    other = store.of("other")
+    answer(other, other.create_session("ko", 0.3).id, 1, 1)
+    session = store.create_session("ko", 0.3).id
+    for prompt in (2, 3, 4):
+        answer(store, session, prompt, prompt)
+    turn = schema.turn
+    mine = turn.c.session_id == session
+    with store.engine.begin() as connection:
+        connection.execute(update(turn).where(mine, turn.c.number == 1).values(started=1_000.0))
+        connection.execute(update(turn).where(mine, turn.c.number == 2).values(is_imported=True))
+    assert [row.prompt_tokens for row in store.usages.read_since(2_000.0)] == [4]
+    store.put_away(session)
+    assert [row.prompt_tokens for row in store.usages.read_since(0)] == [2, 4], "what is in the trash was used too"
+    assert [row.prompt_tokens for row in other.usages.read_since(0)] == [1]
+
+
+def test_a_summary_counts_when_a_model_wrote_it(store: Store) -> None:
+    session = store.create_session("ko", 0.3).id
+    row = {"session_id": session, "branch": 0, "status": "active", "ahead": False, "rate": 0.3, "created": 5.0}
+    row |= {"seconds": 0.0, "turns": [1, 2, 3], "version": 1}
+    rows = [
+        row
+        | {"first_turn": 1, "last_turn": 3, "origin": "auto", "model": "two", "prompt_tokens": 7, "answer_tokens": 8},
+        row | {"first_turn": 4, "last_turn": 6, "origin": "extracted", "prompt_tokens": 0, "answer_tokens": 0},
+    ]
+    with store.engine.begin() as connection:
+        for each in rows:
+            connection.execute(schema.summary.insert(), each)
+    (read,) = store.usages.read_since(0)
+    assert (read.work, read.model, read.prompt_tokens, read.answer_tokens, read.usd) == ("summary", "two", 7, 8, None)
+
+
+def test_it_reads_by_time_in_two_statements_however_long_the_record_is(store: Store) -> None:
+    for _ in range(3):
+        answer(store, store.create_session("ko", 0.3).id, 1, 1)
+    statements: list[tuple[str, Any]] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *of: statements.append((of[2], of[3])))
+    store.usages.read_since(0)
+    asked = [(query, values) for query, values in statements if query.startswith("SELECT")]
+    assert len(asked) == 2
+    with store.engine.connect() as connection:
+        plans = [
+            " ".join(str(line) for line in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
+            for query, values in asked
+        ]
+        connection.execute(text("SELECT 1"))
+    assert "turn_started" in plans[0]
+    assert "summary_created" in plans[1]
