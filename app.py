@@ -33,6 +33,7 @@ from component.page.view import View, current, on_documents, told, words
 from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_drawer, draw_panel
 from component.panel.revision import draw_revision
+from component.panel.summarise import draw_summarise
 from component.panel.work_line import watch_work
 from component.settings.options import draw_options
 from component.settings.own_answer import draw_conversation
@@ -70,6 +71,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "past": draw_past_window,
     "revision": draw_revision,
     "source": draw_source,
+    "summarise": draw_summarise,
     "trash": draw_trash,
     "versions": draw_versions,
     "world-change": draw_change,

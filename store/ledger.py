@@ -72,8 +72,8 @@ class Ledger:
         """Adds a version of the summary of these turns; returns the version's id.
 
         ``branch``: the branch of the last turn, by default the one on the session's path. ``fields``: record, ahead,
-        origin, model, prompt_tokens, answer_tokens, seconds, kept, lost, error. Raises ``SessionUnknown`` when the
-        session was deleted.
+        origin, hint, model, prompt_tokens, answer_tokens, seconds, kept, lost, error. Raises ``SessionUnknown`` when
+        the session was deleted.
         """
         with self._transaction() as connection:
             path = _claimed(connection, session_id)
@@ -129,6 +129,23 @@ class Ledger:
         with self._transaction() as connection:
             query = select(func.count()).where(*_here(connection, session_id), *wanted)
             return int(connection.execute(query).scalar_one())
+
+    def find_at_other_rates(self, session_id: str, rate: float) -> list[Summary]:
+        """Returns the valid summaries on the session's path that were made at another rate, oldest first, except those
+        in the user's own words."""
+        other = ~_TABLE.c.rate.between(rate - 1e-6, rate + 1e-6)
+        wanted = (_TABLE.c.status.in_(VALID), _TABLE.c.origin != "edited", other)
+        with self._transaction() as connection:
+            query = select(_TABLE).where(*_here(connection, session_id), *wanted).order_by(_TABLE.c.first_turn)
+            return [_summary(row) for row in connection.execute(query)]
+
+    def count_rates(self, session_id: str) -> dict[float, int]:
+        """Returns how many valid summaries on the session's path were made at each rate, except those in the user's own
+        words."""
+        wanted = (_TABLE.c.status.in_(VALID), _TABLE.c.origin != "edited")
+        with self._transaction() as connection:
+            query = select(_TABLE.c.rate, func.count().label("made")).where(*_here(connection, session_id), *wanted)
+            return {row.rate: row.made for row in connection.execute(query.group_by(_TABLE.c.rate))}
 
     def replace(
         self,

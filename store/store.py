@@ -479,6 +479,19 @@ class Store:
             key = _key(connection, session_id, number)
             connection.execute(update(schema.turn).where(*key).values(feedback=feedback))
 
+    def pin_turn(self, session_id: str, number: int, pinned: bool) -> None:
+        """Notes whether every prompt holds a turn of the path word for word, from the next one on. Raises
+        ``TurnUnknown``."""
+        with self.transaction() as connection:
+            key = _key(connection, session_id, number)
+            if not connection.execute(update(schema.turn).where(*key).values(pinned=pinned)).rowcount:
+                raise TurnUnknown(session=session_id, turn=number)
+            _changed(connection, session_id, revision=schema.session.c.revision + 1)
+
+    def pinned_turns(self, session_id: str) -> list[Turn]:
+        """Returns the turns of the path that every prompt holds word for word, oldest first."""
+        return self._turns(session_id, [schema.turn.c.pinned])[::-1]
+
     def turn(self, session_id: str, number: int) -> Turn | None:
         """Returns turn ``number`` of the session's path, or None."""
         with self.transaction() as connection:

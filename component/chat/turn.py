@@ -86,6 +86,8 @@ def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None)
         st.caption(f":material/content_cut: {plain(view.words('turn.cut_off', tokens=tokens))}")
     if _without_memory(turn):
         st.caption(f":material/cloud_off: {plain(view.words('turn.memory_away'))}")
+    if turn.pinned:
+        st.caption(f":material/keep: {plain(view.words('turn.pinned', tokens=turn.tokens))}")
     if turn.status not in ("running", "waiting"):
         draw_actions(view, turn, _facts(view, turn), versions)
 

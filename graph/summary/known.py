@@ -15,7 +15,7 @@ from graph.turn.engine import Engine
 from store import Session, Turn
 from text.fence import unframed
 
-_RAW = ("short", "recent")
+_RAW = ("pinned", "short", "recent")
 _REMEMBERED = {"profile", "memory", "entities"}
 
 
