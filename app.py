@@ -18,6 +18,8 @@ from component.chat.chat import draw_chat
 from component.chat.composer import draw_attached, draw_composer
 from component.chat.file import draw_file
 from component.documents.documents_page import draw_documents
+from component.memory.known import draw_known
+from component.memory.proposal import draw_proposal
 from component.memory.version import draw_versions
 from component.page import window
 from component.page.announce import announce
@@ -67,8 +69,10 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "file": draw_file,
     "help": draw_help,
     "import": draw_import,
+    "known": draw_known,
     "options": draw_options,
     "past": draw_past_window,
+    "proposal": draw_proposal,
     "revision": draw_revision,
     "source": draw_source,
     "summarise": draw_summarise,

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from memory.key import Scope
 from memory.profile import ProfileLine, read_profile
+from memory.proposal import find_proposal
 from memory.rows import (
     Head,
     add_version,
@@ -53,11 +54,12 @@ class Known:
 
 
 class TurnChange(NamedTuple):
-    """What a turn changed in memory: ``remembered`` and ``pinned`` facts, or what was ``forgotten`` then.
-    ``line``: the fact's row, 0 for a forgetting; ``at``: the moment (Unix seconds)."""
+    """What a turn changed in memory: ``remembered`` and ``pinned`` facts, what was ``forgotten`` then, the turns that
+    were ``folded`` into the conversation's memory behind it, or are ``proposed`` for it (``memory.proposal``).
+    ``line``: the fact's row, 0 for others; ``at``: the moment (Unix seconds)."""
 
     turn: int
-    kind: Literal["remembered", "pinned", "forgotten"]
+    kind: Literal["remembered", "pinned", "forgotten", "folded", "proposed"]
     texts: tuple[str, ...]
     line: int
     at: float
@@ -100,8 +102,11 @@ def read_forgettings(
     ]
 
 
-def read_turn_changes(connection: Connection, head: Head, turns: Collection[int]) -> list[TurnChange]:
-    """Returns what these turns of a session's path changed, oldest first."""
+def read_turn_changes(
+    connection: Connection, head: Head, turns: Collection[int], since: float | None = None
+) -> list[TurnChange]:
+    """Returns what these turns of a session's path changed, oldest first. ``since``: when the last of them began (Unix
+    seconds): what was folded then, or waits for a yes, is the last turn's."""
     query = select(table.line).where(
         *match_session(table.line, head.scope),
         _LINE.kind == "profile",
@@ -117,7 +122,20 @@ def read_turn_changes(connection: Connection, head: Head, turns: Collection[int]
     ]
     gone = read_forgettings(connection, head, len(turns) + MOST_FORGOTTEN, turns)
     made += [TurnChange(each.turn, "forgotten", each.texts, 0, each.at) for each in gone]
+    if since is not None and turns:
+        made += _read_folded(connection, head, max(turns), since)
     return sorted(made, key=lambda change: (change.turn, change.at))
+
+
+def _read_folded(connection: Connection, head: Head, turn: int, since: float) -> list[TurnChange]:
+    """Returns the fold that was written since a moment, and the one that waits for the user's yes."""
+    found, newest = list[TurnChange](), read_newest_version(connection, head)
+    if newest is not None and newest.origin == "fold" and newest.created >= since:
+        found.append(TurnChange(turn, "folded", (str(newest.first), str(newest.folded)), 0, newest.created))
+    if head.proposal and (proposal := find_proposal(head, read_memory(connection, head))) is not None:
+        first, *_, last = (*proposal.turns, proposal.turns[-1])
+        found.append(TurnChange(turn, "proposed", (str(first), str(last)), 0, since))
+    return found
 
 
 def take_back_fact(connection: Connection, head: Head, line: int) -> bool:

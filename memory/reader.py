@@ -163,12 +163,18 @@ class MemoryReader:
         with self._rows.transaction() as connection:
             return read_known(connection, tenant, user)
 
-    def read_turn_changes(
-        self, tenant: str, session: str, turns: Collection[int], *, user: str = USER
-    ) -> list[TurnChange]:
-        """Returns what these turns of the session changed in the user's memory."""
+    def list_sessions(self, tenant: str, user: str, most: int) -> list[str]:
+        """Returns the sessions of a user that have a memory, the last changed first."""
         with self._rows.transaction() as connection:
-            return read_turn_changes(connection, self._head(connection, tenant, session, user), turns)
+            return [row.session for row in read_sessions(connection, tenant, user, most)]
+
+    def read_turn_changes(
+        self, tenant: str, session: str, turns: Collection[int], *, since: float | None = None, user: str = USER
+    ) -> list[TurnChange]:
+        """Returns what these turns of the session changed in the user's memory. ``since``: as in
+        ``memory.known.read_turn_changes``."""
+        with self._rows.transaction() as connection:
+            return read_turn_changes(connection, self._head(connection, tenant, session, user), turns, since)
 
     def read_given(self, tenant: str, session: str) -> dict[str, str]:
         """Returns the texts that prompts got of this memory, by mark."""
