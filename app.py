@@ -36,7 +36,7 @@ from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_drawer, draw_panel
 from component.panel.revision import draw_revision
 from component.panel.summarise import draw_summarise
-from component.panel.work_line import draw_work, watch_work
+from component.panel.work_line import draw_work_window, watch_work
 from component.settings.options import draw_options
 from component.settings.own_answer import draw_conversation
 from component.sidebar.bring_in import draw_import
@@ -78,7 +78,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "summarise": draw_summarise,
     "trash": draw_trash,
     "versions": draw_versions,
-    "work": draw_work,
+    "work": draw_work_window,
     "world-change": draw_change,
     "world-delete": draw_delete_world,
     WORLD_DRAWER: draw_world_drawer,

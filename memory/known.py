@@ -65,7 +65,7 @@ class TurnChange(NamedTuple):
     at: float
 
 
-def read_known(connection: Connection, tenant: str, user: str) -> Known:
+def read_all_known(connection: Connection, tenant: str, user: str) -> Known:
     """Returns all that is known of a user, also in conversations that are kept apart."""
     everybody = Head(Scope(tenant, ""), user)
     profile = read_profile(connection, everybody, True)
@@ -123,11 +123,11 @@ def read_turn_changes(
     gone = read_forgettings(connection, head, len(turns) + MOST_FORGOTTEN, turns)
     made += [TurnChange(each.turn, "forgotten", each.texts, 0, each.at) for each in gone]
     if since is not None and turns:
-        made += _read_folded(connection, head, max(turns), since)
+        made += _read_fold_changes(connection, head, max(turns), since)
     return sorted(made, key=lambda change: (change.turn, change.at))
 
 
-def _read_folded(connection: Connection, head: Head, turn: int, since: float) -> list[TurnChange]:
+def _read_fold_changes(connection: Connection, head: Head, turn: int, since: float) -> list[TurnChange]:
     """Returns the fold that was written since a moment, and the one that waits for the user's yes."""
     found, newest = list[TurnChange](), read_newest_version(connection, head)
     if newest is not None and newest.origin == "fold" and newest.created >= since:

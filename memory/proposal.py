@@ -51,7 +51,7 @@ def find_proposal(head: Head, state: State) -> Proposal | None:
     waiting = [turn.number for turn in state.waiting]
     if not data or data["version"] != state.version_id or data["turns"] != waiting[: len(data["turns"])]:
         return None
-    folded = _read_folded(data["folded"])
+    folded = _parse_folded(data["folded"])
     known = {(row.key, row.text) for row in state.entities}
     return Proposal(
         tuple(data["turns"]),
@@ -62,7 +62,7 @@ def find_proposal(head: Head, state: State) -> Proposal | None:
     )
 
 
-def _read_folded(data: dict[str, Any]) -> Folded:
+def _parse_folded(data: dict[str, Any]) -> Folded:
     def entities(name: str) -> tuple[Entity, ...]:
         return tuple(Entity(each["key"], each["value"], each["turn"]) for each in data[name])
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, select
 from errors import MemoryAway, NothingToUndo
 from memory import recollect
 from memory.key import Scope
-from memory.known import Known, TurnChange, read_known, read_turn_changes
+from memory.known import Known, TurnChange, read_all_known, read_turn_changes
 from memory.listed import Line, list_lines
 from memory.past import MOST_OTHERS, Past
 from memory.profile import ProfileLine, carries_over, read_profile
@@ -161,7 +161,7 @@ class MemoryReader:
     def read_known(self, tenant: str, user: str = USER) -> Known:
         """Returns all that is known of a user, of all conversations."""
         with self._rows.transaction() as connection:
-            return read_known(connection, tenant, user)
+            return read_all_known(connection, tenant, user)
 
     def list_sessions(self, tenant: str, user: str, most: int) -> list[str]:
         """Returns the sessions of a user that have a memory, the last changed first."""

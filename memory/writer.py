@@ -216,13 +216,11 @@ class MemoryWriter:
             if row is None or row.forgotten_at is not None or row.text == text.strip():
                 return
             limit = VALUE_CHARS if row.key else PIN_CHARS if row.kind == "profile" else TEXT_CHARS
-            values = {
-                "kind": "sentence" if row.kind == "statement" else row.kind,
-                "branch": row.branch,
-                "turn": row.turn,
-            }
-            values |= {"at": time.time(), "origin": "user", "key": row.key, "pinned": row.pinned}
-            made = add_line(connection, head, **values, text=filled("value" if row.key else "statement", text, limit))
+            said = filled("value" if row.key else "statement", text, limit)
+            kind = "sentence" if row.kind == "statement" else row.kind  # the user's words of then are no more
+            values: dict[str, object] = {"kind": kind, "branch": row.branch, "turn": row.turn, "at": time.time()}
+            values |= {"origin": "user", "key": row.key, "pinned": row.pinned}
+            made = add_line(connection, head, **values, text=said)
             if row.key:
                 change_lines(connection, [row.id], replaced_by=made)
             elif row.kind == "profile":

@@ -48,6 +48,8 @@ _TAKEN = (
 
 VALID: tuple[SummaryStatus, ...] = ("ready", "active", "retired")
 """A chunk has at most one summary of these."""
+TAKEN: tuple[SummaryStatus, ...] = ("active", "retired")
+"""Of these the next turn makes none anew when the rate has changed."""
 
 
 class Ledger:
@@ -131,18 +133,17 @@ class Ledger:
             return int(connection.execute(query).scalar_one())
 
     def find_at_other_rates(self, session_id: str, rate: float) -> list[Summary]:
-        """Returns the valid summaries on the session's path that were made at another rate, oldest first, except those
-        in the user's own words."""
+        """Returns the summaries of the session's path that are or were in the context and were made at another rate,
+        oldest first, except those in the user's own words. One that only waits is made anew anyway."""
         other = ~_TABLE.c.rate.between(rate - 1e-6, rate + 1e-6)
-        wanted = (_TABLE.c.status.in_(VALID), _TABLE.c.origin != "edited", other)
+        wanted = (_TABLE.c.status.in_(TAKEN), _TABLE.c.origin != "edited", other)
         with self._transaction() as connection:
             query = select(_TABLE).where(*_here(connection, session_id), *wanted).order_by(_TABLE.c.first_turn)
             return [_summary(row) for row in connection.execute(query)]
 
     def count_rates(self, session_id: str) -> dict[float, int]:
-        """Returns how many valid summaries on the session's path were made at each rate, except those in the user's own
-        words."""
-        wanted = (_TABLE.c.status.in_(VALID), _TABLE.c.origin != "edited")
+        """Returns how many of the summaries that ``find_at_other_rates`` looks at were made at each rate."""
+        wanted = (_TABLE.c.status.in_(TAKEN), _TABLE.c.origin != "edited")
         with self._transaction() as connection:
             query = select(_TABLE.c.rate, func.count().label("made")).where(*_here(connection, session_id), *wanted)
             return {row.rate: row.made for row in connection.execute(query.group_by(_TABLE.c.rate))}

@@ -3,7 +3,7 @@ where, how often used."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +16,7 @@ from component.page.view import View
 from component.widget.markdown import plain, short, shown
 from component.work import resource
 from errors import SessionUnknown
-from graph.context.use import count_uses
+from graph.context.use import count_texts, count_uses
 from memory.known import Known
 from memory.profile import day_of
 from memory.state import MemoryLine
@@ -25,8 +25,8 @@ from text.fold import fold_text
 
 NAME = "known"
 PAGE, TITLE_CHARS = 30, 28
-CHANGING, LIMIT = "known-changing", "known-limit"
-"""Session-state keys: the line that is being changed, and how many lines are shown."""
+CHANGING, LIMIT, TEXTS = "known-changing", "known-limit", "known-texts"
+"""Session-state keys: the line that is being changed, how many lines are shown, and the texts that prompts held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class KnownRow:
 def ask_known() -> None:
     """Opens the window with its first lines."""
     st.session_state[LIMIT] = PAGE
-    st.session_state.pop(CHANGING, None)
+    for key in (CHANGING, TEXTS, "known-query"):
+        st.session_state.pop(key, None)
     window.ask(NAME)
 
 
@@ -57,10 +58,10 @@ def draw_known(view: View, about: object = None) -> None:
     if mine is None:
         window.shut()
         return
-    window.draw(view.words("known.title"), lambda: _draw(view, mine), width="large")
+    window.draw(view.words("known.title"), lambda: _draw_known_lines(view, mine), width="large")
 
 
-def _draw(view: View, mine: Owner) -> None:
+def _draw_known_lines(view: View, mine: Owner) -> None:
     words, known = view.words, mine.memory.reader.read_known(mine.tenant, mine.user)
     st.caption(words("known.about"))
     draw_said(words, NAME)
@@ -72,10 +73,12 @@ def _draw(view: View, mine: Owner) -> None:
         return
     most = int(st.session_state.get(LIMIT, PAGE))
     shown_rows = rows[:most]
-    uses = count_uses(resource.here(), [row.line for row in shown_rows])
+    if TEXTS not in st.session_state:  # reads many prompts, so once for each opening
+        st.session_state[TEXTS] = count_texts(resource.here())
+    uses = count_uses(st.session_state[TEXTS], [row.line for row in shown_rows])
     st.caption(words("known.count", count=len(rows)))
     for row in shown_rows:
-        _draw_row(view, mine, row, uses[row.line.id])
+        _draw_known_row(view, mine, row, uses[row.line.id])
     if len(rows) > most:
         st.button(words("known.more", count=len(rows) - most), key="known-more", type="tertiary", on_click=_widen)
 
@@ -95,10 +98,10 @@ def list_rows(view: View, known: Known, query: str) -> list[KnownRow]:
     sessions = {name: _find_session(view, name) for name in {line.session for line, _ in texts}}
     rows = [KnownRow(line, text, sessions[line.session]) for line, text in texts]
     sought = fold_text(query).split()
-    return [row for row in rows if all(word in fold_text(_join_words(row)) for word in sought)]
+    return [row for row in rows if all(word in fold_text(_join_searched(row)) for word in sought)]
 
 
-def _join_words(row: KnownRow) -> str:
+def _join_searched(row: KnownRow) -> str:
     return f"{row.text} {row.session.title if row.session else ''}"
 
 
@@ -109,12 +112,12 @@ def _find_session(view: View, name: str) -> Session | None:
         return None
 
 
-def _draw_row(view: View, mine: Owner, row: KnownRow, used: int) -> None:
+def _draw_known_row(view: View, mine: Owner, row: KnownRow, used: int) -> None:
     words, line = view.words, row.line
     state = "pinned" if line.pinned else "said"
     with st.container(key=f"statement-{state}-known-{line.id}", gap="xsmall"):
         if st.session_state.get(CHANGING) == line.id:
-            _draw_change(view, mine, line)
+            _draw_known_form(view, mine, line)
             return
         with st.container(horizontal=True, wrap=False, gap="small"):
             st.text(shown(row.text), width="stretch")
@@ -122,11 +125,11 @@ def _draw_row(view: View, mine: Owner, row: KnownRow, used: int) -> None:
             change = partial(_begin_change, line)
             st.button("", key=f"known-change-{line.id}", icon=icon, type="tertiary", help=label, on_click=change)
             icon, label = ":material/close:", words("memory.profile.forget")
-            forget = partial(_forget, mine, row)
+            forget = partial(_forget_row, mine, row)
             st.button("", key=f"known-forget-{line.id}", icon=icon, type="tertiary", help=label, on_click=forget)
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"known-facts-{line.id}"):
             st.caption(plain(" · ".join(describe_row(view, row, used))), width="content")
-            _draw_place(view, row)
+            _draw_known_place(view, row)
 
 
 def describe_row(view: View, row: KnownRow, used: int) -> list[str]:
@@ -140,7 +143,7 @@ def describe_row(view: View, row: KnownRow, used: int) -> list[str]:
     return [*facts, words(name, count=used)]
 
 
-def _draw_place(view: View, row: KnownRow) -> None:
+def _draw_known_place(view: View, row: KnownRow) -> None:
     """Draws where a line was said, as a button that opens the turn there."""
     words, line, session = view.words, row.line, row.session
     if session is None or not line.turn or line.turn > session.turn_count:
@@ -155,32 +158,36 @@ def _begin_change(line: MemoryLine) -> None:
     st.session_state[CHANGING] = line.id
 
 
-def _draw_change(view: View, mine: Owner, line: MemoryLine) -> None:
+def _draw_known_form(view: View, mine: Owner, line: MemoryLine) -> None:
     words, key = view.words, f"known-text-{line.id}"
     with st.form(f"known-form-{line.id}", border=False):
         st.text_input(plain(line.key) or words("known.change"), shown(line.text), key=key)
         with st.container(horizontal=True, gap="small"):
             keep = (mine, line, key)
             st.form_submit_button(words("revision.save"), type="primary", on_click=_reword, args=keep)
-            st.form_submit_button(words("chat.withdraw"), on_click=_leave)
+            st.form_submit_button(words("chat.withdraw"), on_click=_end_change)
 
 
 def _reword(mine: Owner, line: MemoryLine, key: str) -> None:
     text = str(st.session_state.get(key) or "").strip()
     reword = partial(mine.memory.writer.reword, mine.tenant, line.session, line.id, text, user=mine.user)
     if attempt(NAME, reword, "memory.saved"):
-        _leave()
+        _end_change()
 
 
-def _leave() -> None:
+def _end_change() -> None:
     st.session_state.pop(CHANGING, None)
 
 
-def _forget(mine: Owner, row: KnownRow) -> None:
+def _forget_row(mine: Owner, row: KnownRow) -> None:
     turn = row.session.turn_count if row.session is not None else row.line.turn
     texts: Sequence[str] = [row.line.label]
     forget = partial(mine.memory.eraser.forget_lines, mine.tenant, row.line.session, texts, turn=turn, user=mine.user)
     attempt(NAME, forget)
+
+
+def _bring_back(restore: Callable[[], object]) -> None:
+    attempt(NAME, restore, "known.restored")
 
 
 def _draw_forgotten(view: View, mine: Owner, known: Known) -> None:
@@ -196,5 +203,5 @@ def _draw_forgotten(view: View, mine: Owner, known: Known) -> None:
                 restore = partial(
                     mine.memory.writer.restore_forgotten, mine.tenant, gone.session, gone.at, user=mine.user
                 )
-                back = partial(attempt, NAME, restore, "known.restored")
+                back = partial(_bring_back, restore)
                 st.button(words("change.undo"), key=f"known-back-{gone.at}", type="tertiary", on_click=back)

@@ -22,8 +22,12 @@ def draw_asks_first(view: View, mine: Owner, prefix: str) -> None:
     """Draws the switch whether an update of memory waits for the user's yes."""
     on = mine.memory.reader.asks_first(mine.tenant, mine.user)
     label, about = view.words("proposal.first"), view.words("proposal.first.about")
-    change = partial(attempt, "takeout", partial(mine.memory.writer.set_asks_first, mine.tenant, not on, mine.user))
+    change = partial(_set_asks_first, mine, not on)
     st.toggle(label, on, key=f"{prefix}memory-first-{on}", help=about, on_change=change)
+
+
+def _set_asks_first(mine: Owner, on: bool) -> None:
+    attempt("takeout", partial(mine.memory.writer.set_asks_first, mine.tenant, on, mine.user))
 
 
 def draw_proposal_note(view: View, mine: Owner, prefix: str) -> None:
@@ -43,10 +47,10 @@ def draw_proposal(view: View, about: object = None) -> None:
     if mine is None or not mine.session:
         window.shut()
         return
-    window.draw(view.words("proposal.title"), lambda: _draw(view, mine), width="large")
+    window.draw(view.words("proposal.title"), lambda: _draw_proposed(view, mine), width="large")
 
 
-def _draw(view: View, mine: Owner) -> None:
+def _draw_proposed(view: View, mine: Owner) -> None:
     words, proposal = view.words, mine.memory.folds.find_proposal(mine.tenant, mine.session)
     draw_said(words, NAME)
     if proposal is None:
@@ -59,7 +63,7 @@ def _draw(view: View, mine: Owner) -> None:
         for yes, name, icon in ((True, "yes", "check"), (False, "no", "close")):
             st.button(
                 words(f"proposal.{name}"), key=f"proposal-{name}", icon=f":material/{icon}:",
-                type="primary" if yes else "secondary", on_click=_answer, args=(view, mine, yes),
+                type="primary" if yes else "secondary", on_click=_answer_proposal, args=(view, mine, yes),
             )  # fmt: skip
 
 
@@ -69,7 +73,7 @@ def list_differences(proposal: Proposal) -> list[Difference]:
     return [*proposal.changes, *(("new", each.line) for each in values)]
 
 
-def _answer(view: View, mine: Owner, yes: bool) -> None:
+def _answer_proposal(view: View, mine: Owner, yes: bool) -> None:
     """Carries out the answer and closes the window; one that no longer counts says so there."""
     language = view.session.language if view.session else "ko"
     models = resource.readiness().status.models

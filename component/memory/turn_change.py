@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -43,7 +43,9 @@ def find_changes(view: View, turns: Sequence[Turn]) -> Mapping[int, list[TurnCha
         return {}
     by_turn = dict[int, list[TurnChange]]()
     for change in found:
-        by_turn.setdefault(change.turn, []).append(change)
+        # what was to be forgotten is not read again below every old answer; the window of everything known has the rest
+        if change.kind != "forgotten" or (since is not None and change.turn == last.number):
+            by_turn.setdefault(change.turn, []).append(change)
     return by_turn
 
 
@@ -56,7 +58,7 @@ def draw_changes(view: View, changes: Sequence[TurnChange]) -> None:
         key = f"memory-change-{change.turn}-{place}"
         with st.container(key=key, horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(f":material/{_ICONS[change.kind]}: {plain(_describe(view, change))}", width="content")
-            _draw_ways(view, mine, change, key)
+            _draw_change_ways(view, mine, change, key)
 
 
 def _describe(view: View, change: TurnChange) -> str:
@@ -68,14 +70,14 @@ def _describe(view: View, change: TurnChange) -> str:
     return words(f"change.{change.kind}", texts=texts)
 
 
-def _draw_ways(view: View, mine: Owner, change: TurnChange, key: str) -> None:
+def _draw_change_ways(view: View, mine: Owner, change: TurnChange, key: str) -> None:
     words, writer = view.words, mine.memory.writer
     if change.kind in ("folded", "proposed"):
         name = VERSIONS if change.kind == "folded" else PROPOSAL
         st.button(words("change.look"), key=f"{key}-look", type="tertiary", on_click=window.ask, args=(name,))
     if change.kind == "proposed":
         return
-    undo = {
+    undo: Callable[[], object] = {
         "remembered": partial(writer.take_back, mine.tenant, mine.session, change.line, user=mine.user),
         "pinned": partial(writer.take_back, mine.tenant, mine.session, change.line, user=mine.user),
         "forgotten": partial(writer.restore_forgotten, mine.tenant, mine.session, change.at, user=mine.user),

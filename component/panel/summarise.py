@@ -53,17 +53,17 @@ def draw_summarise(view: View, about: object = None) -> None:
     if session is None:
         window.shut()
         return
-    leave = partial(resource.side_calls().dismiss, _key(session))
-    window.draw(view.words("summarise.title"), lambda: _draw(view, session), width="large", leave=leave)
+    leave = partial(resource.side_calls().dismiss, _draft_key(session))
+    window.draw(view.words("summarise.title"), lambda: _draw_drafting(view, session), width="large", leave=leave)
 
 
-def _key(session: str) -> tuple[str, str]:
+def _draft_key(session: str) -> tuple[str, str]:
     """Returns the key of the side call that writes the drafts."""
     return (NAME, session)
 
 
-def _draw(view: View, session: str) -> None:
-    words, side_call = view.words, resource.side_calls().of(_key(session))
+def _draw_drafting(view: View, session: str) -> None:
+    words, side_call = view.words, resource.side_calls().of(_draft_key(session))
     running = side_call is not None and not side_call.done
     chunks = find_raw_chunks(view.agent, view.store.session(session))
     if not chunks:
@@ -86,10 +86,10 @@ def _draw(view: View, session: str) -> None:
             )
         name, kind = ("again", "secondary") if written else ("write", "primary")
         idle = view.status.state == "ready" and not running
-        start = partial(_start, view, session, hint)
+        start = partial(_start_draft, view, session, hint)
         st.button(words(f"summarise.{name}"), key="summarise-write", type=kind, on_click=start, disabled=not idle)  # type: ignore[arg-type]
         if running:
-            stop, icon = partial(resource.side_calls().dismiss, _key(session)), ":material/stop_circle:"
+            stop, icon = partial(resource.side_calls().dismiss, _draft_key(session)), ":material/stop_circle:"
             st.button(words("chat.stop"), key="summarise-stop", icon=icon, on_click=stop)
     if side_call is not None and running:
         st.markdown(f":shimmer[{words('summarise.writing')}]")
@@ -122,14 +122,14 @@ def _draw_drafts(view: View, drafts: Sequence[SummaryDraft]) -> None:
                 st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=', '.join(lost)))}]")
 
 
-def _start(view: View, session: str, hint: str) -> None:
+def _start_draft(view: View, session: str, hint: str) -> None:
     """Starts the side call with the wish that stands in the field now: it may arrive together with the press."""
     agent, wish = view.agent, str(st.session_state.get(hint) or "")
 
     def work(side_call: SideCall) -> Written:
         return wish, agent.draft_summaries(session, wish, stop=side_call.stop)
 
-    resource.side_calls().start(_key(session), work)
+    resource.side_calls().start(_draft_key(session), work)
 
 
 def _use(view: View, session: str, written: Written) -> None:
@@ -141,7 +141,7 @@ def _use(view: View, session: str, written: Written) -> None:
         tell(error)
         window.shut()
         return
-    resource.side_calls().dismiss(_key(session))
+    resource.side_calls().dismiss(_draft_key(session))
     if not is_used:
         st.session_state[OUTDATED] = True
         return

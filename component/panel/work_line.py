@@ -52,12 +52,12 @@ def draw_work_line(view: View, prefix: str = "") -> WorkLine:
     return line
 
 
-def draw_work(view: View, about: object = None) -> None:
+def draw_work_window(view: View, about: object = None) -> None:
     """Draws the window of the work, piece by piece, as it is at every moment."""
-    window.draw(view.words("work.title"), lambda: _draw_pieces(view))
+    window.draw(view.words("work.title"), lambda: _draw_work_pieces(view))
 
 
-def _draw_pieces(view: View) -> None:
+def _draw_work_pieces(view: View) -> None:
     place = st.empty()
 
     def look() -> bool:

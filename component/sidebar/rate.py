@@ -65,7 +65,7 @@ def _draw_others(view: View, session: Session) -> None:
                 stop = partial(trying, partial(rewrite.stop_remake, resource.here(), session.id))
                 st.button(words("rewrite.stop"), key="rate-stop", type="tertiary", on_click=stop)
             else:
-                _draw_remake(view, session)
+                _draw_remake_button(view, session)
             compare = partial(window.ask, COMPARISON, session.compression_rate)
             is_ready = view.status.state == "ready"
             st.button(
@@ -81,7 +81,7 @@ def describe_others(words: Words, others: dict[float, int]) -> str:
     return words("rate.stay.one" if count == 1 else "rate.stay", count=count, percent=percent(rate))
 
 
-def _draw_remake(view: View, session: Session) -> None:
+def _draw_remake_button(view: View, session: Session) -> None:
     """Draws the button that makes them anew, with what that takes."""
     offer = rewrite.make_rate_offer(view.agent, session) if view.status.models is not None else None
     price = ""

@@ -253,8 +253,7 @@ class _Record:
     def _rows(self, name: PartName) -> list[Turn]:
         """Returns the turns that a part holds raw."""
         numbers = [int(item) for item in self._parts.get(name, {}).get("items", ())]
-        rows = self._engine.store.turns_between(self._turn.session_id, numbers[0], numbers[-1]) if numbers else []
-        return [row for row in rows if row.number in numbers]
+        return self._engine.store.turns_at(self._turn.session_id, numbers) if numbers else []
 
     def _past(self, row: Turn) -> list[AnyMessage]:
         """Returns an earlier turn as it was sent."""

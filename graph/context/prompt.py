@@ -407,7 +407,10 @@ def _of(record: SummaryRecord, told: Told) -> bool:
 
 
 def label(turns: Sequence[int], language: str) -> str:
-    """Returns how a summary names its turns to the model (specification 4.3)."""
+    """Returns how a summary names its turns to the model (specification 4.3); one that was asked for may be of a single
+    turn."""
+    if turns[0] == turns[-1]:
+        return f"{turns[0]}턴" if language == "ko" else f"turn {turns[0]}"
     return f"{turns[0]}-{turns[-1]}턴" if language == "ko" else f"turns {turns[0]}-{turns[-1]}"
 
 

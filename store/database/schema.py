@@ -102,6 +102,11 @@ def foreign_row(turns: str = "turn") -> TextClause:
     return text(f"{turns}.has_foreign")
 
 
+def pinned_row() -> TextClause:
+    """Returns the condition for pinned turns, in the words of its index: no other way of putting it uses that."""
+    return text("turn.pinned")
+
+
 session = Table(
     "session",
     metadata,
@@ -215,7 +220,14 @@ turn = Table(
         sqlite_where=text("has_foreign"),
         postgresql_where=text("has_foreign"),
     ),
-    Index("turn_pinned", "session_id", "number", sqlite_where=text("pinned"), postgresql_where=text("pinned")),
+    Index(
+        "turn_pinned",
+        "session_id",
+        "branch",
+        "number",
+        sqlite_where=text("pinned"),
+        postgresql_where=text("pinned"),
+    ),
 )
 """``id`` rises with time, and imported turns lie below all others: search uses this order (``store.search``).
 ``given``: a client told this turn; no model of ours answered it. ``has_foreign``: its prompt held text of others, so

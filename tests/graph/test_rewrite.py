@@ -216,3 +216,14 @@ def test_code_makes_them_anew_without_a_call(agent: OpenAgent) -> None:
     settled(one)
     assert (rates(one, own), summary_calls(one)) == ([0.5] * 4, 0)
     assert origins(one, own) == ["extracted"] * 4
+
+
+def test_a_summary_that_only_waits_is_no_summary_that_stays(agent: OpenAgent) -> None:
+    one = agent(memory=False)
+    own = one.store.create_session("ko", 0.3).id
+    for number in range(1, 4):
+        done(say(one, own, question(number)))
+        settled(one)
+    assert [row.status for row in one.store.ledger.summaries(own)] == ["ready"]
+    one.store.set_rate(own, 0.5)
+    assert rewrite.make_rate_offer(one, one.store.session(own)) is None

@@ -116,3 +116,14 @@ def test_a_wish_that_is_too_long_is_refused(agent: OpenAgent, session: NewSessio
     talk(one, own, [1])
     with pytest.raises(TooLong):
         one.draft_summaries(own, "가" * (HINT_CHARS + 1))
+
+
+def test_a_single_turn_is_named_as_one(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 5))
+    assert one.use_drafts(own, one.draft_summaries(own))
+    done(say(one, own, question(5)))
+    system = str(prompts(one)[-1][0].text)
+    assert "\n[4턴] " in system
+    assert "4-4" not in system
