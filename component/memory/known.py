@@ -140,14 +140,21 @@ def describe_row(view: View, row: KnownRow, used: int) -> list[str]:
     if line.origin != "user":
         facts.append(words(f"memory.from.{line.origin}"))
     name = "known.unused" if not used else "known.used.one" if used == 1 else "known.used"
-    return [*facts, words(name, count=used)]
+    facts.append(words(name, count=used))
+    if not has_place(row):
+        facts.append(words("memory.turn.hand" if row.session is not None and not line.turn else "past.gone"))
+    return facts
+
+
+def has_place(row: KnownRow) -> bool:
+    """Returns whether the turn that said a line is still there."""
+    return row.session is not None and 0 < row.line.turn <= row.session.turn_count
 
 
 def _draw_known_place(view: View, row: KnownRow) -> None:
     """Draws where a line was said, as a button that opens the turn there."""
     words, line, session = view.words, row.line, row.session
-    if session is None or not line.turn or line.turn > session.turn_count:
-        st.caption(words("memory.turn.hand" if session is not None and not line.turn else "past.gone"), width="content")
+    if session is None or not has_place(row):
         return
     label = plain(f"{short(session.title, TITLE_CHARS)} · {words('memory.turn', turn=line.turn)}")
     go = (session.id, line.turn, session.turn_count)

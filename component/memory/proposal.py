@@ -58,7 +58,10 @@ def _draw_proposed(view: View, mine: Owner) -> None:
         return
     turns = describe_turns(words, proposal.turns[0], proposal.turns[-1])
     st.caption(words("proposal.about", turns=turns))
-    st.html(f'<div class="gieok-marked">{lines(list_differences(proposal))}</div>')
+    st.html(f'<div class="gieok-marked">{lines(proposal.changes)}</div>')
+    if values := list_values(proposal):
+        st.caption(words("memory.entities"))
+        st.html(f'<div class="gieok-marked">{lines(values)}</div>')
     with st.container(horizontal=True, gap="small"):
         for yes, name, icon in ((True, "yes", "check"), (False, "no", "close")):
             st.button(
@@ -67,10 +70,10 @@ def _draw_proposed(view: View, mine: Owner) -> None:
             )  # fmt: skip
 
 
-def list_differences(proposal: Proposal) -> list[Difference]:
-    """Returns the sentences that would change, with those that stay, then the values and facts that would be new."""
+def list_values(proposal: Proposal) -> list[Difference]:
+    """Returns the values and facts that would be new."""
     values = [*proposal.entities, *(each for each in proposal.profile if each not in proposal.entities)]
-    return [*proposal.changes, *(("new", each.line) for each in values)]
+    return [("new", each.line) for each in values]
 
 
 def _answer_proposal(view: View, mine: Owner, yes: bool) -> None:

@@ -102,7 +102,7 @@ def test_a_moved_slider_says_what_stays_and_makes_it_again(at: AppTest) -> None:
     own = session_of(at)
     assert "그대로입니다" not in texts(at)
     at.slider(key=f"rate-{own}").set_value(0.45).run()
-    assert "다음 요약부터 적용됩니다. 30%로 만든 요약 1개는 그대로입니다." in texts(at)
+    assert "다음 요약부터 적용됩니다. 이미 만든 요약 1개(30%)는 그대로입니다." in texts(at)
     press(at, "rate-compare")
     assert at.selectbox(key="compare-side-1-0.45").value == 6, "the rate of now, between 0.4 and 0.5"
     at.session_state[window.OPENED] = ("", None, None)

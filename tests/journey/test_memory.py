@@ -260,7 +260,7 @@ def test_everything_known_is_found_forgotten_and_brought_back_in_one_window(
     expect(window).not_to_contain_text("My budget is 1500 dollars")
     expect(window).to_contain_text("I am allergic to nuts")
     assert violations(person.page) == []
-    window.locator("[class*='st-key-known-forget-'] button").click()
+    window.locator("[class*='st-key-known-forget-'] button").first.click()
     expect(window).to_contain_text("Nothing in memory has these words.")
     person.unfold(window.get_by_text("Forgotten lately"))
     window.get_by_role("button", name="Undo").first.click()
@@ -274,7 +274,7 @@ def test_an_update_waits_for_the_yes_and_shows_what_it_changes(visit: Visit, tal
     panel = opened(person)
     first = panel.get_by_text("Ask me before memory is updated")
     first.click()
-    expect(panel.get_by_role("checkbox", name="Ask me before memory is updated")).to_be_checked()
+    expect(panel.get_by_role("switch", name="Ask me before memory is updated")).to_be_checked()
     for number, text in enumerate(SAID_EN, 1):
         person.ask(text, number)
     waits = person.page.locator("[class*='st-key-memory-change-6']")
@@ -287,4 +287,4 @@ def test_an_update_waits_for_the_yes_and_shows_what_it_changes(visit: Visit, tal
     expect(waits).to_contain_text("Taken into this chat's memory: turns 1-5")
     expect(opened(person)).to_contain_text("M1 ·")
     first.click()
-    expect(panel.get_by_role("checkbox", name="Ask me before memory is updated")).not_to_be_checked()
+    expect(panel.get_by_role("switch", name="Ask me before memory is updated")).not_to_be_checked()

@@ -96,7 +96,7 @@ def test_a_pinned_turn_says_what_it_costs_and_stays_in_the_prompt_until_it_is_un
     person.panel.get_by_role("tab", name="컨텍스트").click()
     expect(person.panel).to_contain_text("고정한 턴")
     person.panel.get_by_role("tab", name="요약").click()
-    person.panel.locator(".st-key-pinned-1-off button").click()
+    person.panel.locator(".st-key-pinned-1-off button").first.click()
     expect(said).to_have_count(0)
     expect(person.panel).not_to_contain_text("원문으로 두는 턴")
 
@@ -107,7 +107,7 @@ def test_a_moved_slider_says_what_stays_and_makes_it_again(visit: Visit) -> None
     expect(person.panel).to_contain_text("[1-3턴 요약]")
     person.move_slider(3)
     others = person.page.locator(".st-key-rate-others")
-    expect(others).to_contain_text("다음 요약부터 적용됩니다. 30%로 만든 요약 1개는 그대로입니다.")
+    expect(others).to_contain_text("다음 요약부터 적용됩니다. 이미 만든 요약 1개(30%)는 그대로입니다.")
     others.get_by_role("button", name="비교").click()
     window = person.page.get_by_role("dialog")
     expect(window).to_contain_text("요약 길이 45%")
