@@ -277,7 +277,7 @@ def test_an_update_waits_for_the_yes_and_shows_what_it_changes(visit: Visit, tal
     expect(panel.get_by_role("switch", name="Ask me before memory is updated")).to_be_checked()
     for number, text in enumerate(SAID_EN, 1):
         person.ask(text, number)
-    waits = person.page.locator("[class*='st-key-memory-change-6']")
+    waits = person.page.locator("[data-testid=stHorizontalBlock][class*='st-key-memory-change-6']")
     expect(waits).to_contain_text("May this go into memory: turns 1-5?")
     waits.get_by_role("button", name="See what changes").click()
     window = person.page.get_by_role("dialog")

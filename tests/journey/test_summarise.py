@@ -110,7 +110,7 @@ def test_a_moved_slider_says_what_stays_and_makes_it_again(visit: Visit) -> None
     expect(others).to_contain_text("다음 요약부터 적용됩니다. 이미 만든 요약 1개(30%)는 그대로입니다.")
     others.get_by_role("button", name="비교").click()
     window = person.page.get_by_role("dialog")
-    expect(window).to_contain_text("요약 길이 45%")
+    expect(window.get_by_role("combobox", name="답변 B")).to_have_value("요약 길이 45%")
     person.page.keyboard.press("Escape")
     expect(window).to_be_hidden()
     others.get_by_role("button", name="다시 만들기").click()
