@@ -77,11 +77,11 @@ def _draw_change_ways(view: View, mine: Owner, change: TurnChange, key: str) -> 
         st.button(words("change.look"), key=f"{key}-look", type="tertiary", on_click=window.ask, args=(name,))
     if change.kind == "proposed":
         return
-    undo: Callable[[], object] = {
+    ways: dict[str, Callable[[], object]] = {
         "remembered": partial(writer.take_back, mine.tenant, mine.session, change.line, user=mine.user),
         "pinned": partial(writer.take_back, mine.tenant, mine.session, change.line, user=mine.user),
         "forgotten": partial(writer.restore_forgotten, mine.tenant, mine.session, change.at, user=mine.user),
         "folded": partial(writer.undo, mine.tenant, mine.session, user=mine.user),
-    }[change.kind]
+    }
     label, icon = words("change.undo"), ":material/undo:"
-    st.button(label, key=f"{key}-undo", icon=icon, type="tertiary", on_click=partial(trying, undo))
+    st.button(label, key=f"{key}-undo", icon=icon, type="tertiary", on_click=partial(trying, ways[change.kind]))
