@@ -18,6 +18,8 @@ from component.chat.chat import draw_chat
 from component.chat.composer import draw_attached, draw_composer
 from component.chat.file import draw_file
 from component.documents.documents_page import draw_documents
+from component.memory.known import draw_known
+from component.memory.proposal import draw_proposal
 from component.memory.version import draw_versions
 from component.page import window
 from component.page.announce import announce
@@ -35,7 +37,8 @@ from component.page.view import View, current, on_documents, told, words
 from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_drawer, draw_panel
 from component.panel.revision import draw_revision
-from component.panel.work_line import watch_work
+from component.panel.summarise import draw_summarise
+from component.panel.work_line import draw_work_window, watch_work
 from component.settings.model_switch import draw_switch
 from component.settings.options import draw_options
 from component.settings.own_setting import refresh_own
@@ -69,14 +72,18 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "file": draw_file,
     "help": draw_help,
     "import": draw_import,
+    "known": draw_known,
     "model": draw_switch,
     "options": draw_options,
     "past": draw_past_window,
+    "proposal": draw_proposal,
     "revision": draw_revision,
     "source": draw_source,
+    "summarise": draw_summarise,
     "trash": draw_trash,
     "usage": draw_usage,
     "versions": draw_versions,
+    "work": draw_work_window,
     "world-change": draw_change,
     "world-delete": draw_delete_world,
     WORLD_DRAWER: draw_world_drawer,

@@ -542,6 +542,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "part.system": ("시스템과 도구", "system and tools"),
     "part.client_system": ("클라이언트의 시스템 텍스트", "system text of the client"),
     "part.summaries": ("대화 요약", "summaries"),
+    "part.pinned": ("고정한 턴", "pinned turns"),
     "part.short": ("이전 턴 원문", "earlier turns, in full"),
     "part.recent": ("최근 턴 원문", "recent turns"),
     "part.profile": ("사용자에 관한 사실", "facts about the user"),

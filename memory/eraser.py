@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, update
 
 from errors import MemoryAway, SessionUnknown
 from memory.key import Scope
@@ -98,6 +98,7 @@ class MemoryEraser:
                 entities = [row.id for row in state.entities if not _is_among(row.label, requested)]
                 add_version(connection, head, state, lines, entities, origin="forget", created=at)
             drop_given(connection, head)
+            self._drop_proposals(connection, head)
             _note_stale(connection, scope)
         self._writer.forget_given()
         self._remove_stale_copies()
@@ -184,7 +185,7 @@ class MemoryEraser:
         put_user(connection, scope.tenant, head.user or user, erased_at=time.time())
         if goes_on:
             touch(connection, scope, user)
-            now = {"erased_at": time.time(), "rejection": None, "revision": head.revision + 1}
+            now = {"erased_at": time.time(), "rejection": None, "proposal": None, "revision": head.revision + 1}
             change_source(connection, scope, **now, apart=head.apart, skipped=head.skipped)
         _note_stale(connection, scope)
 
@@ -205,6 +206,12 @@ class MemoryEraser:
         for session in {row.session for row in gone}:
             touch(connection, Scope(head.scope.tenant, session), head.user)
             _note_stale(connection, Scope(head.scope.tenant, session))
+
+    def _drop_proposals(self, connection: Connection, head: Head) -> None:
+        """Drops what folds of the user would write: it may say what is forgotten now. They are made anew."""
+        of_user = (table.source.c.tenant == head.scope.tenant, table.source.c.user == head.user)
+        waiting = (*of_user, table.source.c.proposal.is_not(None))
+        connection.execute(update(table.source).where(*waiting).values(proposal=None))
 
     def _empty_index(self, session: str, goes_on: bool) -> None:
         with suppress(SessionUnknown):  # the conversation is gone, with its rows

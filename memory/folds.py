@@ -30,14 +30,17 @@ from memory import fold
 from memory.fold import Folded
 from memory.fold.fold_input import FoldInput
 from memory.key import Scope
+from memory.known import is_taken_back
 from memory.line import tells
 from memory.profile import carries_over, make_fact, read_profile, write_fact
+from memory.proposal import Proposal, find_proposal, read_asks_first, write_proposal
 from memory.reader import turns_of_forgotten
 from memory.rows import (
     Head,
     MemoryRows,
     add_version,
     change_lines,
+    change_source,
     read_forgotten,
     read_head,
     read_memory,
@@ -141,6 +144,19 @@ class MemoryFolds:
             return FoldReport("rejected", tuple(numbers), str(error.values["reason"]))
         return FoldReport("folded" if numbers else "nothing", tuple(numbers))
 
+    def find_proposal(self, tenant: str, session: str) -> Proposal | None:
+        """Returns what the last fold of a session would write, while it waits for the user's yes."""
+        with self._rows.transaction() as connection:
+            head = read_head(connection, Scope(tenant, session))
+            return find_proposal(head, read_memory(connection, head)) if head.proposal else None
+
+    def answer_proposal(self, tenant: str, session: str, yes: bool, *, models: ModelSet, language: str = "ko") -> bool:
+        """Carries out what the user says to a proposal: yes writes it, no takes its turns in without a change. Returns
+        False when it no longer counts. Raises ``SessionBusy`` while a fold runs."""
+        run = _FoldRun(self._settings, self._rows, Scope(tenant, session), models, language, None, lambda _: None)
+        with self._hold(f"memory:{tenant}:{session}"):
+            return run.answer(yes)
+
 
 class _FoldRun:
     """One run of folds over one session."""
@@ -160,10 +176,11 @@ class _FoldRun:
         self._language: Language = "ko" if language == "ko" else "en"
 
     def fold_due(self, numbers: list[int]) -> None:
-        """Folds batch after batch; adds the numbers of new versions. Raises ``FoldRejected`` after recording it, and
-        the model's errors after recording the failure."""
+        """Folds batch after batch; adds the numbers of new versions. A user who wants to say yes first gets one
+        proposal at a time. Raises ``FoldRejected`` after recording it, and the model's errors after recording the
+        failure."""
         self._step("locked")
-        while (read := self._read()).state.due:
+        while (read := self._read()).state.due and find_proposal(read.head, read.state) is None:
             if self._stop is not None and self._stop.is_set():
                 raise Stopped
             state = read.state
@@ -176,6 +193,9 @@ class _FoldRun:
                 self._note_failure(error, read)
                 raise
             self._step("made")
+            if read.asks_first:
+                self._propose(read, state.batch, folded)
+                return
             if self._commit(read, state.batch, folded, "fold"):
                 numbers.append(state.version + 1)
 
@@ -190,6 +210,24 @@ class _FoldRun:
         if self._commit(read, turns, folded, "rewritten"):
             numbers.append(state.version + 1)
 
+    def answer(self, yes: bool) -> bool:
+        """Carries out what a proposal says, or takes its turns in without a change; returns False when it no longer
+        counts."""
+        read = self._read()
+        proposal = find_proposal(read.head, read.state)
+        if proposal is None:
+            return False
+        state, turns = read.state, read.state.waiting[: len(proposal.turns)]
+        unchanged = Folded(render_text(state.lines, state.language), tuple(row.entity for row in state.entities))
+        return self._commit(read, turns, proposal.folded if yes else unchanged, "fold")
+
+    def _propose(self, read: _FoldRead, turns: Sequence[MemoryTurn], folded: Folded) -> None:
+        with self._rows.writing(self._scope, read.head.user) as connection:
+            head = read_head(connection, self._scope)
+            if (head.revision, head.path) == (read.head.revision + 1, read.head.path):
+                write_proposal(connection, head, read_memory(connection, head), turns, folded)
+        self._step("proposed")
+
     @property
     def _room(self) -> int:
         return self._settings.budget_memory
@@ -202,7 +240,9 @@ class _FoldRun:
             profile = [line.row for line in read_profile(connection, head, False)]
             pins = [row for row in profile if row.pinned and not row.key and not row.is_foreign]
             forgotten = read_forgotten(connection, head, carried)
-        return _FoldRead(head, state, tuple(row.text for row in pins), tuple(forgotten), self._language)
+            asks_first = read_asks_first(connection, self._scope.tenant, head.user)
+        texts = tuple(row.text for row in pins)
+        return _FoldRead(head, state, texts, tuple(forgotten), self._language, asks_first)
 
     def _make(self, source: FoldInput, or_code: bool) -> Folded:
         """Folds; with ``or_code``, code writes what the model's reply or server refuses."""
@@ -244,11 +284,12 @@ class _FoldRun:
             add_version(
                 connection, head, state, lines, entities, **values, first=first, language=language, record=record
             )
-            write_rejection(connection, self._scope, None)
+            change_source(connection, self._scope, rejection=None, proposal=None)
             carried = carries_over(connection, head, self._settings.user_memory)
             for pair in folded.profile:
                 said = next((turn for turn in reversed(turns) if tells(turn.question, pair.value)), None)
-                if said is not None:  # only what the user said lasts
+                if said is not None and not is_taken_back(connection, head, pair.key, pair.value, said.number):
+                    # only what the user said lasts
                     known = read_profile(connection, head, carried)
                     write_fact(connection, head, known, make_fact(head, pair.key, pair.value, said))
         self._step("written")
@@ -300,6 +341,7 @@ class _FoldRead:
     pins: tuple[str, ...]
     forgotten: tuple[MemoryLine, ...]
     language: Language
+    asks_first: bool = False
 
     def source(self, turns: Sequence[MemoryTurn]) -> FoldInput:
         text = render_text([row for row in self.state.lines if not row.is_foreign], self.state.language)

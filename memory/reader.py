@@ -6,7 +6,7 @@ that is slow or away costs a turn at most ``Patience`` and changes nothing in wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,11 @@ from sqlalchemy import Connection, Row, select
 from errors import MemoryAway, NothingToUndo
 from memory import recollect
 from memory.key import Scope
+from memory.known import Known, TurnChange, read_all_known, read_turn_changes
 from memory.listed import Line, list_lines
 from memory.past import MOST_OTHERS, Past
 from memory.profile import ProfileLine, carries_over, read_profile
+from memory.proposal import read_asks_first
 from memory.recollect import Candidate, search_lines
 from memory.redis.link import Link, Patience
 from memory.redis.working_memory import WorkingMemory
@@ -156,6 +158,24 @@ class MemoryReader:
             state = read_memory(connection, read_head(connection, Scope(tenant, session)))
         return [*state.lines, *state.entities]
 
+    def read_known(self, tenant: str, user: str = USER) -> Known:
+        """Returns all that is known of a user, of all conversations."""
+        with self._rows.transaction() as connection:
+            return read_all_known(connection, tenant, user)
+
+    def list_sessions(self, tenant: str, user: str, most: int) -> list[str]:
+        """Returns the sessions of a user that have a memory, the last changed first."""
+        with self._rows.transaction() as connection:
+            return [row.session for row in read_sessions(connection, tenant, user, most)]
+
+    def read_turn_changes(
+        self, tenant: str, session: str, turns: Collection[int], *, since: float | None = None, user: str = USER
+    ) -> list[TurnChange]:
+        """Returns what these turns of the session changed in the user's memory. ``since``: as in
+        ``memory.known.read_turn_changes``."""
+        with self._rows.transaction() as connection:
+            return read_turn_changes(connection, self._head(connection, tenant, session, user), turns, since)
+
     def read_given(self, tenant: str, session: str) -> dict[str, str]:
         """Returns the texts that prompts got of this memory, by mark."""
         query = select(table.given.c.mark, table.given.c.text)
@@ -169,6 +189,11 @@ class MemoryReader:
             return False
         with self._rows.transaction() as connection:
             return not read_user_apart(connection, tenant, user)
+
+    def asks_first(self, tenant: str, user: str = USER) -> bool:
+        """Tells whether a fold waits for the user's yes before it counts."""
+        with self._rows.transaction() as connection:
+            return read_asks_first(connection, tenant, user)
 
     def is_apart(self, tenant: str, session: str) -> bool:
         """Tells whether a session is kept apart."""

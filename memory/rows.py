@@ -54,6 +54,7 @@ _HEAD = (
         _SOURCE.skipped,
         _SOURCE.erased_at,
         _SOURCE.rejection,
+        _SOURCE.proposal,
         _SOURCE.revision,
         _SESSION.path,
         _SESSION.owner,
@@ -69,7 +70,8 @@ _HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What memory knows of a session as a whole, and the session's path."""
+    """What memory knows of a session as a whole, and the session's path. ``proposal``: as its row has it
+    (``memory.proposal``)."""
 
     scope: Scope
     user: str = ""
@@ -79,6 +81,7 @@ class Head:
     erased_at: float = 0.0
     rejection: Rejection | None = None
     revision: int = 0
+    proposal: dict[str, Any] | None = None
 
     def has(self, branch: int, turn: int) -> bool:
         """Tells whether the path holds a turn; turn 0 is before every path."""
@@ -140,9 +143,8 @@ def _make_head(scope: Scope, row: Any, path: Path, user: str) -> Head:
     if row is None:
         return Head(scope, user, path)
     rejection = Rejection(**row.rejection) if row.rejection else None
-    return Head(
-        scope, user, path, bool(row.apart), row.skipped or 0, row.erased_at or 0.0, rejection, row.revision or 0
-    )
+    values = (bool(row.apart), row.skipped or 0, row.erased_at or 0.0, rejection, row.revision or 0, row.proposal)
+    return Head(scope, user, path, *values)
 
 
 def read_stamp(connection: Connection, head: Head) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from errors import NothingToUndo, PinsFull
 from memory.apart import set_session_apart
 from memory.key import Scope
+from memory.known import restore_forgotten, take_back_fact
 from memory.line import letters_of, same
 from memory.profile import ProfileLine, carries_over, make_fact, read_profile, read_profile_rows, write_fact
 from memory.reader import USER
@@ -23,6 +24,7 @@ from memory.rows import (
     MemoryRows,
     add_line,
     add_version,
+    as_line,
     change_lines,
     change_source,
     insert_into,
@@ -38,6 +40,7 @@ from memory.state import (
     MOST_PINS,
     PIN_CHARS,
     TEXT_CHARS,
+    VALUE_CHARS,
     LineOrigin,
     MemoryLine,
     MemoryTurn,
@@ -189,6 +192,47 @@ class MemoryWriter:
                 if not row.key:
                     connection.execute(delete(table.line).where(table.line.c.id == row.id))
 
+    def take_back(self, tenant: str, session: str, line: int, *, user: str = USER) -> bool:
+        """Takes a fact back that a turn of this session told (``memory.known.take_back_fact``); returns whether it was
+        there."""
+        with self._rows.writing(Scope(tenant, session), user) as connection:
+            return take_back_fact(connection, read_head(connection, Scope(tenant, session)), line)
+
+    def restore_forgotten(self, tenant: str, session: str, at: float, *, user: str = USER) -> bool:
+        """Brings back what was forgotten at a moment (``memory.known.restore_forgotten``); returns whether there was
+        anything."""
+        with self._rows.writing(Scope(tenant, session), user) as connection:
+            return restore_forgotten(connection, read_head(connection, Scope(tenant, session)), at)
+
+    def reword(self, tenant: str, session: str, line: int, text: str, *, user: str = USER) -> None:
+        """Puts the user's own words in place of one line of a session: a fact, a pin, a sentence or a value. It keeps
+        its key, its turn and, where it has a key, the value before it. Raises ``TooLong``, ``Empty``."""
+
+        def change(connection: Connection, head: Head, state: State) -> None:
+            found = connection.execute(
+                select(table.line).where(table.line.c.id == line, *match_session(table.line, head.scope))
+            )
+            row = next(map(as_line, found), None)
+            if row is None or row.forgotten_at is not None or row.text == text.strip():
+                return
+            limit = VALUE_CHARS if row.key else PIN_CHARS if row.kind == "profile" else TEXT_CHARS
+            said = filled("value" if row.key else "statement", text, limit)
+            kind = "sentence" if row.kind == "statement" else row.kind  # the user's words of then are no more
+            values: dict[str, object] = {"kind": kind, "branch": row.branch, "turn": row.turn, "at": time.time()}
+            values |= {"origin": "user", "key": row.key, "pinned": row.pinned}
+            made = add_line(connection, head, **values, text=said)
+            if row.key:
+                change_lines(connection, [row.id], replaced_by=made)
+            elif row.kind == "profile":
+                connection.execute(delete(table.line).where(table.line.c.id == row.id))
+            groups = [
+                [made if each.id == row.id else each.id for each in part] for part in (state.lines, state.entities)
+            ]
+            if any(made in group for group in groups):
+                add_version(connection, head, state, *groups, origin="edit")
+
+        self._change(tenant, session, user, change)
+
     def put_entity(self, tenant: str, session: str, key: str, value: str, *, turn: int, user: str = USER) -> None:
         """Sets one of the session's entities by hand, as a version of its own. Raises ``TooLong``, ``Empty``."""
         new = entity(key, value, turn)
@@ -229,6 +273,11 @@ class MemoryWriter:
         """Switches on or off that the user's conversations share what lasts; nothing is lost."""
         with self._rows.transaction() as connection:
             put_user(connection, tenant, user, apart=not on)
+
+    def set_asks_first(self, tenant: str, on: bool, user: str = USER) -> None:
+        """Switches on or off that a fold waits for the user's yes before it counts."""
+        with self._rows.transaction() as connection:
+            put_user(connection, tenant, user, asks_first=on)
 
     def keep_apart(self, tenant: str, session: str, *, user: str = USER) -> None:
         """Keeps a session apart (``memory.apart``)."""

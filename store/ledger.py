@@ -48,6 +48,8 @@ _TAKEN = (
 
 VALID: tuple[SummaryStatus, ...] = ("ready", "active", "retired")
 """A chunk has at most one summary of these."""
+TAKEN: tuple[SummaryStatus, ...] = ("active", "retired")
+"""Of these the next turn makes none anew when the rate has changed."""
 
 
 class Ledger:
@@ -72,8 +74,8 @@ class Ledger:
         """Adds a version of the summary of these turns; returns the version's id.
 
         ``branch``: the branch of the last turn, by default the one on the session's path. ``fields``: record, ahead,
-        origin, model, prompt_tokens, answer_tokens, seconds, kept, lost, error. Raises ``SessionUnknown`` when the
-        session was deleted.
+        origin, hint, model, prompt_tokens, answer_tokens, seconds, kept, lost, error. Raises ``SessionUnknown`` when
+        the session was deleted.
         """
         with self._transaction() as connection:
             path = _claimed(connection, session_id)
@@ -129,6 +131,22 @@ class Ledger:
         with self._transaction() as connection:
             query = select(func.count()).where(*_here(connection, session_id), *wanted)
             return int(connection.execute(query).scalar_one())
+
+    def find_at_other_rates(self, session_id: str, rate: float) -> list[Summary]:
+        """Returns the summaries of the session's path that are or were in the context and were made at another rate,
+        oldest first, except those in the user's own words. One that only waits is made anew anyway."""
+        other = ~_TABLE.c.rate.between(rate - 1e-6, rate + 1e-6)
+        wanted = (_TABLE.c.status.in_(TAKEN), _TABLE.c.origin != "edited", other)
+        with self._transaction() as connection:
+            query = select(_TABLE).where(*_here(connection, session_id), *wanted).order_by(_TABLE.c.first_turn)
+            return [_summary(row) for row in connection.execute(query)]
+
+    def count_rates(self, session_id: str) -> dict[float, int]:
+        """Returns how many of the summaries that ``find_at_other_rates`` looks at were made at each rate."""
+        wanted = (_TABLE.c.status.in_(TAKEN), _TABLE.c.origin != "edited")
+        with self._transaction() as connection:
+            query = select(_TABLE.c.rate, func.count().label("made")).where(*_here(connection, session_id), *wanted)
+            return {row.rate: row.made for row in connection.execute(query.group_by(_TABLE.c.rate))}
 
     def replace(
         self,

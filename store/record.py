@@ -73,6 +73,7 @@ class Turn:
     ``questions``: what the user must answer before a waiting turn goes on (``store.question``).
     ``has_foreign``: the prompt held text of others; ``is_imported``: the turn comes out of a file. ``reasoning``: what
     the model thought before its answer (``text``, ``seconds``); no prompt, summary or search ever holds it.
+    ``pinned``: every prompt of the conversation holds the turn word for word.
     """
 
     session_id: str
@@ -98,6 +99,7 @@ class Turn:
     has_foreign: bool = False
     is_imported: bool = False
     reasoning: dict[str, Any] | None = None
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,9 @@ class Summary:
     """One row of the summary ledger.
 
     ``status``: ready (made ahead, not yet in the context), active, retired (left the context over budget),
-    superseded (another version took its place), failed (``error`` says why; its turns stay raw).
+    superseded (another version took its place), failed (``error`` says why; its turns stay raw). ``origin``: auto,
+    extracted, regenerated, edited, or asked: the user had these turns summarised at once. ``hint``: what the user
+    wanted the writer to look to.
     """
 
     id: int
@@ -135,6 +139,7 @@ class Summary:
     lost: list[str]
     error: dict[str, Any] | None
     created: float
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

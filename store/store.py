@@ -13,7 +13,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    TextClause,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from errors import OutOfRange, SessionUnknown, StoreUnavailable, TooLong, TurnUnknown, bare
@@ -489,6 +501,19 @@ class Store:
             key = _key(connection, session_id, number)
             connection.execute(update(schema.turn).where(*key).values(feedback=feedback))
 
+    def pin_turn(self, session_id: str, number: int, pinned: bool) -> None:
+        """Notes whether every prompt holds a turn of the path word for word, from the next one on. Raises
+        ``TurnUnknown``."""
+        with self.transaction() as connection:
+            key = _key(connection, session_id, number)
+            if not connection.execute(update(schema.turn).where(*key).values(pinned=pinned)).rowcount:
+                raise TurnUnknown(session=session_id, turn=number)
+            _changed(connection, session_id, revision=schema.session.c.revision + 1)
+
+    def pinned_turns(self, session_id: str) -> list[Turn]:
+        """Returns the turns of the path that every prompt holds word for word, oldest first."""
+        return self._turns(session_id, [schema.pinned_row()])[::-1]
+
     def turn(self, session_id: str, number: int) -> Turn | None:
         """Returns turn ``number`` of the session's path, or None."""
         with self.transaction() as connection:
@@ -517,6 +542,10 @@ class Store:
         number = schema.turn.c.number
         return self._turns(session_id, [number >= first, number <= last])[::-1]
 
+    def turns_at(self, session_id: str, numbers: Iterable[int]) -> list[Turn]:
+        """Returns the turns of the path with these numbers, oldest first."""
+        return self._turns(session_id, [schema.turn.c.number.in_(sorted(numbers))])[::-1]
+
     def tokens_before(self, session_id: str, number: int) -> int:
         """Returns the raw tokens of the turns before turn ``number``; ``Session.history_tokens`` counts all turns."""
         table = schema.turn
@@ -526,7 +555,9 @@ class Store:
             query = select(func.sum(table.c.tokens)).where(*conditions, table.c.number < number)
             return connection.execute(query).scalar() or 0
 
-    def _turns(self, session_id: str, where: Sequence[ColumnElement[bool]], limit: int | None = None) -> list[Turn]:
+    def _turns(
+        self, session_id: str, where: Sequence[ColumnElement[bool] | TextClause], limit: int | None = None
+    ) -> list[Turn]:
         """Returns turns of the session's path, newest first."""
         table = schema.turn
         with self.transaction() as connection:

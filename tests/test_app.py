@@ -605,8 +605,8 @@ def test_the_panel_says_how_much_text_of_documents_is_no_part_of_the_original(se
     add_summary(session, [1, 2, 3], 65, "인사함", 20)
     add_summary(session, [4, 5, 6], 65, "환불 기간을 물음", 20)
     assert [line for line in texts(page(s=session)).splitlines() if "65자" in line] == [
-        "65자 → 20자",
         "65자 → 20자 · 문서에서 가져온 1,452자는 원문에서 제외",
+        "65자 → 20자",
     ]
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import streamlit as st
 
 from component.page.view import View, show, trying
+from component.panel.summarise import ask_summarise
 from component.widget.copy_button import copy_button
 from component.widget.markdown import plain
 from component.widget.overflow import Item, draw_overflow
 from component.work import resource
 from store import Turn
 from store.tree import Alternatives
+from store.turn_index import FINISHED
 from text.fence import reword, unframed
 
 EDITING = "editing"
@@ -49,6 +51,12 @@ def draw_actions(view: View, turn: Turn, facts: str, versions: Alternatives | No
         choices = {
             "edit": Item(words("turn.edit"), "edit", partial(edit, turn)),
         }
+        if turn.status in FINISHED:
+            label = words("turn.unpin") if turn.pinned else words("turn.pin", tokens=turn.tokens)
+            icon, pin = "keep_off" if turn.pinned else "keep", partial(_pin_turn, turn, not turn.pinned)
+            choices["pin"] = Item(label, icon, pin)
+            if view.session is not None and number == view.session.turn_count:
+                choices["summarise"] = Item(words("summarise.up_to"), "compress", ask_summarise)
         if not view.is_private:
             choices["fork"] = Item(words("turn.fork"), "fork_right", partial(fork_turn, turn))
         draw_overflow(f"more-{number}", choices, disabled=busy)
@@ -137,6 +145,10 @@ def _draw_versions(view: View, versions: Alternatives, busy: bool) -> None:
 
 def _switch(session: str, number: int, branch: int) -> None:
     trying(partial(resource.here().switch, session, number, branch))
+
+
+def _pin_turn(turn: Turn, pinned: bool) -> None:
+    resource.here().pin_turn(turn.session_id, turn.number, pinned)
 
 
 def fork_turn(turn: Turn) -> None:

@@ -14,6 +14,7 @@ from component.chat.invitation import draw_invitation
 from component.chat.jump import WINDOW, away, draw_leap, onward, widen, window
 from component.chat.other_program import draw_elsewhere
 from component.chat.turn import draw_question, draw_turn
+from component.memory.turn_change import find_changes
 from component.page.view import DRAFT, View, follows_end, to_newest, told, trying
 from component.sidebar.trash import draw_deleted
 from component.widget.failure import draw_error, toast
@@ -80,13 +81,14 @@ def _draw_turns(view: View, turns: list[Turn], elsewhere: bool) -> Live | None:
         _draw_earlier(view, turns)
         numbers = [turn.number for turn in turns]
         versions = view.store.tree.alternatives(view.session_id, numbers) if view.session_id and turns else {}
+        changes = find_changes(view, turns)
         for turn in turns:
             last = job is None and turn is turns[-1] and not away(view)
             if elsewhere and turn is turns[-1]:
                 draw_question(view, turn.question, str(turn.number), turn.files, turn.number)
                 draw_elsewhere(view, turn)
             else:
-                draw_turn(view, turn, last, versions.get(turn.number))
+                draw_turn(view, turn, last, versions.get(turn.number), changes.get(turn.number, ()))
         if away(view):
             _draw_later(view)
             return None
@@ -116,9 +118,11 @@ def _draw_notices(view: View, waiting: list[Message]) -> None:
     else:
         st.empty()
     error = told()
-    if error:
-        draw_error(view.words, error)
+    if error and (away(view) or not follows_end(view.session_id)):  # the reader is elsewhere and would not see a box
         toast(view.words, error)
+        st.empty()
+    elif error:
+        draw_error(view.words, error)
     else:
         st.empty()
     _draw_queue(view, waiting)

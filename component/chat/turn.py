@@ -16,11 +16,13 @@ from component.answer.thought import draw_thought
 from component.chat.ask import draw_asks
 from component.chat.file import draw_chips
 from component.chat.question import draw_questions
+from component.memory.turn_change import draw_changes
 from component.page.frame import MARK
 from component.page.view import View
 from component.widget.failure import draw_turn_error, retry_button
 from component.widget.markdown import plain, shown
 from errors import Interrupted
+from memory.known import TurnChange
 from store import Turn
 from store.tree import Alternatives
 from text.cut import cut_graphemes
@@ -44,8 +46,15 @@ def draw_question(view: View, text: str, key: str, files: Sequence[Mapping[str, 
         draw_chips(view, files, key, turn)
 
 
-def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None = None) -> None:
-    """Draws a whole turn; ``last``: the user may retry it; ``versions``: its versions, None if there is only one."""
+def draw_turn(
+    view: View,
+    turn: Turn,
+    last: bool,
+    versions: Alternatives | None = None,
+    changes: Sequence[TurnChange] = (),
+) -> None:
+    """Draws a whole turn; ``last``: the user may retry it; ``versions``: its versions, None if there is only one;
+    ``changes``: what it changed in memory."""
     if editing(turn):
         draw_editor(view, turn)
     else:
@@ -63,6 +72,7 @@ def draw_turn(view: View, turn: Turn, last: bool, versions: Alternatives | None 
         draw_past(view, turn)
         draw_menu(view, turn)
         draw_asks(view, turn)
+        draw_changes(view, changes)
         _draw_end(view, turn, last and not editing(turn), versions)
 
 
@@ -86,6 +96,8 @@ def _draw_end(view: View, turn: Turn, last: bool, versions: Alternatives | None)
         st.caption(f":material/content_cut: {plain(view.words('turn.cut_off', tokens=tokens))}")
     if _without_memory(turn):
         st.caption(f":material/cloud_off: {plain(view.words('turn.memory_away'))}")
+    if turn.pinned:
+        st.caption(f":material/keep: {plain(view.words('turn.pinned', tokens=turn.tokens))}")
     if turn.status not in ("running", "waiting"):
         draw_actions(view, turn, _facts(view, turn), versions)
 

@@ -9,6 +9,7 @@ from functools import partial
 import streamlit as st
 
 from component.memory.memory_change import Owner, attempt, draw_memory_error, draw_said
+from component.memory.proposal import draw_asks_first
 from component.page.view import View
 from component.widget.markdown import plain
 from component.work import resource
@@ -24,6 +25,7 @@ def draw_takeout(view: View, mine: Owner, prefix: str) -> None:
     st.markdown(f"## {words('memory.mine')}", anchors=False)
     draw_said(words, "takeout")
     _draw_switch(view, mine, prefix)
+    draw_asks_first(view, mine, prefix)
     with st.expander(words("memory.takeout"), icon=":material/import_export:", key=f"{prefix}takeout"):
         _draw_export(view, mine, prefix)
         _draw_import(view, mine, prefix)

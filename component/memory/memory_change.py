@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from component.page.catalogue import Words
+from component.page.help import PANEL
+from component.page.point import PagePlace, point_at
 from component.page.view import APART_NEW, View
 from component.widget.failure import draw_box
 from component.widget.markdown import plain
@@ -58,6 +60,11 @@ def attempt(place: str, action: Callable[[], object], done: str = "") -> bool:
         return False
     st.session_state[f"said-{place}"] = done
     return True
+
+
+def show_pinned() -> None:
+    """Brings the newest pin into view with the next page run: pins stand first in the profile."""
+    point_at(PagePlace(f'{PANEL} [class*="st-key-statement-pinned"]', tab=1))
 
 
 def draw_said(words: Words, place: str) -> None:

@@ -14,8 +14,10 @@ import streamlit as st
 
 from component.memory.all_memory import draw_takeout
 from component.memory.entity import draw_entities
+from component.memory.known import draw_known_entry
 from component.memory.memory_change import Owner, draw_said, owner, warn
 from component.memory.profile import draw_user_profile
+from component.memory.proposal import draw_proposal_note
 from component.memory.rewrite import draw_rewrite
 from component.memory.statement import draw_statements
 from component.page.catalogue import Words
@@ -37,6 +39,8 @@ def draw_memory(view: View, prefix: str = "") -> None:
     seen = mine.look()
     draw_said(words, "memory")
     _draw_notices(words, seen)
+    draw_proposal_note(view, mine, prefix)
+    draw_known_entry(view, prefix)
     st.markdown(f"## {words('memory.profile')}", anchors=False)
     st.caption(words("memory.profile.about"))
     _draw_meter(words, "profile", seen.profile_tokens, limits.budget_profile)

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from component.chat.jump import leap
-from component.memory.memory_change import Owner, attempt, draw_said
+from component.memory.memory_change import Owner, attempt, draw_said, show_pinned
 from component.page.view import View
 from component.widget.markdown import plain, short, shown
 from errors import SessionUnknown
@@ -39,8 +39,9 @@ def _draw_fact(view: View, mine: Owner, line: ProfileLine, prefix: str, *, cut: 
         _draw_source(view, line, name)
         if mine.session:
             change = mine.memory.writer.unpin if row.pinned else mine.memory.writer.pin
-            pin = partial(_apply_change, partial(change, mine.tenant, mine.session, row.label, user=mine.user))
             kind, icon = "unpin" if row.pinned else "pin", ":material/keep:"
+            action = partial(change, mine.tenant, mine.session, row.label, user=mine.user)
+            pin = partial(_apply_change, action, kind)
             label = words(f"memory.{kind}")
             st.button("", key=f"memory-{kind}-{name}", icon=icon, type="tertiary", help=label, on_click=pin)
             forget, icon = partial(_forget_fact, view, mine, row.label), ":material/close:"
@@ -65,8 +66,10 @@ def _draw_source(view: View, line: ProfileLine, name: str) -> None:
     st.button(plain(label), key=f"profile-open-{name}", type="tertiary", help=plain(place), on_click=leap, args=go)
 
 
-def _apply_change(action: partial[None]) -> None:
-    attempt("profile", action)
+def _apply_change(action: partial[None], kind: str) -> None:
+    """Pins or unpins, and says so; a pin is brought into view."""
+    if attempt("profile", action, f"memory.{kind}ned") and kind == "pin":
+        show_pinned()
 
 
 def _forget_fact(view: View, mine: Owner, text: str) -> None:
@@ -89,5 +92,6 @@ def _pin_fact(mine: Owner, key: str) -> None:
     """Pins the entered fact and empties the field; the field keeps its text if memory refuses the fact."""
     fact = str(st.session_state.get(key) or "").strip()
     pin = partial(mine.memory.writer.pin, mine.tenant, mine.session, fact, user=mine.user)
-    if fact and attempt("profile", pin):
+    if fact and attempt("profile", pin, "memory.pinned"):
         st.session_state[key] = ""
+        show_pinned()

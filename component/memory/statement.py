@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from component.memory.memory_change import Owner, attempt, draw_said, warn
+from component.memory.memory_change import Owner, attempt, draw_said, show_pinned, warn
 from component.memory.version import versions_button
 from component.page.catalogue import Words
 from component.page.view import View
@@ -60,7 +60,8 @@ def _draw_row(
 
 def _pin_line(mine: Owner, line: str) -> None:
     pin = partial(mine.memory.writer.pin, mine.tenant, mine.session, bare(line), user=mine.user)
-    attempt("profile", pin)
+    if attempt("profile", pin, "memory.pinned"):
+        show_pinned()
 
 
 def _draw_ways(view: View, mine: Owner, seen: MemoryView, prefix: str) -> None:

@@ -150,9 +150,11 @@ def _follow_ahead(view: View, panel: Panel, turns: list[Turn]) -> bool:
 
     Returns whether the summary arrived during the wait.
     """
-    if view.session_id is None or not turns or turns[-1].number % CHUNK:
+    if view.session_id is None or not turns:
         return False
     background, until = resource.here().background, time.monotonic() + AHEAD_SECONDS
+    if turns[-1].number % CHUNK and not ahead.making(background, view.session_id):  # the rhythm may have moved
+        return False
     had_summary = _has_summary(view.store, view.session_id, turns[-1].number)
     while not had_summary and ahead.making(background, view.session_id) and time.monotonic() < until:
         panel.work.show()

@@ -323,7 +323,8 @@ def show_documents(shown: bool = True) -> None:
 
 
 def tell(error: GieokError) -> None:
-    """Stores an error for the next page run, which shows it below the conversation and as a toast."""
+    """Stores an error for the next page run, which shows it below the conversation, or as a toast where that is out of
+    sight."""
     st.session_state["told"] = error
 
 

@@ -27,16 +27,16 @@ RUNNING = "comparison-running"
 BEAT = 0.4
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
 Key = tuple[str, str, str, int | None, Variant]
-CHOICES = (Variant(), Variant(full=True), *(Variant(rate=rate) for rate in RATES))
 
 
 def draw_comparison(view: View, about: object = None) -> None:
-    """Draws the window; closing the window stops the answers that run in it."""
-    session = view.session_id
+    """Draws the window; closing the window stops the answers that run in it. ``about``: the rate of the second side;
+    None for the full history."""
+    session, rate = view.session_id, about if isinstance(about, float) else None
     if session is None:
         window.shut()
         return
-    window.draw(view.words("compare.title"), lambda: _draw(view, session), width="large", leave=_dismiss)
+    window.draw(view.words("compare.title"), lambda: _draw(view, session, rate), width="large", leave=_dismiss)
 
 
 def draw_entry(view: View, prefix: str = "") -> None:
@@ -49,10 +49,10 @@ def draw_entry(view: View, prefix: str = "") -> None:
     )
 
 
-def _draw(view: View, session: str) -> None:
+def _draw(view: View, session: str, rate: float | None) -> None:
     words = view.words
     text, turn = _asked(view, session)
-    sides = [_choose(view, column, index) for index, column in enumerate(st.columns(2, gap="medium"))]
+    sides = [_choose(view, column, index, rate) for index, column in enumerate(st.columns(2, gap="medium"))]
     if not text.strip():
         return
     try:
@@ -117,16 +117,21 @@ def _dismiss() -> None:
         resource.side_calls().dismiss(key)
 
 
-def _choose(view: View, column: object, index: int) -> Variant:
+def _choose(view: View, column: object, index: int, rate: float | None) -> Variant:
+    """Draws the field of one side and returns what it stands for. It begins with the summaries of now; the other side
+    with those of ``rate``, or without one with the full history."""
+    rates = sorted({*RATES, *([rate] if rate else [])})
+    choices = (Variant(), Variant(full=True), *(Variant(rate=each) for each in rates))
+    second = choices.index(Variant(rate=rate)) if rate else 1
     with column:  # type: ignore[attr-defined]
         chosen = st.selectbox(
             view.words("compare.side", side="AB"[index]),
-            range(len(CHOICES)),
-            index=index,
-            format_func=lambda number: _name(view, CHOICES[number]),
-            key=f"compare-side-{index}",
+            range(len(choices)),
+            index=second if index else 0,
+            format_func=lambda number: _name(view, choices[number]),
+            key=f"compare-side-{index}" if rate is None else f"compare-side-{index}-{rate:g}",
         )
-    return CHOICES[chosen]
+    return choices[chosen]
 
 
 def _name(view: View, variant: Variant) -> str:

@@ -21,15 +21,18 @@ from component.page import window
 from component.page.view import View
 from component.panel.comparison import draw_entry
 from component.panel.context_tab import draw_context
+from component.panel.pinned_turns import draw_pinned_turns
 from component.panel.prompt_bar import draw_prompt
 from component.panel.revision import ask_revision
 from component.panel.rewrite_offer import draw_rewrite_offer
+from component.panel.summarise import draw_summarise_entry
 from component.panel.summary_history import Way, draw_summaries, percent
 from component.panel.total import draw_due, draw_totals, totals
 from component.panel.work_line import WorkLine, draw_work_line
 from component.widget.region import stage
 from component.widget.tabs import draw_tabs
 from graph.answer.documents import brought_chars
+from graph.context.turns import CHUNK
 from store import Summary, Turn
 
 CARDS = 20
@@ -131,9 +134,11 @@ def _draw_summaries(view: View, work: WorkLine, prefix: str) -> Panel:
     st.markdown(f"## {words('panel.history')}", anchors=False)
     st.caption(words("panel.current", rate=f"{view.rate:g}", percent=percent(view.rate)))
     draw_rewrite_offer(view, prefix)
+    draw_summarise_entry(view, prefix)
     history = st.container(key=f"{prefix}panel-history").empty()
+    draw_pinned_turns(view, view.store.pinned_turns(view.session.id) if view.session else [], prefix)
     st.markdown(f"## {words('due.title')}", anchors=False)
-    draw_due(words, view.session.turn_count if view.session else 0)
+    draw_due(words, view.session.turn_count if view.session else 0, _find_covered(view))
     st.markdown(f"## {words('prompt.title')}", anchors=False)
     panel = Panel(view, work, history, st.container(key=f"{prefix}panel-prompt").empty(), prefix)
     panel.show_summaries()
@@ -147,13 +152,21 @@ def _draw_history(view: View, prefix: str) -> None:
     size_key = f"cards-{session}"
     summaries = ledger.summaries(session, limit=int(st.session_state.get(size_key, CARDS))) if session else []
     earlier = len(records) - len(summaries)
+    ways = () if view.job else ((view.words("revision.open"), "difference", ask_revision), _to_turns(view))
+    pinned = {turn.number for turn in view.store.pinned_turns(session)} if session else set()
+    left = 0 if view.job is None else earlier
+    draw_summaries(view.words, summaries, left, ways, prefix, _brought(view, summaries), pinned)
     if earlier > 0 and view.job is None:
         _draw_earlier(view, size_key, min(earlier, CARDS), prefix)
-    ways = () if view.job else ((view.words("revision.open"), "difference", ask_revision), _to_turns(view))
-    draw_summaries(view.words, summaries, 0 if view.job is None else earlier, ways, prefix, _brought(view, summaries))
     if records:
         st.markdown(f"## {view.words('total.title')}", anchors=False)
         draw_totals(view.words, totals(records))
+
+
+def _find_covered(view: View) -> int:
+    """Returns the last turn that a summary in the context covers."""
+    newest = view.store.ledger.summaries(view.session_id, limit=CHUNK) if view.session_id else []
+    return max((each.turns[-1] for each in newest if each.status in ("active", "retired")), default=0)
 
 
 def _brought(view: View, shown: Sequence[Summary]) -> dict[int, int]:

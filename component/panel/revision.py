@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
 from component.page import window
+from component.page.catalogue import Words
 from component.page.view import View
-from component.panel.summary_history import length, percent
+from component.panel.summary_history import describe_head, length, percent
 from component.widget.failure import draw_error
 from component.widget.markdown import plain
 from component.widget.marked import changed, marked
@@ -18,7 +20,7 @@ from component.work.side_call import SideCall
 from errors import GieokError
 from graph.answer.documents import brought_chars
 from graph.summary import Writer
-from store import Summary
+from store import Summary, Turn
 
 NAME = "revision"
 
@@ -72,8 +74,7 @@ def _draw(view: View, session: str, first: int) -> None:
 
 def _draw_head(view: View, now: Summary) -> None:
     words = view.words
-    head = words("summary.head", first=now.turns[0], last=now.turns[-1])
-    st.markdown(f"**{plain(head)}** :gray[{plain(_facts(view, now))}]")
+    st.markdown(f"**{plain(describe_head(words, now))}** :gray[{plain(_facts(view, now))}]")
     st.html(
         f'<p class="gieok-key"><mark class="kept">{words("revision.kept", count=len(now.kept))}</mark> '
         f'<mark class="lost">{words("revision.lost", count=len(now.lost))}</mark></p>'
@@ -90,11 +91,16 @@ def _facts(view: View, summary: Summary) -> str:
 
 def _source(view: View, session: str, now: Summary) -> str:
     rows = view.store.turns_between(session, now.turns[0], now.turns[-1])
-    user, ai = view.words("revision.user"), view.words("revision.ai")
+    return render_turns(view.words, rows, now.kept, now.lost)
+
+
+def render_turns(words: Words, turns: Sequence[Turn], kept: Sequence[str], lost: Sequence[str]) -> str:
+    """Returns the HTML of the turns that a summary is made from; the facts that it kept and lost are marked."""
+    user, ai = words("revision.user"), words("revision.ai")
     return "".join(
-        f"<h4>{turn.number}</h4><p><b>{user}</b> {marked(turn.question, now.kept, now.lost)}</p>"
-        f"<p><b>{ai}</b> {marked(turn.answer or '', now.kept, now.lost)}</p>"
-        for turn in rows
+        f"<h4>{turn.number}</h4><p><b>{user}</b> {marked(turn.question, kept, lost)}</p>"
+        f"<p><b>{ai}</b> {marked(turn.answer or '', kept, lost)}</p>"
+        for turn in turns
     )
 
 

@@ -1,8 +1,8 @@
-"""The summary history of the panel, drawn as specification 8.3 shows."""
+"""The summary history of the panel, drawn as specification 8.3 shows, the newest summary first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -17,6 +17,7 @@ Way = tuple[str, str, Callable[[int], None]]
 
 LOST_SHOWN = 6
 FACT_CHARS = 40
+HINT_SHOWN = 120
 
 
 def draw_summaries(
@@ -26,21 +27,25 @@ def draw_summaries(
     ways: Sequence[Way] = (),
     prefix: str = "",
     brought: Mapping[int, int] | None = None,
+    pinned: Collection[int] = (),
 ) -> None:
-    """Draws one card per summary, oldest first; ``earlier`` is the number of older summaries that are not shown.
+    """Draws one card per summary, newest first; ``earlier`` is the number of older summaries that are not shown.
 
     ``ways``: the buttons of every card; empty while an answer runs and the cards are redrawn. ``brought``: by summary
-    id, the characters of document passages in the summary's turns.
+    id, the characters of document passages in the summary's turns. ``pinned``: turns that stand word for word, too.
     """
     if not summaries:
         st.caption(words("panel.none"))
-    if earlier > 0:
-        st.caption(words("panel.earlier", count=earlier))
-    for summary in summaries:
+    for summary in reversed(summaries):
         with st.container(border=True, gap="xsmall"):
             _draw_card(words, summary, (brought or {}).get(summary.id, 0))
+            if both := [turn for turn in summary.turns if turn in pinned]:
+                turns = ", ".join(describe_turns(words, turn, turn) for turn in both)
+                st.caption(f":material/keep: {plain(words('summary.pinned', turns=turns))}")
             if ways and summary.record is not None:
                 _draw_ways(summary.turns[0], ways, prefix)
+    if earlier > 0:
+        st.caption(words("panel.earlier", count=earlier))
 
 
 def _draw_ways(first: int, ways: Sequence[Way], prefix: str) -> None:
@@ -49,6 +54,18 @@ def _draw_ways(first: int, ways: Sequence[Way], prefix: str) -> None:
             key = f"{prefix}{'closer' if icon == 'difference' else icon}-{first}"
             icon = f":material/{icon}:"
             st.button(label, key=key, icon=icon, type="tertiary", on_click=action, args=(first,))
+
+
+def describe_turns(words: Words, first: int, last: int) -> str:
+    """Returns the numbers of turns in words: of several or of one."""
+    return words("memory.turn", turn=first) if first == last else words("memory.turns", first=first, last=last)
+
+
+def describe_head(words: Words, summary: Summary) -> str:
+    """Returns the head of a summary: the turns that it covers."""
+    first, last = summary.turns[0], summary.turns[-1]
+    name = "summary.head.one" if first == last else "summary.head"
+    return words(name, first=first, last=last)
 
 
 def percent(rate: float) -> int:
@@ -64,8 +81,7 @@ def length(words: Words, record: Mapping[str, Any], brought: int) -> str:
 
 
 def _draw_card(words: Words, summary: Summary, brought: int) -> None:
-    first, last = summary.turns[0], summary.turns[-1]
-    head = f"**{plain(words('summary.head', first=first, last=last))}**"
+    head = f"**{plain(describe_head(words, summary))}**"
     record = summary.record
     st.markdown(f"{head} :gray[{plain(_describe_length(words, summary))}]")
     if record is None:
@@ -77,6 +93,10 @@ def _draw_card(words: Words, summary: Summary, brought: int) -> None:
         st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=_lost(words, summary.lost)))}]")
     if summary.origin == "extracted":
         st.caption(f":material/format_quote: {plain(_by_code(words, summary))}")
+    elif summary.origin == "asked":
+        st.caption(f":material/touch_app: {words('summary.asked')}")
+    if summary.hint:
+        st.caption(plain(words("summary.hint", hint=short(summary.hint, HINT_SHOWN))))
     if summary.status == "ready":
         st.caption(f":material/bolt: {words('summary.ahead')}")
     elif summary.status == "retired":

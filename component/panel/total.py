@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from component.page.catalogue import Words
-from graph.context.turns import CHUNK, next_due
+from graph.context.turns import find_next_chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ def draw_totals(words: Words, sums: Totals) -> None:
         st.markdown(words("total.saved", percent=sums.saved_percent))
 
 
-def draw_due(words: Words, turn_count: int) -> None:
-    """Draws from which turn the next summary is used, and which turns of its chunk are done."""
-    due = next_due(turn_count)
-    chunk = range(due - CHUNK, due)
+def draw_due(words: Words, turn_count: int, covered: int) -> None:
+    """Draws from which turn the next summary is used, and which turns of its chunk are done. ``covered``: the last turn
+    that a summary in the context covers."""
+    chunk, due = find_next_chunk(turn_count, covered)
     dots = "".join(f'<i class="{"done" if turn <= turn_count else ""}">{turn}</i>' for turn in chunk)
     st.html(f'<div class="gieok-due"><span>{dots}</span></div>')
     st.caption(words("due.next", due=due, first=chunk[0], last=chunk[-1]))

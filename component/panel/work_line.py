@@ -1,25 +1,31 @@
 """One line at the top of the panel: what is being done for this conversation, or for all of the user's, beside its
-answers, and what waits."""
+answers, and what waits; and the window that lists it piece by piece."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from component.page import window
 from component.page.catalogue import Words
 from component.page.view import View
+from component.widget.markdown import plain, short
 from component.widget.wait import redraw_when
 from component.work import resource
 from errors import GieokError
 from graph.summary import rewrite
 from graph.turn.side_work import SideWork
 
-BEAT = 2.0
+NAME = "work"
+BEAT, PIECES_BEAT = 2.0, 1.0
+TITLE_CHARS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,45 @@ class WorkLine:
 
 
 def draw_work_line(view: View, prefix: str = "") -> WorkLine:
-    """Draws the line where it is called."""
-    line = WorkLine(view, st.container(key=f"{prefix}work").empty())
-    line.show()
+    """Draws the line where it is called, while there is work with the button that opens the window."""
+    with st.container(key=f"{prefix}work", horizontal=True, wrap=False, vertical_alignment="center", gap="xsmall"):
+        line = WorkLine(view, st.container(width="stretch").empty())
+        line.show()
+        if list_own(view):
+            label = view.words("work.open")
+            st.button(label, key=f"{prefix}work-open", type="tertiary", on_click=window.ask, args=(NAME,))
     return line
+
+
+def draw_work_window(view: View, about: object = None) -> None:
+    """Draws the window of the work, piece by piece, as it is at every moment."""
+    window.draw(view.words("work.title"), lambda: _draw_work_pieces(view))
+
+
+def _draw_work_pieces(view: View) -> None:
+    place = st.empty()
+
+    def look() -> bool:
+        with place.container(gap="xsmall"):
+            pieces = [piece for piece in list_own(view) if _name_work(view.words, piece, 0)]
+            for piece in pieces:
+                st.markdown(plain(describe_piece(view, piece)))
+            if not pieces:
+                st.caption(view.words("work.none"))
+        return False
+
+    redraw_when(look, PIECES_BEAT)
+
+
+def describe_piece(view: View, piece: SideWork) -> str:
+    """Returns what a piece of work is, for which conversation, and how long it has run or waited."""
+    words, seconds = view.words, max(0, round(time.time() - piece.since))
+    state = words("work.piece.running" if piece.is_running else "work.piece.waiting", seconds=seconds)
+    left = _count_left(view) if piece.name == rewrite.NAME else 0
+    parts = [_name_work(words, piece, left), state]
+    with suppress(GieokError):  # deleted meanwhile
+        parts[1:1] = [short(view.store.session(piece.session).title, TITLE_CHARS)] if piece.session else []
+    return " · ".join(parts)
 
 
 def watch_work(view: View, line: WorkLine) -> None:
@@ -67,7 +108,8 @@ def describe_work(words: Words, work: Sequence[SideWork], left: int = 0) -> str:
         for each in work
         if each.is_running and (name := _name_work(words, each, left))
     ]
-    waiting = dict.fromkeys(name for each in work if not each.is_running and (name := _name_work(words, each, left)))
+    counts = Counter(name for each in work if not each.is_running and (name := _name_work(words, each, left)))
+    waiting = [words("work.left", name=name, count=count) if count > 1 else name for name, count in counts.items()]
     parts = [words("work.running", names=", ".join(running))] if running else []
     return " · ".join([*parts, words("work.waiting", names=", ".join(waiting))] if waiting else parts)
 

@@ -20,6 +20,7 @@ import streamlit as st
 
 from component.page import window
 from component.page.view import View, show, trying
+from component.panel.summarise import ask_summarise
 from component.sidebar.delete import ask_delete
 from component.sidebar.export import EXPORT
 from component.sidebar.finder import go, hits
@@ -57,6 +58,7 @@ _WORDS = {
     "moveShort": "session.move.short",
     "out": "session.move.out",
     "details": "session.details",
+    "summarise": "session.summarise",
     "export": "session.export",
     "delete": "session.delete",
     "more": "session.more",
@@ -195,6 +197,10 @@ def _export(view: View, asked: Mapping[str, Any]) -> None:
     window.ask(EXPORT, tuple(asked["ids"]))
 
 
+def _open_summary(view: View, asked: Mapping[str, Any]) -> None:
+    ask_summarise(str(asked["ids"][0]))
+
+
 def _trash(view: View, asked: Mapping[str, Any]) -> None:
     window.ask(TRASH)
 
@@ -241,6 +247,7 @@ _ACTIONS = {
     "pin": _pin,
     "rename": _rename,
     "export": _export,
+    "summarise": _open_summary,
     "trash": _trash,
     "delete": _delete,
     "move": _move,

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component.page.help import ask_help
 from component.page.login import draw_user
-from component.page.view import RATE_NEW, View, begin, begin_private, show_documents, trying
+from component.page.view import View, begin, begin_private, show_documents
 from component.settings.advice import draw_advice
 from component.settings.model_status import draw_model
 from component.settings.options import ask_options
 from component.settings.own_answer import draw_answer_state
 from component.sidebar.bring_in import ask_import, draw_imported
+from component.sidebar.rate import draw_rate
 from component.sidebar.session_list import draw_sessions
 from component.usage.usage_window import ask_usage
 from component.widget.undo import draw_undo
 from component.world.view import show_worlds
-
-_MARKS = (("0.1", "short"), ("0.3", "balanced"), ("0.5", "detailed"))
 
 
 def draw_sidebar(view: View) -> DeltaGenerator:
@@ -43,37 +40,11 @@ def draw_sidebar(view: View) -> DeltaGenerator:
             draw_undo(view)
             draw_answer_state(view)
             with st.container(key="rate"), st.expander(words("settings.title"), key="settings"):
-                _draw_rate(view)
+                draw_rate(view)
             place = _draw_model(view)
             _draw_foot(view)
             draw_user(view)
     return place
-
-
-def _draw_rate(view: View) -> None:
-    """Draws the slider of the compression rate (specification 8.2)."""
-    words = view.words
-    key = f"rate-{view.session_id}" if view.session_id else RATE_NEW
-    if moved := st.session_state.get(key, view.rate) != view.rate:  # changed in another tab
-        st.session_state[key] = view.rate
-    st.slider(
-        words("rate.label"),
-        min_value=0.1,
-        max_value=0.5,
-        value=None if moved else view.rate,
-        step=0.05,
-        help=words("rate.help"),
-        key=key,
-        on_change=_set_rate,
-        args=(view, key),
-    )
-    marks = "".join(f"<span>{rate}<br>{words('rate.' + name)}</span>" for rate, name in _MARKS)
-    st.html(f'<div class="gieok-marks" aria-hidden="true">{marks}</div>')
-
-
-def _set_rate(view: View, key: str) -> None:
-    if view.session_id is not None:
-        trying(partial(view.store.set_rate, view.session_id, float(st.session_state[key])))
 
 
 def _draw_model(view: View) -> DeltaGenerator:

@@ -44,9 +44,8 @@ def draw_box(words: Words, code: str, message: str, values: dict[str, Any]) -> N
 
 
 def toast(words: Words, error: GieokError) -> None:
-    """Shows over the page, for some seconds, what failed; the box of the error says what to do."""
-    sentence, _ = words.error(error.code, error.text(), error.values)
-    st.toast(_told(sentence, ""), icon=":material/error:", duration="long")
+    """Shows over the page, for some seconds, what failed and what to do: where a box would stand out of sight."""
+    st.toast(_told(*words.error(error.code, error.text(), error.values)), icon=":material/error:", duration="long")
 
 
 def _told(said: str, hint: str) -> str:

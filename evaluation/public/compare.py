@@ -124,7 +124,12 @@ class _Comparison:
         agent, session = self.talk.agent_at(at), self.talk.agent.store.session(self.talk.session)
         records = made(agent, session, session.turn_count)["summary_history"]
         yield "summaries", "\n".join(record["summary"] for record in records)
-        raw = {int(item) for part in prompt.report.parts if part.name in ("short", "recent") for item in part.items}
+        raw = {
+            int(item)
+            for part in prompt.report.parts
+            if part.name in ("pinned", "short", "recent")
+            for item in part.items
+        }
         own = {key.number: text for key, text in self.talk.turns.items() if key.session_id == session.id}
         yield "raw", "\n".join(own[number] for number in sorted(raw))
         remembered = long_term.before(agent, session, models)

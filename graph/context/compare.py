@@ -27,7 +27,7 @@ from graph.summary import Made, make
 from graph.turn import long_term, past_turns
 from graph.turn.engine import Engine
 from graph.turn.rebuild import made as state_of
-from graph.turn.rebuild import messages_of
+from graph.turn.rebuild import messages_of, raw_messages
 from graph.turn.runtime import Inputs, TurnContext, asked
 from model.call.stream import stream
 from model.call.thought import is_moved
@@ -145,7 +145,7 @@ def _prompt(
     past = past_turns.find_past(engine, session, text, number, models.profile) if turn is None else None
     records = _records(engine, session, variant, models, stop)
     rows = engine.store.turns_between(session.id, covered(records) + 1, session.turn_count)
-    messages = [message for row in rows for message in messages_of(row)]
+    messages = raw_messages(engine, session, rows, session.turn_count)
     all_messages = [*messages, question(clean(text), number, session.id)]
     return next_prompt(engine, session, models, all_messages, records, given, past, variant.full)
 

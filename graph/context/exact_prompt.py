@@ -33,7 +33,7 @@ from graph.context.prompt import (
     version_mark,
 )
 from graph.context.report import PartName
-from graph.context.turns import is_answer
+from graph.context.turns import is_answer, mark_pinned
 from graph.node.casual import casual_prompt
 from graph.state import SummaryRecord
 from graph.turn import past_turns
@@ -44,7 +44,7 @@ from model.profile import SMALL, STRONG
 from store import Turn
 from text.language import Language
 
-_RAW: tuple[PartName, ...] = ("short", "recent")
+_RAW: tuple[PartName, ...] = ("pinned", "short", "recent")
 """Parts that hold raw turns, in prompt order."""
 LASTING = frozenset({"profile", "memory", "entities"})
 """Parts that stay with the question that they were first given with; a bare prompt chooses lines of the profile by
@@ -154,7 +154,7 @@ class _Record:
     def part(self, part: Mapping[str, Any]) -> PartText:
         """Returns the texts of one part that the report names."""
         name: PartName = part["name"]
-        if name in ("short", "recent"):
+        if name in _RAW:
             numbered = ((entry, row.number) for row in self._rows(name) for entry in self._sent(self._past(row)))
             with_block = self._layout != "bare"  # a bare prompt leaves out the blocks of earlier questions
             return PartText(name, tuple(_piece(*entry, with_block) for entry in numbered))
@@ -177,9 +177,10 @@ class _Record:
         system, question = self._text("system") or "", str(self._own[0].text)
         if "recent" not in self._parts:
             return casual_prompt(system, question)
-        raw = [message for name in _RAW for row in self._rows(name) for message in messages_of(row)]
+        pinned = [message for row in self._rows("pinned") for message in mark_pinned(messages_of(row))]
+        others = [message for name in ("short", "recent") for row in self._rows(name) for message in messages_of(row)]
         *before, last = build(
-            [*raw, *self._own],
+            [*pinned, *others, *self._own],
             self._records() or [],
             self._turn.number,
             language=self._language,
@@ -221,7 +222,7 @@ class _Record:
             return self._engine.store.wordings.text(part["mark"]) if part.get("mark") else None
         if name == "summaries":
             records = self._records()
-            raw = {row.number for row in self._rows("short")}
+            raw = {row.number for name in ("pinned", "short") for row in self._rows(name)}
             return None if records is None else summed(untold(records, raw), self._language, self._layout)
         if name == "retrieval":
             return self._passages()
@@ -252,8 +253,7 @@ class _Record:
     def _rows(self, name: PartName) -> list[Turn]:
         """Returns the turns that a part holds raw."""
         numbers = [int(item) for item in self._parts.get(name, {}).get("items", ())]
-        rows = self._engine.store.turns_between(self._turn.session_id, numbers[0], numbers[-1]) if numbers else []
-        return [row for row in rows if row.number in numbers]
+        return self._engine.store.turns_at(self._turn.session_id, numbers) if numbers else []
 
     def _past(self, row: Turn) -> list[AnyMessage]:
         """Returns an earlier turn as it was sent."""

@@ -133,20 +133,25 @@ def build(
     client's system text.
     """
     last = covered(records)
-    turns = split(
+    everything = split(
         [message if images and _is_asked(message, turn) else marked(message, language) for message in messages], turn
     )
+    pinned = [group for group in everything if group.is_pinned and group.number <= last]
+    turns = [group for group in everything if not (group.is_pinned and group.number <= last)]
     groups = (group for group in turns if group.number > last)
     *recent, current = groups if layout == "messages" else map(_without_calls, groups)
     short = list[TurnMessages]()
+    if layout != "messages":
+        pinned = list(map(_without_calls, pinned))
     if layout == "bare":
+        pinned = list(map(_spoken, pinned))
         first = short_term(turns, last, limits.recent, count)
         short = [_spoken(_without_calls(group)) for group in turns if first <= group.number <= last]
         recent = [_spoken(group) for group in recent]
     early, recent = _bound_raw(recent, limits.unsummarised, count)
-    raw = {group.number for group in (*short, *recent)}
+    raw = {group.number for group in (*pinned, *short, *recent)}
     changing = [*_past(past_turns, raw, language, count), *changing]
-    parts = (records, recent, current, language, system, count, changing, beside, layout, short)
+    parts = (records, recent, current, language, system, count, changing, beside, layout, short, pinned)
     draft = _Draft(*parts, instructions, client_system, images, earlier_images)
     draft, cut = _fit(draft.apart(), limits.prompt)
     marks: dict[str, str] = (
@@ -189,6 +194,7 @@ class _Draft:
     beside: int = 0
     layout: Layout = "messages"
     short: Sequence[TurnMessages] = ()
+    pinned: Sequence[TurnMessages] = ()
     instructions: str = ""
     client_system: str = ""
     images: Sequence[dict[str, Any]] = ()
@@ -214,7 +220,7 @@ class _Draft:
     @cached_property
     def told(self) -> Sequence[SummaryRecord]:
         """Returns the summaries that stand in the prompt: those of chunks whose turns are not all raw in it."""
-        return untold(self.records, {turn.number for turn in self.short})
+        return untold(self.records, {turn.number for turn in (*self.pinned, *self.short)})
 
     @cached_property
     def summaries(self) -> str:
@@ -241,7 +247,9 @@ class _Draft:
             return self._bare()
         first = _joined((self.instructions, self.system, self.client_system, self.summaries))
         raw = [
-            message for turn in self.recent for message in self._turn(turn, [past(stored) for stored in turn.messages])
+            message
+            for turn in (*self.pinned, *self.recent)
+            for message in self._turn(turn, [past(stored) for stored in turn.messages])
         ]
         changes = block(self.changing, self.language)
         return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
@@ -256,7 +264,8 @@ class _Draft:
         lasting, statements = self._lasting()
         chunks = (_chunk(record, statements, self.language) for record in self.told)
         first = SystemMessage(_joined((self.instructions, self.system, self.client_system, *lasting, *chunks)))
-        raw = [given(message) for turn in (*self.short, *self.recent) for message in turn.messages]
+        summarised = sorted((*self.pinned, *self.short), key=lambda turn: turn.number)
+        raw = [given(message) for turn in (*summarised, *self.recent) for message in turn.messages]
         question, *rest = self.current.messages
         tools = [str(message.text) for message in _found(rest) if isinstance(message, ToolMessage)]
         beside = _joined([*tools, block(self.changing, self.language)])
@@ -398,7 +407,10 @@ def _of(record: SummaryRecord, told: Told) -> bool:
 
 
 def label(turns: Sequence[int], language: str) -> str:
-    """Returns how a summary names its turns to the model (specification 4.3)."""
+    """Returns how a summary names its turns to the model (specification 4.3); one that was asked for may be of a single
+    turn."""
+    if turns[0] == turns[-1]:
+        return f"{turns[0]}턴" if language == "ko" else f"turn {turns[0]}"
     return f"{turns[0]}-{turns[-1]}턴" if language == "ko" else f"turns {turns[0]}-{turns[-1]}"
 
 
@@ -562,8 +574,9 @@ def raw_tokens(messages: Sequence[AnyMessage], count: Callable[[str], int]) -> i
 def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
     """Cuts the draft to ``limit`` tokens; returns the draft and the parts that were left out. Leaves out the raw turns
     of a bare prompt that summaries cover, then past turns that a search found, then images of earlier turns, then the
-    oldest raw turns, then the oldest summaries. Then shortens the tool results of the current turn, from the first on.
-    Raises ``ContextTooLong``; ``SystemTextTooLong`` when only the client's system text is too much."""
+    oldest raw turns, then the oldest summaries, then the oldest pinned turns. Then shortens the tool results of the
+    current turn, from the first on. Raises ``ContextTooLong``; ``SystemTextTooLong`` when only the client's system text
+    is too much."""
     cut: list[LeftOut] = []
     tokens = draft.tokens()
     if tokens > limit and draft.short:
@@ -585,6 +598,11 @@ def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
         record, *records = draft.records
         cut.append(LeftOut(_range(record["turns"]), "context_full"))
         draft = replace(draft, records=records)
+        tokens = draft.tokens()
+    while tokens > limit and draft.pinned:
+        turn, *pinned = draft.pinned
+        cut.append(LeftOut(str(turn.number), "context_full", draft.size([turn])))
+        draft = replace(draft, pinned=pinned)
         tokens = draft.tokens()
     number, messages = draft.current.number, draft.current.messages
     for at, message in enumerate(messages):
@@ -619,11 +637,13 @@ def _report(
     question, *rest = draft.current.messages
     rest = _found(rest) if draft.layout == "bare" else rest
     (system, summaries), short, recent = draft.first, draft.size(draft.short), draft.size(draft.recent)
+    pinned = draft.size(draft.pinned)
     parts = [
         *([Part("instructions", draft.own, 0, mark=mark(draft.instructions))] if draft.instructions else []),
         Part("system", system, limits.system, mark=mark(draft.system)),
         *([Part("client_system", draft.client, 0, mark=mark(draft.client_system))] if draft.client_system else []),
         Part("summaries", summaries, limits.summaries, *_summed(draft.records)),
+        *([Part("pinned", pinned, 0, _numbers(draft.pinned))] if draft.pinned else []),
         *([Part("short", short, limits.recent, _numbers(draft.short))] if draft.short else []),
         Part("recent", recent, limits.recent, _numbers(draft.recent)),
         *(_changing(entry, count) for entry in draft.changing if entry.text),
@@ -632,7 +652,8 @@ def _report(
         *_current(rest, count, limits),
     ]
     total = sum(part.tokens for part in parts)
-    full = total - summaries - short - recent + max(history_tokens, short + recent)
+    raw = pinned + short + recent
+    full = total - summaries - raw + max(history_tokens, raw)
     dropped = [entry for part in draft.changing for entry in part.left_out]
     left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
     return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages), draft.layout)

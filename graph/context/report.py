@@ -10,6 +10,7 @@ PartName = Literal[
     "system",
     "client_system",
     "summaries",
+    "pinned",
     "short",
     "recent",
     "profile",

@@ -36,6 +36,11 @@ class TurnMessages:
         return is_answer(self.messages[-1])
 
     @property
+    def is_pinned(self) -> bool:
+        """Whether every prompt holds the turn word for word, also once a summary covers it."""
+        return bool(self.messages[0].additional_kwargs.get("pinned"))
+
+    @property
     def text(self) -> str:
         return "".join(str(message.text) for message in self.messages)
 
@@ -45,9 +50,11 @@ def should_summarize(turn_count: int) -> bool:
     return turn_count >= FIRST_DUE and (turn_count - 1) % CHUNK == 0
 
 
-def next_due(turn_count: int) -> int:
-    """Returns the next turn after ``turn_count`` at which a summary is due."""
-    return max(FIRST_DUE, turn_count + CHUNK - (turn_count - 1) % CHUNK)
+def find_next_chunk(turn_count: int, last: int) -> tuple[list[int], int]:
+    """Returns the turns of the next summary, and the turn from which on it is used. ``last``: the last turn that a
+    summary in the context covers."""
+    chunk = list(range(last + 1, last + CHUNK + 1))
+    return chunk, max(chunk[-1], turn_count) + 1
 
 
 def question(text: str, number: int, session_id: str, images: int = 0) -> HumanMessage:
@@ -60,6 +67,17 @@ def question(text: str, number: int, session_id: str, images: int = 0) -> HumanM
 def image_count(message: AnyMessage) -> int:
     """Returns how many images came with a question of the state or the record."""
     return int(message.additional_kwargs.get("images", 0))
+
+
+def mark_pinned(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Returns the messages of a turn that every prompt holds word for word, marked so in their question."""
+    kept = {"pinned": True}
+    return [
+        message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **kept}})
+        if isinstance(message, HumanMessage)
+        else message
+        for message in messages
+    ]
 
 
 def is_answer(message: AnyMessage) -> bool:

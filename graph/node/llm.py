@@ -362,8 +362,8 @@ def _show_text(runtime: Runtime[TurnContext], text: str) -> None:
 
 
 def _covered(state: ChatState, turn: TurnContext) -> list[RemoveMessage]:
-    """Returns removals of the summarised turns' messages, except short-term memory; the turns' rows and their ledger
-    entry are written by now.
+    """Returns removals of the summarised turns' messages, except pinned turns and short-term memory; the turns' rows
+    and their ledger entry are written by now.
 
     Short-term memory is the last summarised turn; for a bare prompt, the last ones within the budget of raw turns.
     Removes nothing where the state has no turn count (LangGraph's own tools): the turns are then counted from the
@@ -372,7 +372,11 @@ def _covered(state: ChatState, turn: TurnContext) -> list[RemoveMessage]:
     if not state.get("turn_count"):
         return []
     first = last = covered(state.get("summary_history") or [])
-    turns = split(state["messages"], turn_number(state))
+    turns = [
+        group
+        for group in split(state["messages"], turn_number(state))
+        if not (group.is_pinned and group.number <= last)
+    ]
     if turn.models.profile.prompt == "bare":
         first = short_term(turns, last, turn.limits().recent, turn.models.count)
     return [RemoveMessage(str(message.id)) for group in turns if group.number < first for message in group.messages]

@@ -72,11 +72,13 @@ def make(
     stands_in: Callable[[GieokError], bool] = lambda _: False,
     writer: Writer | None = None,
     known: str = "",
+    hint: str = "",
 ) -> Made:
     """Summarises all messages of the given turns in ``int(original_chars * rate)`` characters.
 
     The summary is in the conversation's language; ``language`` (``ko`` or ``en``) decides when the conversation shows
-    none. ``writer``: None takes the profile's. ``known``: what else is the user's, as in ``Original``. ``stands_in``:
+    none. ``writer``: None takes the profile's. ``known``: what else is the user's, ``hint``: what the user wants, as in
+    ``Original``; code cannot read a wish, so a model writes where there is one. ``stands_in``:
     whether sentences of the original take the place of the model's words after this error of the model, so that the
     turns do not stay raw for ever (decision 11); they do at once when the model's words hold too little of the turns.
     Raises ``SummaryRejected`` when the result is empty or too long or something unexpected failed, ``Stopped`` when
@@ -84,8 +86,8 @@ def make(
     """
     begun = time.monotonic()
     with _rejecting(turns):
-        source = _source(messages, turns, rate, language, known)
-        by_code = (writer or models.side.summaries) == "extracted"
+        source = _source(messages, turns, rate, language, known, hint)
+        by_code = (writer or ("model" if hint else models.side.summaries)) == "extracted"
         draft, rejected = (
             (extracted.write(source, models, stop), None) if by_code else _draft(source, models, stop, stands_in)
         )
@@ -184,9 +186,11 @@ def _rejecting(turns: Sequence[int]) -> Iterator[None]:
         ) from error
 
 
-def _source(messages: list[AnyMessage], turns: list[int], rate: float, language: str, known: str = "") -> Original:
+def _source(
+    messages: list[AnyMessage], turns: list[int], rate: float, language: str, known: str = "", hint: str = ""
+) -> Original:
     spoken = (_keep_words(past(message)) for message in messages)
-    return Original(tuple(spoken), tuple(turns), rate, "ko" if language == "ko" else "en", known)
+    return Original(tuple(spoken), tuple(turns), rate, "ko" if language == "ko" else "en", known, hint)
 
 
 def _keep_words(message: AnyMessage) -> AnyMessage:

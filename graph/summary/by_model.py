@@ -29,13 +29,15 @@ def write(source: Original, models: ModelSet, stop: threading.Event | None) -> D
 
 def _text(source: Original, talk: Talk) -> str:
     target = max(source.room.target, LEAST_TARGET)
-    first = _complete(source, talk, prompt.render("summary_text", source.language, target=target))
+    wish = prompt.render("summary_text_hint", source.language, hint=source.hint) if source.hint else ""
+    request = prompt.render("summary_text", source.language, target=target)
+    first = _complete(source, talk, "\n".join(filter(None, (request, wish))))
     lost, cut = _worth_asking(source, first), talk.cut
     if not cut and (not first or (not lost and len(first) <= source.limit)):
         return first
     missing = ", ".join(loss.text for loss in lost) or "–"
     request = prompt.render("summary_text_repair", source.language, length=len(first), target=target, lost=missing)
-    return _better(source, first, _complete(source, talk, request))
+    return _better(source, first, _complete(source, talk, "\n".join(filter(None, (request, wish)))))
 
 
 def _complete(source: Original, talk: Talk, request: str) -> str:

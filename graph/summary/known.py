@@ -15,7 +15,7 @@ from graph.turn.engine import Engine
 from store import Session, Turn
 from text.fence import unframed
 
-_RAW = ("short", "recent")
+_RAW = ("pinned", "short", "recent")
 _REMEMBERED = {"profile", "memory", "entities"}
 
 
@@ -40,8 +40,8 @@ def _list_items(parts: Sequence[Mapping[str, Any]], *names: str) -> list[str]:
 def _read_raw(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]], first: int) -> Iterator[str]:
     """Yields the questions of the turns before turn ``first`` that stood raw in the prompts."""
     numbers = {number for item in _list_items(parts, *_RAW) if (number := int(item)) < first}
-    rows = engine.store.turns_between(session_id, min(numbers), max(numbers)) if numbers else []
-    yield from (unframed(row.question) for row in rows if row.number in numbers)
+    rows = engine.store.turns_at(session_id, numbers) if numbers else []
+    yield from (unframed(row.question) for row in rows)
 
 
 def _read_found(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

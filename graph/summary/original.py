@@ -52,13 +52,14 @@ class Draft:
 @dataclass(frozen=True)
 class Original:
     """The turns that a summary is made from. ``known``: what their prompts showed as the user's own words of earlier
-    turns (``graph.summary.known``)."""
+    turns (``graph.summary.known``). ``hint``: what the user wants the writer to look to, empty for nothing."""
 
     messages: tuple[AnyMessage, ...]
     turns: tuple[int, ...]
     rate: float
     default: Language
     known: str = ""
+    hint: str = ""
 
     @cached_property
     def original(self) -> str:

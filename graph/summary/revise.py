@@ -7,6 +7,7 @@ wording stay as they are, and the app says so.
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 from errors import Empty, SummaryUnknown
@@ -39,7 +40,8 @@ def remake(
     old = _current(engine, session_id, first_turn)
     rows = engine.store.turns_between(session_id, old.turns[0], old.turns[-1])
     known = read_known(engine, engine.store.session(session_id), rows)
-    summary = make(**_source(engine, old), rate=rate, models=engine.models(), stop=stop, writer=writer, known=known)
+    write = partial(make, **_source(engine, old), rate=rate, models=engine.models(), known=known, hint=old.hint)
+    summary = write(stop=stop, writer=writer)
     if stop is not None and stop.is_set():
         raise Stopped
     return _replace(engine, old, summary, rate, "regenerated")
@@ -81,7 +83,7 @@ def _source(engine: Engine, old: Summary) -> dict[str, Any]:
 
 def _replace(engine: Engine, old: Summary, made: Made, rate: float, origin: str) -> Summary:
     with engine.hold(old.session_id):
-        fields = ledger_fields(made) | ({} if made.rejected else {"origin": origin})
+        fields = ledger_fields(made) | ({} if made.rejected else {"origin": origin}) | {"hint": old.hint}
         engine.store.ledger.replace(old.session_id, old.turns, rate, old.status, **fields)
         engine.store.revise(old.session_id)
     return _current(engine, old.session_id, old.turns[0])

@@ -1,4 +1,5 @@
-"""Has the model write the summaries that code extracted from a long past, one after another, when the user asks for it.
+"""Makes many summaries anew, one after another, when the user asks for it: those that code extracted from a long past,
+by the model; or those of another rate, at the rate of now.
 
 Each one is a piece of side work of its own, so that other work of the conversation comes between; the newest turns come
 first. The session keeps the user's choice, so that the work goes on after a restart. An extracted summary stays as an
@@ -17,16 +18,19 @@ from functools import partial
 from errors import GieokError, SessionUnknown
 from graph.context.chunk import ledger_fields
 from graph.context.turns import CHUNK
-from graph.summary import is_hopeless, make
+from graph.summary import Writer, is_hopeless, make
 from graph.summary.known import read_known
 from graph.turn.engine import Engine
 from graph.turn.rebuild import messages_of
+from model.call.stream import Stopped
+from model.modelset import ModelSet
 from model.price import usd
 from store import Session, Summary
 
 log = logging.getLogger(__name__)
 
-NAME = "rewrite"
+NAME, REMAKE = "rewrite", "remake"
+SAME_RATE = 1e-6
 REQUEST_TOKENS = 200
 """Tokens of a call beside the turns, estimated: the instructions, and a repair now and then."""
 
@@ -51,8 +55,21 @@ def make_offer(engine: Engine, session: Session) -> RewriteOffer | None:
     Raises the errors of resolving the models."""
     models = engine.models()
     count = engine.store.ledger.count_extracted(session.id) if models.side.summaries == "model" else 0
+    return _estimate(models, session, count) if count else None
+
+
+def make_rate_offer(engine: Engine, session: Session) -> RewriteOffer | None:
+    """Returns what making anew the summaries of other rates takes, nothing where code makes them; None where there are
+    none. Raises the errors of resolving the models."""
+    rates = engine.store.ledger.count_rates(session.id)
+    count = sum(made for rate, made in rates.items() if abs(rate - session.compression_rate) > SAME_RATE)
     if not count:
         return None
+    models = engine.models()
+    return _estimate(models, session, count) if models.side.summaries == "model" else RewriteOffer(count, 0, None)
+
+
+def _estimate(models: ModelSet, session: Session, count: int) -> RewriteOffer:
     read = session.history_tokens * CHUNK * count // max(1, session.turn_count) + REQUEST_TOKENS * count
     written = int(session.compression_rate * session.history_tokens * CHUNK * count) // max(1, session.turn_count)
     price = None if models.alone else usd(models.side_name, read, 0, written, url=models.url)
@@ -71,9 +88,9 @@ def stop_rewrite(engine: Engine, session_id: str, forever: bool = False) -> None
     engine.background.interrupt(rewrite_key(session_id))
 
 
-def is_running(engine: Engine, session_id: str) -> bool:
-    """Returns whether a summary is being written, or waits for it."""
-    wanted: Hashable = rewrite_key(session_id)
+def is_running(engine: Engine, session_id: str, name: str = NAME) -> bool:
+    """Returns whether a summary is being written, or waits for it. ``name``: of the work."""
+    wanted: Hashable = (name, session_id)
     return engine.background.has(lambda job: job == wanted)
 
 
@@ -95,7 +112,7 @@ def _write_next(engine: Engine, session_id: str, before: int, stop: threading.Ev
         if not left:
             engine.store.set_rewriting(session_id, "")
             return
-        _write_summary(engine, session, left[-1], stop)
+        _write_summary(engine, session, left[-1], left[-1].rate, "model", stop)
     except SessionUnknown:  # deleted meanwhile
         return
     except GieokError as error:
@@ -105,16 +122,56 @@ def _write_next(engine: Engine, session_id: str, before: int, stop: threading.Ev
     _submit_next(engine, session_id, left[-1].turns[0])
 
 
-def _write_summary(engine: Engine, session: Session, old: Summary, stop: threading.Event) -> None:
-    """Writes one summary in place of ``old``, unless somebody has changed that one meanwhile.
+def start_remake(engine: Engine, session_id: str) -> None:
+    """Begins to make the summaries of other rates anew; what is made stays when it is stopped."""
+    _submit_remake(engine, session_id, sys.maxsize)
+
+
+def stop_remake(engine: Engine, session_id: str) -> None:
+    """Ends the work of ``start_remake``; the summary that is being written stays as it was."""
+    engine.background.cancel((REMAKE, session_id))
+
+
+def _submit_remake(engine: Engine, session_id: str, before: int) -> None:
+    engine.aside((REMAKE, session_id), partial(_remake_next, engine, session_id, before), f"{REMAKE} {session_id}")
+
+
+def _remake_next(engine: Engine, session_id: str, before: int, stop: threading.Event) -> None:
+    """Makes the newest summary of another rate anew, of those before turn ``before``, and submits the next one. Ends as
+    ``_write_next`` does."""
+    try:
+        session = engine.store.session(session_id)
+        others = engine.store.ledger.find_at_other_rates(session_id, session.compression_rate)
+        left = [each for each in others if each.turns[0] < before]
+        if not left:
+            return
+        _write_summary(engine, session, left[-1], session.compression_rate, None, stop)
+    except SessionUnknown:  # deleted meanwhile
+        return
+    except GieokError as error:
+        log.info("a summary stays at its rate: %s", error.code)
+        if not is_hopeless(error):
+            return
+    if stop.is_set():  # by a turn, behind which it goes on, or for good
+        raise Stopped
+    _submit_remake(engine, session_id, left[-1].turns[0])
+
+
+def _write_summary(
+    engine: Engine, session: Session, old: Summary, rate: float, writer: Writer | None, stop: threading.Event
+) -> None:
+    """Writes one summary in place of ``old``, unless somebody has changed that one meanwhile. ``writer``: None for the
+    profile's.
 
     Does not hold the session: the user's next message need not wait, and the state is made anew before it.
     """
     rows = engine.store.turns_between(session.id, old.turns[0], old.turns[-1])
     messages = [message for row in rows for message in messages_of(row)]
-    write = partial(make, messages, old.turns, thread_id=session.id, rate=old.rate, language=session.language)
-    made = write(models=engine.models(), stop=stop, writer="model", known=read_known(engine, session, rows))
-    fields = ledger_fields(made) | {"origin": "regenerated"}
+    write = partial(make, messages, old.turns, thread_id=session.id, rate=rate, language=session.language)
+    known = read_known(engine, session, rows)
+    made = write(models=engine.models(), stop=stop, writer=writer, known=known, hint=old.hint)
+    origin = "extracted" if made.origin == "extracted" and writer is None else "regenerated"
+    fields = ledger_fields(made) | {"origin": origin, "hint": old.hint}
     ledger = engine.store.ledger
-    if ledger.replace(session.id, old.turns, old.rate, old.status, replaced=old.id, **fields) is not None:
+    if ledger.replace(session.id, old.turns, rate, old.status, replaced=old.id, **fields) is not None:
         engine.store.revise(session.id)

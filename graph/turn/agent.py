@@ -14,7 +14,7 @@ import private
 from errors import GieokError, SessionBusy
 from graph.context.prompt import raw_tokens
 from graph.context.system_prompt import prefixes
-from graph.summary import Writer, backlog, revise
+from graph.summary import Writer, backlog, by_hand, revise
 from graph.tool.ask import Ask
 from graph.turn import confirm, long_term, run, trash
 from graph.turn.engine import Engine
@@ -151,6 +151,22 @@ class Agent(Engine):
     def summary_versions(self, session_id: str, first_turn: int) -> list[Summary]:
         """Returns every version of a chunk summary (``graph.summary.revise.versions``)."""
         return revise.versions(self, session_id, first_turn)
+
+    def draft_summaries(
+        self, session_id: str, hint: str = "", *, stop: threading.Event | None = None
+    ) -> list[by_hand.SummaryDraft]:
+        """Writes summaries of all turns that have none yet, and stores nothing (``graph.summary.by_hand``)."""
+        return by_hand.write_drafts(self, session_id, hint, stop)
+
+    def use_drafts(self, session_id: str, drafts: Sequence[by_hand.SummaryDraft], hint: str = "") -> bool:
+        """Puts such summaries into the context (``graph.summary.by_hand.use_drafts``)."""
+        return by_hand.use_drafts(self, session_id, drafts, hint)
+
+    def pin_turn(self, session_id: str, number: int, pinned: bool) -> None:
+        """Has every prompt from the next one on hold a turn word for word, or no more. Raises ``TurnUnknown``, and
+        ``SessionBusy`` while the session answers."""
+        with self.hold(session_id):
+            self.store.pin_turn(session_id, number, pinned)
 
     def confirm(
         self,

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage, messages_from_dict
 
 from errors import GieokError
 from graph.context.prompt import over_budget
-from graph.context.turns import CHUNK, covered, no_answer, question
+from graph.context.turns import CHUNK, covered, mark_pinned, no_answer, question
 from graph.state import ChatState, SummaryRecord
 from graph.turn.engine import Engine, config
 from model.call import token
@@ -37,9 +37,8 @@ def rebuild(engine: Engine, session: Session, turn_count: int) -> ChatState:
 def made(engine: Engine, session: Session, turn_count: int) -> ChatState:
     """Returns the state as plain values: the summaries and the raw turns that follow them. Writes nothing."""
     records = _records(engine, session, turn_count)
-    raw = _raw(engine, session, covered(records), turn_count)
     return ChatState(
-        messages=[message for turn in raw for message in messages_of(turn)],
+        messages=raw_messages(engine, session, _raw(engine, session, covered(records), turn_count), turn_count),
         session_id=session.id,
         summary_history=records,
         turn_count=turn_count,
@@ -47,6 +46,20 @@ def made(engine: Engine, session: Session, turn_count: int) -> ChatState:
         language=session.language,
         revision=session.revision,
     )
+
+
+def raw_messages(engine: Engine, session: Session, raw: list[Turn], turn_count: int) -> list[AnyMessage]:
+    """Returns the messages of the turns up to ``turn_count`` that stand raw in a prompt: of ``raw``, which are the last
+    ones, and before them of those that the user pinned."""
+    pinned = [turn for turn in engine.store.pinned_turns(session.id) if turn.number <= turn_count]
+    numbers = {turn.number for turn in pinned}
+    first = raw[0].number if raw else turn_count + 1
+    turns = [*(turn for turn in pinned if turn.number < first), *raw]
+    return [
+        message
+        for turn in turns
+        for message in (mark_pinned(messages_of(turn)) if turn.number in numbers else messages_of(turn))
+    ]
 
 
 def _raw(engine: Engine, session: Session, last: int, turn_count: int) -> list[Turn]:

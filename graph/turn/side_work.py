@@ -70,6 +70,7 @@ class Background:
         self._change = threading.Condition()
         self._waiting: dict[Hashable, _Piece] = {}
         self._running: dict[Hashable, _Piece] = {}
+        self._cancelled: set[Hashable] = set()
         self._turns: list[Callable[[], bool]] = []
         self._closed = False
         self._threads: list[threading.Thread] = []
@@ -128,6 +129,14 @@ class Background:
         """Stops running work with this key. It begins anew later, and then sees what is left to do."""
         with self._change:
             if (piece := self._running.get(key)) is not None:
+                piece.stop.set()
+
+    def cancel(self, key: Hashable) -> None:
+        """Takes work with this key off the list, and stops it if it runs; it does not begin anew."""
+        with self._change:
+            self._waiting.pop(key, None)
+            if (piece := self._running.get(key)) is not None:
+                self._cancelled.add(key)
                 piece.stop.set()
 
     def list_work(self) -> list[SideWork]:
@@ -192,6 +201,8 @@ class Background:
     def _settle(self, key: Hashable, again: bool) -> None:
         with self._change:
             piece = self._running.pop(key)
+            again = again and key not in self._cancelled
+            self._cancelled.discard(key)
             if again and not self._closed and key not in self._waiting:
                 # first in its lane, as it was
                 self._waiting = {key: _Piece(piece.lane, piece.work, piece.session, piece.user), **self._waiting}

@@ -25,6 +25,7 @@ source = Table(
     Column("skipped", Integer, nullable=False, default=0, server_default="0"),
     Column("erased_at", Float),
     Column("rejection", PlainData),
+    Column("proposal", PlainData),
     Column("revision", BigInteger, nullable=False, default=0, server_default="0"),
     Column("updated", Float, nullable=False),
     Index("memory_source_of_user", "tenant", "user", "updated"),
@@ -32,7 +33,8 @@ source = Table(
 """``apart``: the session neither reads nor adds to what conversations share. ``stays``: what a deleted session told
 stays in the profile (True) or leaves it (False); empty where nobody was asked. ``skipped``: turns up to this number are
 not taken in (from earlier releases), ``erased_at``: nor are those that began before (Unix seconds), on any branch.
-``rejection``: why the last fold was rejected (``memory.state.Rejection``). ``revision``: rises with every change of the
+``rejection``: why the last fold was rejected (``memory.state.Rejection``). ``proposal``: what the last fold would
+write, while the user has not said yes or no (``memory.proposal``). ``revision``: rises with every change of the
 session's memory."""
 
 user = Table(
@@ -42,9 +44,10 @@ user = Table(
     Column("user", ExactName(OWNER_CHARS), primary_key=True),
     Column("apart", Boolean, nullable=False, default=False),
     Column("erased_at", Float),
+    Column("asks_first", Boolean, nullable=False, default=False, server_default=false()),
 )
 """``apart``: the user has switched off that memory is carried over. ``erased_at``: when something of the user's was
-last erased (Unix seconds)."""
+last erased (Unix seconds). ``asks_first``: a fold waits for the user's yes before it counts."""
 
 line = Table(
     "memory_line",

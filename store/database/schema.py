@@ -102,6 +102,11 @@ def foreign_row(turns: str = "turn") -> TextClause:
     return text(f"{turns}.has_foreign")
 
 
+def pinned_row() -> TextClause:
+    """Returns the condition for pinned turns, in the words of its index: no other way of putting it uses that."""
+    return text("turn.pinned")
+
+
 session = Table(
     "session",
     metadata,
@@ -205,6 +210,7 @@ turn = Table(
     Column("mark", String(32), info=MARKED),
     Column("questions", PlainData),
     Column("reasoning", PlainData),
+    Column("pinned", Boolean, nullable=False, default=False, server_default=false()),
     UniqueConstraint("session_id", "branch", "number"),
     Index("turn_started", "started"),
     # alone answers which turns of a conversation held text of others
@@ -217,12 +223,21 @@ turn = Table(
         sqlite_where=text("has_foreign"),
         postgresql_where=text("has_foreign"),
     ),
+    Index(
+        "turn_pinned",
+        "session_id",
+        "branch",
+        "number",
+        sqlite_where=text("pinned"),
+        postgresql_where=text("pinned"),
+    ),
 )
 """``id`` rises with time, and imported turns lie below all others: search uses this order (``store.search``).
 ``given``: a client told this turn; no model of ours answered it. ``has_foreign``: its prompt held text of others, so
 that its answer may repeat it (``store.foreign``). ``is_imported``: it comes out of a file, so that its question is no
 more the user's than its answer. ``mark``: of earlier versions, which knew whole turns by it. ``reasoning``: what the
-model thought before its answer.
+model thought before its answer. ``pinned``: the user wants it word for word in every prompt, also once it is
+summarised.
 """
 
 history_mark = Table(
@@ -422,9 +437,11 @@ summary = Table(
     Column("turns", PlainData, nullable=False),
     Column("rate", Float, nullable=False),
     Column("created", Float, nullable=False),
+    Column("hint", ExactText, nullable=False, default="", server_default=""),
     UniqueConstraint("session_id", "branch", "first_turn", "version"),
     Index("summary_created", "created"),
 )
+"""``hint``: what the user wanted the writer to look to; empty for a summary that nobody asked for."""
 
 wording = Table(
     "wording",

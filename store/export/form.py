@@ -177,6 +177,7 @@ class TurnForm(Form):
     files: list[Annotated[dict[str, Any], _like(FileForm)]] | None = None
     messages: list[dict[str, Any]] | None = None
     reasoning: Annotated[dict[str, Any], _like(ReasoningForm)] | None = None
+    pinned: bool = False
 
     @model_validator(mode="after")
     def _fits(self) -> TurnForm:
@@ -212,6 +213,7 @@ class SummaryForm(Form):
     answer_tokens: Count = 0
     seconds: float = 0.0
     created: Moment
+    hint: str = Field("", max_length=1000)
 
     @model_validator(mode="after")
     def _whole(self) -> SummaryForm:

@@ -100,6 +100,9 @@ def test_now_has_the_model_write_them_and_says_what_is_left(serve: Any, gate: th
     at = press(page(s=own), "now")
     assert "모델이 요약을 쓰고 있습니다: 3개 남음." in texts(at)
     assert work_line(at.run()).startswith("작업 중: 모델의 요약 (3) ")
+    at.button(key="work-open").click().run()
+    assert "모델의 요약 (3) · " in texts(at).replace("\\", "")
+    at.session_state["window"] = ("", None, None)
     gate.set()
     idle()
     assert OFFER not in texts(at.run())
@@ -192,9 +195,9 @@ def test_the_line_names_what_runs_and_what_waits_in_both_languages() -> None:
         SideWork("files", "", False, now),
     ]
     assert describe_work(Words("en"), work, 213) == (
-        "Working: summaries by the model (213) 12 s · waiting: title, reading ahead"
+        "Working: summaries by the model (213) 12 s · waiting: title (2), reading ahead"
     )
-    assert describe_work(Words("ko"), work, 213) == "작업 중: 모델의 요약 (213) 12초 · 대기: 제목, 미리 읽기"
+    assert describe_work(Words("ko"), work, 213) == "작업 중: 모델의 요약 (213) 12초 · 대기: 제목 (2), 미리 읽기"
     assert describe_work(Words("en"), work[1:2]) == "waiting: title"
     assert describe_work(Words("en"), []) == ""
 

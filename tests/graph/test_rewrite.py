@@ -165,3 +165,65 @@ def test_never_is_kept_and_a_copy_is_asked_anew(agent: OpenAgent) -> None:
     rewrite.stop_rewrite(one, own, forever=True)
     assert one.store.session(own).rewriting == "never"
     assert one.store.session(one.fork(own, 9)).rewriting == ""
+
+
+def rates(agent: Agent, session: str) -> list[float]:
+    return [row.rate for row in agent.store.ledger.summaries(session)]
+
+
+def test_the_summaries_of_another_rate_are_made_anew_at_the_rate_of_now(agent: OpenAgent) -> None:
+    one = agent(memory=False)
+    own = brought(one)
+    one.edit_summary(own, 1, "내 말로 쓴 요약")
+    assert rewrite.make_rate_offer(one, one.store.session(own)) is None
+    one.store.set_rate(own, 0.5)
+    offer = rewrite.make_rate_offer(one, one.store.session(own))
+    assert offer is not None
+    assert offer.count == 3, "the user's own words have no rate"
+    assert offer.tokens > 0
+    rewrite.start_remake(one, own)
+    settled(one)
+    assert rates(one, own) == [0.3, 0.5, 0.5, 0.5]
+    assert origins(one, own)[0] == "edited"
+    assert rewrite.make_rate_offer(one, one.store.session(own)) is None
+    done(say(one, own, question(1)))
+    assert [record["compression_rate"] for record in one.state(own)["summary_history"]] == [0.3, 0.5, 0.5, 0.5]
+
+
+def test_making_them_anew_stops_for_good_when_the_user_says_so(agent: OpenAgent) -> None:
+    gate = threading.Event()
+    one = agent(utility=ScriptedModel(summarising, gate=gate), memory=False)
+    own = brought(one)
+    one.store.set_rate(own, 0.5)
+    rewrite.start_remake(one, own)
+    assert rewrite.is_running(one, own, rewrite.REMAKE)
+    rewrite.stop_remake(one, own)
+    gate.set()
+    settled(one)
+    assert not rewrite.is_running(one, own, rewrite.REMAKE)
+    assert 0.3 in rates(one, own)
+    rewrite.start_remake(one, own)
+    settled(one)
+    assert rates(one, own) == [0.5] * 4
+
+
+def test_code_makes_them_anew_without_a_call(agent: OpenAgent) -> None:
+    one = agent(profile=SMALL, memory=False)
+    own = brought(one)
+    one.store.set_rate(own, 0.5)
+    assert rewrite.make_rate_offer(one, one.store.session(own)) == rewrite.RewriteOffer(4, 0, None)
+    rewrite.start_remake(one, own)
+    settled(one)
+    assert (rates(one, own), summary_calls(one)) == ([0.5] * 4, 0)
+    assert origins(one, own) == ["extracted"] * 4
+
+
+def test_a_summary_that_only_waits_is_no_summary_that_stays(agent: OpenAgent) -> None:
+    one = agent(memory=False)
+    own = one.store.create_session("ko", 0.3).id
+    for number in range(1, 4):
+        done(say(one, own, question(number)))
+        settled(one)
+    assert [row.status for row in one.store.ledger.summaries(own)] == ["ready"]
+    one.store.set_rate(own, 0.5)
+    assert rewrite.make_rate_offer(one, one.store.session(own)) is None

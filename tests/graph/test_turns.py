@@ -10,8 +10,8 @@ from graph.context.turns import (
     covered,
     current,
     due_chunks,
+    find_next_chunk,
     is_answer,
-    next_due,
     should_summarize,
     split,
     tool_rounds,
@@ -51,9 +51,21 @@ def test_a_summary_is_due_at_4_7_10_and_every_third_turn_after(turn: int, due: b
     assert should_summarize(turn) is due
 
 
-@table(("turn", "due"), [(0, 4), (1, 4), (3, 4), (4, 7), (6, 7), (7, 10), (50, 52)])
-def test_the_next_due_turn(turn: int, due: int) -> None:
-    assert next_due(turn) == due
+@table(
+    ("turn", "covered_to", "first", "due"),
+    [
+        (0, 0, 1, 4),
+        (3, 0, 1, 4),
+        (4, 3, 4, 7),
+        (6, 3, 4, 7),
+        (7, 6, 7, 10),
+        (50, 48, 49, 52),
+        (5, 5, 6, 9),
+        (8, 3, 4, 9),
+    ],
+)
+def test_the_next_summary(turn: int, covered_to: int, first: int, due: int) -> None:
+    assert find_next_chunk(turn, covered_to) == ([first, first + 1, first + 2], due)
 
 
 @table("turn", range(1, 51))

@@ -225,3 +225,66 @@ def test_all_memory_is_exported_erased_and_brought_back(
 
 def test_the_app_has_nothing_to_complain_about(app: App) -> None:
     assert app.complaints() == []
+
+
+def test_a_pin_says_so_shows_its_line_and_is_undone_below_its_answer(
+    visit: Visit, talked: Callable[[str], str]
+) -> None:
+    person = visit(path=talked("ko"))
+    panel = opened(person)
+    panel.get_by_role("button", name="고정: 모든 대화가").last.click()
+    expect(panel.get_by_text("고정했습니다. 이제 모든 대화가")).to_be_visible()
+    pinned = panel.locator("[class*='st-key-statement-pinned']")
+    expect(pinned).to_be_in_viewport()
+    line = person.page.locator("[class*='st-key-memory-change-']").filter(has_text="고정함:")
+    expect(line).to_contain_text("렌터카는 90,000원이야")
+    line.get_by_role("button", name="되돌리기").click()
+    expect(pinned).to_have_count(0)
+    expect(line).to_have_count(0)
+
+
+def test_everything_known_is_found_forgotten_and_brought_back_in_one_window(
+    visit: Visit, talked: Callable[[str], str]
+) -> None:
+    person = visit(path=talked("en"), locale="en-US")
+    panel = opened(person)
+    panel.get_by_label("A fact to keep").fill("I am allergic to nuts")
+    panel.get_by_role("button", name="Pin", exact=True).click()
+    expect(panel.get_by_text("Pinned: every chat knows it")).to_be_visible()
+    panel.get_by_role("button", name="Everything known about me").click()
+    window = person.page.get_by_role("dialog")
+    expect(window).to_contain_text("I am allergic to nuts")
+    expect(window).to_contain_text("My budget is 1500 dollars")
+    window.get_by_label("Search memory").fill("NUTS")
+    window.get_by_label("Search memory").press("Enter")
+    expect(window).not_to_contain_text("My budget is 1500 dollars")
+    expect(window).to_contain_text("I am allergic to nuts")
+    assert violations(person.page) == []
+    window.locator("[class*='st-key-known-forget-'] button").first.click()
+    expect(window).to_contain_text("Nothing in memory has these words.")
+    person.unfold(window.get_by_text("Forgotten lately"))
+    window.get_by_role("button", name="Undo").first.click()
+    expect(window).to_contain_text("It is remembered again.")
+    expect(window.locator("[class*='st-key-known-change-']")).to_have_count(1)
+
+
+def test_an_update_waits_for_the_yes_and_shows_what_it_changes(visit: Visit, talked: Callable[[str], str]) -> None:
+    talked("en")  # so that there is a memory to ask about
+    person = visit(locale="en-US")
+    panel = opened(person)
+    first = panel.get_by_text("Ask me before memory is updated")
+    first.click()
+    expect(panel.get_by_role("switch", name="Ask me before memory is updated")).to_be_checked()
+    for number, text in enumerate(SAID_EN, 1):
+        person.ask(text, number)
+    waits = person.page.locator("[data-testid=stHorizontalBlock][class*='st-key-memory-change-6']")
+    expect(waits).to_contain_text("May this go into memory: turns 1-5?")
+    waits.get_by_role("button", name="See what changes").click()
+    window = person.page.get_by_role("dialog")
+    expect(window.locator("ins").filter(has_text="The hotel is 360 dollars")).to_be_visible()
+    window.get_by_role("button", name="Remember it").click()
+    expect(window).to_be_hidden()
+    expect(waits).to_contain_text("Taken into this chat's memory: turns 1-5")
+    expect(opened(person)).to_contain_text("M1 ·")
+    first.click()
+    expect(panel.get_by_role("switch", name="Ask me before memory is updated")).not_to_be_checked()

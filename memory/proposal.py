@@ -1,0 +1,70 @@
+"""What a fold would write, for a user who wants to say yes first.
+
+A proposal is plain data in the row of its session. It counts as long as the memory that it was made from is the newest;
+whatever changes that memory drops it, and the next fold begins from what is there then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from memory.fold import Folded
+from memory.recollect import Difference, difference
+from memory.rows import Head, change_source
+from memory.state import Entity, MemoryTurn, State
+from memory.text import render_text
+from store.database import memory_table as table
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A memory that waits for the user's yes. ``turns``: the numbers that it takes in; ``changes``: line by line
+    against the memory of now; ``entities``, ``profile``: values that it sets anew, and lasting facts that it would
+    note."""
+
+    turns: tuple[int, ...]
+    folded: Folded
+    changes: tuple[Difference, ...]
+    entities: tuple[Entity, ...]
+    profile: tuple[Entity, ...]
+
+
+def read_asks_first(connection: Connection, tenant: str, user: str) -> bool:
+    """Tells whether folds wait for the user's yes."""
+    query = select(table.user.c.asks_first).where(table.user.c.tenant == tenant, table.user.c.user == user)
+    return bool(connection.execute(query).scalar_one_or_none())
+
+
+def write_proposal(connection: Connection, head: Head, state: State, turns: Sequence[MemoryTurn], made: Folded) -> None:
+    """Notes what a fold would write."""
+    data = {"turns": [turn.number for turn in turns], "version": state.version_id, "folded": asdict(made)}
+    change_source(connection, head.scope, proposal=data, rejection=None)
+
+
+def find_proposal(head: Head, state: State) -> Proposal | None:
+    """Returns the proposal that waits; None for none, and for one whose memory or turns have changed since."""
+    data = head.proposal
+    waiting = [turn.number for turn in state.waiting]
+    if not data or data["version"] != state.version_id or data["turns"] != waiting[: len(data["turns"])]:
+        return None
+    folded = _parse_folded(data["folded"])
+    known = {(row.key, row.text) for row in state.entities}
+    return Proposal(
+        tuple(data["turns"]),
+        folded,
+        tuple(difference(render_text(state.lines, state.language), folded.text)),
+        tuple(entity for entity in folded.entities if (entity.key, entity.value) not in known),
+        folded.profile,
+    )
+
+
+def _parse_folded(data: dict[str, Any]) -> Folded:
+    def entities(name: str) -> tuple[Entity, ...]:
+        return tuple(Entity(each["key"], each["value"], each["turn"]) for each in data[name])
+
+    fields = {**data, "entities": entities("entities"), "profile": entities("profile")}
+    return Folded(**{**fields, "kept": tuple(data["kept"]), "lost": tuple(data["lost"])})
