@@ -23,7 +23,8 @@ class Live:
         self._words = words
         self.job = job
         self._said = ""
-        with st.container(key="live"), st.chat_message("assistant", avatar=MARK):
+        # one child alone: the first element of the finished turn replaces it, and nothing of it stays beside the answer
+        with st.container(key="live"), st.chat_message("assistant", avatar=MARK), st.container():
             self._thought_box = st.container(key="live-thought", gap=None).empty()
             self._step_box = st.container(key="live-steps", gap=None)
             self._text_box = st.empty()

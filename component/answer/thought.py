@@ -14,10 +14,16 @@ GROWING_CHARS = 1_500
 
 
 def draw_thought(words: Words, turn: Turn) -> None:
-    """Draws the thoughts of a turn that has ended; nothing where there were none."""
+    """Draws the thoughts of a turn that has ended; an empty element where there were none.
+
+    This element takes the place of the growing answer (``component.answer.live``). A container would take over what the
+    growing answer holds, and the page would show that until the page run ends.
+    """
     reasoning = turn.reasoning or {}
     if text := str(reasoning.get("text") or "").strip():
         _draw_box(words, text, float(reasoning.get("seconds") or 0.0), is_over=True)
+    else:
+        st.empty()
 
 
 def draw_growing_thought(words: Words, text: str, seconds: float, *, is_over: bool) -> None:

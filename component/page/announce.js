@@ -1,3 +1,5 @@
+const PATIENCE = 600;  // looks, 100 ms apart: a busy machine may take long to draw a place
+
 export default function (component) {
   const { data } = component;
   document.documentElement.lang = data.lang;
@@ -50,7 +52,7 @@ export default function (component) {
     for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
       addEventListener(kind, stay, { once: true, passive: true });
     }
-    setTimeout(seek, 300, 600);  // a busy machine may take long to draw the place
+    setTimeout(seek, 300, PATIENCE);
   };
   const [jump, turn] = data.jump;
   if (jump && window.gieokJump !== jump) {
@@ -69,13 +71,13 @@ export default function (component) {
   if (opened && window.gieokEditor !== opened) {
     window.gieokEditor = opened;
     const place = `.st-key-${draft.replace(/[^\w-]/g, "-")}`;
-    write(`${place} textarea`, 50, false);
+    write(`${place} textarea`, PATIENCE, false);
     bring(place, "nearest", () => {});
   }
   if (window.gieokBegun !== data.begun) {
     window.gieokBegun = data.begun;
     const phone = innerWidth <= 768 || matchMedia("(pointer: coarse)").matches;  // its keyboard would cover the page
-    if (!phone) write('[data-testid="stChatInput"] textarea:not([disabled])', 50, true);
+    if (!phone) write('[data-testid="stChatInput"] textarea:not([disabled])', PATIENCE, true);
   }
   const scheme = () => {
     const app = document.querySelector(".stApp");

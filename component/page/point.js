@@ -8,7 +8,7 @@ export default function (component) {
       && getComputedStyle(element).visibility !== "hidden";
   };
   const find = (selector) => [...document.querySelectorAll(selector)].find(visible);
-  const until = async (look, tries = 40) => {
+  const until = async (look, tries = 600) => {  // a busy machine may take long to draw a place
     for (let left = tries; left; left -= 1) {
       const found = look();
       if (found) return found;
@@ -29,7 +29,7 @@ export default function (component) {
     }
     if (place.sidebar) {
       find('[data-testid="stExpandSidebarButton"]')?.click();
-      await until(() => !find('[data-testid="stExpandSidebarButton"]'), 20);
+      await until(() => !find('[data-testid="stExpandSidebarButton"]'));
     }
     if (place.expander) {
       const box = await until(() => find(`${place.expander} details`));

@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -130,6 +130,17 @@ def wait_for(app: App, process: Forked | subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"the app did not start:\n{app.log.read_text('utf-8')}")
 
 
+def list_holding(folder: Path, text: str, largest: int | None = None) -> list[str]:
+    """The paths of the files below a folder that have this text in them, as far as they are smaller than ``largest``
+    bytes. What is there for a moment only, such as the journal of a database, may go while it is looked at."""
+    holding = []
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file() and (largest is None or path.stat().st_size < largest):
+                holding += [str(path)] if text.encode() in path.read_bytes() else []
+    return holding
+
+
 def answer(body: dict[str, object]) -> Reply:
     """What the stub says to a question, by the words in it; anything that is not a chat with tools is a summary.
 
@@ -175,6 +186,18 @@ def folded(material: str) -> str:
     values = [{"key": name, "value": value, "replaces": None} for pairs in found for name, value in pairs]
     lines = [line for line in known.replace("–", "").splitlines() if line]
     return json.dumps({"memory": [*lines, *told], "entities": values, "gone": []}, ensure_ascii=False)
+
+
+def push(thumb: Locator, key: str) -> None:
+    """Moves a slider by one step with this arrow key."""
+    before = thumb.input_value()
+
+    def moved() -> bool:
+        if thumb.input_value() == before:  # the page may take the cursor between focus and key
+            thumb.press(key)
+        return thumb.input_value() != before
+
+    until(moved)
 
 
 @dataclass(frozen=True)
@@ -228,10 +251,20 @@ class Person:
         return self.see(number, seconds)
 
     def see(self, number: int, seconds: float = 90) -> Locator:
-        """Waits until turn ``number`` has ended."""
-        expect(self.answer(number)).to_be_visible(timeout=seconds * 1000)
+        """Waits until turn ``number`` has ended, and its answer is drawn whole: the row under it is drawn last.
+
+        That can be so already before an answer is asked for again; then wait for what the new one alone has.
+        """
+        expect(self.page.locator(f".st-key-actions-{number}")).to_be_visible(timeout=seconds * 1000)
         expect(self.live).to_have_count(0, timeout=seconds * 1000)
+        expect(self.answer(number)).to_be_visible(timeout=seconds * 1000)
         return self.answer(number)
+
+    def see_whole(self, number: int, times: int, seconds: float = 90) -> None:
+        """Waits until turn ``number`` has ended with the text of the slow answer that often: complete, and once."""
+        part = "천천히 도착하는"
+        every = re.compile(f"^(?:(?!{part}).)*(?:{part}(?:(?!{part}).)*){{{times}}}$", re.S)
+        expect(self.see(number, seconds)).to_have_text(every, use_inner_text=True)
 
     def unfold(self, label: Locator) -> None:
         """Opens a folded part and waits until it stands still: what moves under a click is missed."""
@@ -250,12 +283,4 @@ class Person:
             self.unfold(self.page.locator(".st-key-rate summary"))
         thumb.focus()
         for _ in range(abs(steps)):
-            before = thumb.input_value()
-            key = "ArrowRight" if steps > 0 else "ArrowLeft"
-
-            def moved(before: str = before, key: str = key) -> bool:
-                if thumb.input_value() == before:  # the page may take the cursor between focus and key
-                    thumb.press(key)
-                return thumb.input_value() != before
-
-            until(moved)
+            push(thumb, "ArrowRight" if steps > 0 else "ArrowLeft")

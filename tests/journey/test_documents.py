@@ -14,6 +14,7 @@ from retrieval import Library
 from settings import load
 from store import Store
 from tests.journey.application import App, started
+from tests.journey.axe import still
 from tests.journey.conftest import Visit
 from tests.journey.library import MANUAL, REFUND, reply
 from tests.stub.upstream import Upstream
@@ -140,6 +141,7 @@ def test_on_a_phone_documents_are_reached_and_nothing_is_cut_off(visit: Visit) -
     upload(page, ("phone.md", MANUAL.encode()))
     expect(page.locator(".st-key-document-rows")).to_contain_text("phone.md", timeout=LONG)
     wide = "document.documentElement.scrollWidth - innerWidth"
+    still(page)
     assert page.evaluate(wide) <= 0
     page.locator(".st-key-document-rows").scroll_into_view_if_needed()
     menu = page.locator("[class*=st-key-document-menu-] button").first

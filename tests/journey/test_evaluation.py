@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.journey.axe import violations
+from tests.journey.axe import still, violations
 from tests.journey.conftest import Visit
 from tests.journey.test_journey import MEASURE
 
@@ -96,6 +96,7 @@ def test_on_a_phone_it_fits_the_drawer_in_the_dark(visit: Visit, judging: None) 
     drawer.get_by_role("button", name="곡선 그리기").click()
     expect(drawer.locator(".gieok-curve > div")).to_have_count(5)
     tabs = drawer.get_by_role("tablist")
+    still(person.page)
     assert tabs.evaluate("list => list.scrollWidth - list.clientWidth") <= 0
     assert drawer.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
     assert person.page.evaluate(MEASURE)["width"] <= 0
@@ -104,6 +105,8 @@ def test_on_a_phone_it_fits_the_drawer_in_the_dark(visit: Visit, judging: None) 
 
 
 def test_the_five_tabs_fit_the_panel_in_english_too(visit: Visit) -> None:
-    tabs = visit(1101, 800, locale="en-US", ready="Model ready").panel.get_by_role("tablist")
+    person = visit(1101, 800, locale="en-US", ready="Model ready")
+    tabs = person.panel.get_by_role("tablist")
     expect(tabs.get_by_role("tab")).to_have_count(5)
+    still(person.page)
     assert tabs.evaluate("list => list.scrollWidth - list.clientWidth") <= 0

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from model.choice import kept
 from model.embedded.catalogue import QWEN25_CODER
 from model.file_lock import exclusive
-from tests.journey.application import LASTING, App, Person, answer, started
+from tests.journey.application import LASTING, App, Person, answer, list_holding, started
 from tests.journey.conftest import Visit
 from tests.stub.reply import failed, said
 from tests.stub.upstream import Upstream
@@ -74,6 +74,7 @@ def hosted(page: Page, url: str, key: str) -> None:
     kind = page.get_by_role("dialog").get_by_role("radio", name="API 연결")
     kind.click()
     expect(kind).to_be_checked()
+    expect(page.get_by_label("API 키")).to_be_visible()  # until then an address is that of a local server
     page.get_by_label("서버 주소").fill(url)
     page.get_by_label("서버 주소").press("Tab")
     page.get_by_label("API 키").fill(key)
@@ -107,9 +108,8 @@ def closed(page: Page) -> None:
 
 def holding(weights: Path, text: str) -> list[str]:
     """The names of the files of the installation that have this text in them; at least its database is searched."""
-    written = [path for path in weights.rglob("*") if path.is_file() and path.stat().st_size < HERE]
-    assert any(path.suffix == ".db" for path in written)
-    return [path.name for path in written if text.encode() in path.read_bytes()]
+    assert list(weights.rglob("*.db"))
+    return [Path(path).name for path in list_holding(weights, text, HERE)]
 
 
 def test_three_lines_say_what_happens_and_the_download_can_be_stopped_and_resumed(page: Person) -> None:
@@ -142,6 +142,7 @@ def test_the_test_of_a_choice_says_in_words_what_is_wrong(page: Person, upstream
     expect(dialog).to_contain_text("http:// 또는 https://로 시작", timeout=PATIENCE)
     dialog.get_by_role("radio", name="로컬 서버").click()
     dialog.get_by_role("button", name="모델 다시 찾기").click()
+    expect(page.page.get_by_label("API 키")).to_have_count(0)
     page.page.get_by_label("서버 주소").fill("http://127.0.0.1:9/v1")
     page.page.get_by_label("서버 주소").press("Enter")
     expect(dialog).to_contain_text("응답 없음", timeout=PATIENCE)
@@ -201,8 +202,7 @@ def test_a_model_can_be_chosen_while_an_answer_is_running(page: Person, upstream
     expect(dialog.get_by_role("button", name="원래 모델로")).to_have_count(0, timeout=PATIENCE)
     expect(ready(page.page)).to_have_count(0, timeout=PATIENCE)  # no Escape here: it stops the answer
     upstream.hurry()
-    answer = page.see(1, seconds=120)
-    assert answer.inner_text().count("이 답변은 한 단어씩") == LASTING  # it went on to its end
+    page.see_whole(1, LASTING, seconds=120)  # it went on to its end
 
 
 def test_a_server_that_fails_is_told_with_the_message_kept(page: Person) -> None:

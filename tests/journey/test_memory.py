@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.journey.axe import violations
+from tests.journey.axe import still, violations
 from tests.journey.conftest import Visit
 from tests.journey.test_journey import MEASURE
 
@@ -171,6 +171,7 @@ def test_on_a_phone_the_memory_is_in_the_drawer(visit: Visit, talked: Callable[[
     drawer.get_by_role("button", name="고정", exact=True).click()
     pinned = drawer.locator("[class*='st-key-statement-pinned']").filter(has_text="견과류 알레르기가 있다")
     expect(pinned).to_have_count(1)
+    still(person.page)
     wide = drawer.evaluate("e => e.scrollWidth - e.clientWidth")
     assert wide <= 0
     assert person.page.evaluate(MEASURE)["width"] <= 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.journey.application import list_holding
 from tests.journey.axe import violations
 from tests.journey.conftest import Visit
 from tests.journey.test_memory import opened, rested
@@ -34,8 +35,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 def holding(app: App) -> list[str]:
     """Everything that the app has written, its log too."""
-    folder = app.log.parent
-    return [str(each) for each in folder.rglob("*") if each.is_file() and MARKER.encode() in each.read_bytes()]
+    return list_holding(app.log.parent, MARKER)
 
 
 def fresh(person: Person) -> Locator:

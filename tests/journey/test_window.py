@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from graph.state import SummaryRecord
 from settings import load
 from store import Finished, Store
-from tests.journey.application import SLOW, App, Person, answer, started
+from tests.journey.application import SLOW, App, Person, answer, push, started
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Request, Upstream
 from tests.wait import SECONDS, until
@@ -48,10 +48,10 @@ def talked(app: App, said: str = "여행") -> str:
     return session
 
 
-def requests(app: App) -> list[Request]:
-    """The calls of the model so far."""
+def requests(app: App, text: str) -> list[Request]:
+    """The calls of the model so far that have this text; other tests' work may go on behind their answers."""
     assert app.upstream is not None
-    return list(app.upstream.requests)
+    return [each for each in app.upstream.requests if text in str(each.body)]
 
 
 @contextmanager
@@ -93,8 +93,7 @@ def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None
     person = visit(path=f"/?s={talked(app)}")
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
     window = person.page.get_by_role("dialog")
-    window.get_by_role("slider").focus()
-    window.get_by_role("slider").press("ArrowRight")
+    push(window.get_by_role("slider"), "ArrowRight")
     expect(window.get_by_role("slider")).to_have_value("0.35")
     window.get_by_role("button", name="이 압축률로 다시 요약").click()
     expect(window).to_contain_text("다시 요약함")
@@ -103,13 +102,13 @@ def test_a_summary_is_made_again_at_another_rate(visit: Visit, app: App) -> None
 
 def test_a_summary_that_is_being_made_again_is_stopped_by_closing_its_window(visit: Visit, app: App) -> None:
     session = talked(app, f"아주 {SLOW}")
-    person, asked = visit(path=f"/?s={session}"), requests(app)
+    person = visit(path=f"/?s={session}")
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
     window = person.page.get_by_role("dialog")
     window.get_by_role("button", name="이 압축률로 다시 요약").click()
     expect(window.get_by_role("button", name="중지")).to_be_visible()
+    (call,) = until(lambda: requests(app, SLOW))  # the button may be there before the call
     shut(person)
-    (call,) = requests(app)[len(asked) :]
     assert call.gone.wait(SECONDS)
     with stored(app) as store:
         assert [each.origin for each in store.ledger.versions(session, 1)] == ["auto"]
@@ -120,12 +119,15 @@ def test_a_summary_that_is_being_made_again_is_stopped_by_closing_its_window(vis
 def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile(visit: Visit, app: App) -> None:
     session = talked(app)
     person = visit(path=f"/?s={session}")
-    person.ask(f"{SLOW} 다섯 번째 이야기입니다", 5)
-    person.ask(f"{SLOW} 여섯 번째 이야기입니다", 6)
+    person.ask(f"아주 {SLOW} 다섯 번째 이야기입니다", 5)
+    person.ask(f"아주 {SLOW} 여섯 번째 이야기입니다", 6)
+    until(lambda: [call for call in requests(app, "여섯 번째 이야기입니다") if "tools" not in call.body])
     person.panel.get_by_role("button", name="원문과 비교·수정").click()
     window = person.page.get_by_role("dialog")
     person.unfold(window.get_by_text("요약 고치기").first)
     window.get_by_role("textbox").press_sequentially("쓰고 있는 요약")
+    assert app.upstream is not None
+    app.upstream.hurry()  # the summary comes now, not sooner
     with stored(app) as store:
         until(lambda: [each.turns for each in store.ledger.summaries(session)] == [[1, 2, 3], [4, 5, 6]])
     person.page.wait_for_timeout(1500)  # what would close the window comes with the next look
@@ -171,23 +173,23 @@ def test_two_answers_are_compared_side_by_side_and_nothing_is_kept(visit: Visit,
 
 
 def test_a_comparison_is_stopped_by_its_button_and_by_closing_its_window(visit: Visit, app: App) -> None:
-    person, asked = visit(path=f"/?s={talked(app)}"), requests(app)
+    question = "아주 천천히 둘로 답해 줘"
+    person = visit(path=f"/?s={talked(app)}")
     person.panel.get_by_role("tab", name="컨텍스트").click()
     person.panel.get_by_role("button", name="비교하기").click()
     window = person.page.get_by_role("dialog")
-    window.get_by_role("textbox").fill("아주 천천히 답해 줘")
+    window.get_by_role("textbox").fill(question)
     window.get_by_role("textbox").press("Control+Enter")
     window.get_by_role("button", name="두 답변 받기").click()
     expect(window.get_by_text("이 답변은")).to_have_count(2)
     window.get_by_role("button", name="중지").click()
     expect(window.get_by_role("button", name="중지")).to_have_count(0)
     expect(window.get_by_text("이 답변은")).to_have_count(2)
-    assert all(call.gone.wait(SECONDS) for call in requests(app)[len(asked) :])
-    asked = requests(app)
+    assert all(call.gone.wait(SECONDS) for call in requests(app, question))
     window.get_by_role("button", name="두 답변 받기").click()
-    until(lambda: len(requests(app)) - len(asked) == 2)
+    until(lambda: len(requests(app, question)) == 4)
     shut(person)
-    assert all(call.gone.wait(SECONDS) for call in requests(app)[len(asked) :])
+    assert all(call.gone.wait(SECONDS) for call in requests(app, question))
 
 
 def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:
@@ -198,7 +200,7 @@ def test_a_deleted_chat_comes_back_whole(visit: Visit) -> None:
     expect(person.page.locator(".st-key-invitation")).to_be_visible()
     person.page.get_by_role("button", name="되돌리기").click()
     expect(person.answer(1)).to_contain_text("지웠다가 되돌릴 질문")
-    assert person.page.url == address
+    expect(person.page).to_have_url(address)
     person.ask("되돌린 뒤의 질문", 2)
 
 
@@ -218,7 +220,7 @@ def test_a_chat_is_carried_to_an_empty_store_and_goes_on_there_in_english_and_da
         other = Person(context.new_page(), empty)
         other.open()
         other.page.get_by_role("button", name="Import").click()
-        other.page.locator("input[type=file]").last.set_input_files(tmp_path / "chat.json")
+        other.page.get_by_role("dialog").locator("input[type=file]").set_input_files(tmp_path / "chat.json")
         other.page.get_by_role("dialog").get_by_role("button", name="Import", exact=True).click()
         expect(other.answer(4)).to_be_visible()
         expect(other.panel).to_contain_text(SUMMARY)

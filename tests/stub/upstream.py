@@ -86,7 +86,7 @@ class Upstream:
         return self.always(body) if callable(self.always) else self.always
 
     def hurry(self) -> None:
-        """The answers that are being streamed come to their end without further pauses."""
+        """The answers that have begun, or are about to, come to their end without further pauses."""
         hurried, self._hurried = self._hurried, threading.Event()
         hurried.set()
 
@@ -160,13 +160,14 @@ class _Handler(BaseHTTPRequestHandler):
         return failed(401, "invalid_api_key", message=f"Incorrect API key provided: {given}.")
 
     def _chat(self, request: Request, reply: Reply) -> None:
-        if not self._stay(request, reply.silence):
+        hurried = self.server.upstream.hurried
+        if not self._stay(request, reply.silence, hurried):
             return
         if reply.body is not None:
             return self._json(reply)
         if not request.body.get("stream"):
             return self._json(reply.but(body=reply.completion()))
-        self._stream(request, reply)
+        self._stream(request, reply, hurried)
 
     def _json(self, reply: Reply) -> None:
         data = json.dumps(reply.body).encode()
@@ -180,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _stream(self, request: Request, reply: Reply) -> None:
+    def _stream(self, request: Request, reply: Reply, hurried: threading.Event) -> None:
         self.send_response(reply.status)
         for name, value in {
             **reply.headers,
@@ -189,12 +190,11 @@ class _Handler(BaseHTTPRequestHandler):
         }.items():
             self.send_header(name, value)
         self.end_headers()
-        hurried = self.server.upstream.hurried
         counted = (request.body.get("stream_options") or {}).get("include_usage")
         for chunk in reply.chunks:
             if isinstance(chunk, dict) and chunk.get("usage") and not counted:
                 continue
-            if not self._stay(request, 0.0 if hurried.is_set() else reply.pause):
+            if not self._stay(request, reply.pause, hurried):
                 return
             self._send(chunk if isinstance(chunk, str) else f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n")
         if reply.end == "hang":
@@ -211,8 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
 
-    def _stay(self, request: Request, seconds: float) -> bool:
-        """Wait, as long as the client is there and the stub is open."""
+    def _stay(self, request: Request, seconds: float, hurried: threading.Event | None = None) -> bool:
+        """Wait, as long as the client is there and the stub is open, until ``hurried`` at most."""
         until = time.monotonic() + seconds
         while True:
             left = until - time.monotonic()
@@ -221,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
             if request.gone.is_set() or self.server.upstream.closed.is_set():
                 self.close_connection = True
                 return False
-            if left <= 0:
+            if left <= 0 or (hurried is not None and hurried.is_set()):
                 return True
             time.sleep(min(left, 0.01))
 
