@@ -22,10 +22,15 @@ HAS_FOREIGN: ColumnElement[bool] = or_(_TURN.has_foreign, _AFTER_MARKED).label("
 that nothing follows yet."""
 
 
-def insert_turn(connection: Connection, path: Path, row: dict[str, Any]) -> None:
-    """Writes the row of a new turn, which inherits the mark from the turns before it on ``path``."""
+_INSERTED = insert(schema.turn)
+
+
+def insert_turn(connection: Connection, path: Path, row: dict[str, Any]) -> bool:
+    """Writes the row of a new turn, which inherits the mark from the turns before it on ``path``; returns whether it
+    has the mark."""
     has_foreign = inherit_mark(connection, row["session_id"], row["number"], path)
-    connection.execute(insert(schema.turn), {**row, "has_foreign": has_foreign})
+    connection.execute(_INSERTED, {**row, "has_foreign": has_foreign})
+    return has_foreign
 
 
 def inherit_mark(connection: Connection, session_id: str, number: int, path: Path) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Executable, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Executable, and_, bindparam, func, insert, select, update
 
 from errors import SessionUnknown, bare
 from store.database import schema
@@ -36,8 +36,22 @@ _NEWEST = insert(_TABLE).values(
     version=select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*_HERE).scalar_subquery()
 )
 _STALE = update(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active", "failed"))).values(status="superseded")
+_SESSION = schema.session.c
 _READY = (
-    select(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active"))).order_by(_TABLE.c.version.desc()).limit(1)
+    select(_TABLE, _SESSION.path, _SESSION.owner)
+    .select_from(
+        schema.session.outerjoin(
+            _TABLE,
+            and_(
+                _TABLE.c.session_id == _SESSION.id,
+                _TABLE.c.branch.in_(select(schema.branch.c.id).where(schema.branch.c.session_id == _SESSION.id)),
+                _TABLE.c.first_turn == bindparam("first"),
+                _TABLE.c.status.in_(("ready", "active")),
+            ),
+        )
+    )
+    .where(_SESSION.id == bindparam("session"))
+    .order_by(_TABLE.c.version.desc())
 )
 _TAKEN = (
     update(_TABLE)
@@ -314,9 +328,10 @@ def _added(
 
 
 def _ready(connection: Connection, session_id: str, turns: list[int], rate: float) -> Summary | None:
-    branch = branch_at(path_of(connection, session_id), turns[-1])
-    row = connection.execute(_READY, _place(session_id, branch, turns[0])).one_or_none()
-    summary = _summary(row) if row is not None else None
+    rows = connection.execute(_READY, {"session": session_id, "first": turns[0]}).all()
+    check(connection, session_id, rows[0].owner if rows else None)
+    branch = branch_at(plain(rows[0].path), turns[-1])
+    summary = next((_summary(row) for row in rows if row.branch == branch), None)
     return summary if summary and summary.turns == turns and abs(summary.rate - rate) < 1e-9 else None
 
 
@@ -348,6 +363,6 @@ def _place(session_id: str, branch: int, first_turn: int) -> dict[str, Any]:
 
 
 def _summary(row: Any) -> Summary:
-    values = {name: value for name, value in row._mapping.items() if name not in ("first_turn", "last_turn")}
+    values = {name: row._mapping[name] for name in Summary.__slots__}
     values |= {"kept": values["kept"] or [], "lost": values["lost"] or [], "error": bare(values["error"])}
     return Summary(**values)
