@@ -53,7 +53,10 @@ def day_of(at: float) -> str:
 
 def carries_over(connection: Connection, head: Head, user_memory: bool) -> bool:
     """Tells whether a session shares its profile with the user's other sessions. ``user_memory``: the setting."""
-    return user_memory and not head.apart and not read_user_apart(connection, head.scope.tenant, head.user)
+    if not user_memory or head.apart:
+        return False
+    known = head.user_apart
+    return not (read_user_apart(connection, head.scope.tenant, head.user) if known is None else known)
 
 
 def read_profile(connection: Connection, head: Head, carried: bool) -> list[ProfileLine]:

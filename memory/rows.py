@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, true, update
@@ -57,11 +57,12 @@ _HEAD = (
         _SOURCE.revision,
         _SESSION.path,
         _SESSION.owner,
+        table.user.c.apart.label("user_apart"),
     )
     .select_from(
         schema.session.outerjoin(
             table.source, (_SOURCE.session == _SESSION.id) & (_SOURCE.tenant == bindparam("of_tenant"))
-        )
+        ).outerjoin(table.user, (table.user.c.user == _SESSION.owner) & (table.user.c.tenant == bindparam("of_tenant")))
     )
     .where(_SESSION.id == bindparam("of_session"))
 )
@@ -69,7 +70,8 @@ _HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What memory knows of a session as a whole, and the session's path."""
+    """What memory knows of a session as a whole, and the session's path. ``is_noted``: its row says whose it is;
+    ``user_apart``: the user has switched off that memory is carried over; None: not read yet."""
 
     scope: Scope
     user: str = ""
@@ -79,6 +81,8 @@ class Head:
     erased_at: float = 0.0
     rejection: Rejection | None = None
     revision: int = 0
+    is_noted: bool = False
+    user_apart: bool | None = None
 
     def has(self, branch: int, turn: int) -> bool:
         """Tells whether the path holds a turn; turn 0 is before every path."""
@@ -133,16 +137,15 @@ def read_head(connection: Connection, scope: Scope) -> Head:
         lone = select(table.source).where(*match_session(table.source, scope))
         found = connection.execute(lone).one_or_none()
         return _make_head(scope, found, TRUNK, found.user if found else "")
-    return _make_head(scope, row, plain(row.path), row.owner)
+    return replace(_make_head(scope, row, plain(row.path), row.owner), user_apart=bool(row.user_apart))
 
 
 def _make_head(scope: Scope, row: Any, path: Path, user: str) -> Head:
     if row is None:
         return Head(scope, user, path)
     rejection = Rejection(**row.rejection) if row.rejection else None
-    return Head(
-        scope, user, path, bool(row.apart), row.skipped or 0, row.erased_at or 0.0, rejection, row.revision or 0
-    )
+    known = (bool(row.apart), row.skipped or 0, row.erased_at or 0.0, rejection, row.revision or 0)
+    return Head(scope, user, path, *known, is_noted=bool(row.user))
 
 
 def read_stamp(connection: Connection, head: Head) -> str:
@@ -285,10 +288,20 @@ def read_user_apart(connection: Connection, tenant: str, user: str) -> bool:
     return bool(connection.execute(query).scalar_one_or_none())
 
 
-def read_sessions(connection: Connection, tenant: str, user: str, most: int | None = None) -> list[Row[Any]]:
+def read_sessions(connection: Connection, tenant: str, user: str) -> list[Row[Any]]:
     """Returns the rows of a user's sessions, the last changed first."""
     query = select(table.source).where(_SOURCE.tenant == tenant, _SOURCE.user == user)
-    return [*connection.execute(query.order_by(_SOURCE.updated.desc()).limit(most))]
+    return [*connection.execute(query.order_by(_SOURCE.updated.desc()))]
+
+
+def read_other_sessions(connection: Connection, head: Head, session: str, most: int) -> list[str]:
+    """Returns the ids of the user's sessions beside this one that are not kept apart, the last changed first."""
+    query = select(_SOURCE.session).where(
+        *(_SOURCE.tenant == head.scope.tenant, _SOURCE.user == head.user),
+        _SOURCE.session.not_in(("", session)),
+        _SOURCE.apart.is_(False),
+    )
+    return [*connection.execute(query.order_by(_SOURCE.updated.desc()).limit(most)).scalars()]
 
 
 def count_sessions(connection: Connection) -> int:

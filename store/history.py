@@ -20,9 +20,10 @@ from sqlalchemy.dialects.sqlite import insert as insert_into_sqlite
 from history.align import Evidence, Exchange, Weights, choose_pairs, weigh
 from history.form import Marks, mark_message
 from store.database import schema
-from store.owner import EVERYONE, check_session, mine, user_of
+from store.opening import as_session
+from store.owner import EVERYONE, check, mine, user_of
 from store.path import Path, branch_at, plain
-from store.record import TurnStatus
+from store.record import Session, TurnStatus
 from text.fence import find_words
 
 ENDED = ("done", "stopped")
@@ -44,7 +45,12 @@ LIKELY = 4
 MOST_PATHS = 24
 """The most paths of one conversation that a history is laid over."""
 _MARK, _TURN, _SESSION, _BRANCH = schema.history_mark.c, schema.turn.c, schema.session.c, schema.branch.c
-_ASKED = select(_TURN.question, _TURN.answer, _TURN.status, _TURN.given, _TURN.branch, _TURN.number)
+_NUMBERED = (_TURN.session_id == _SESSION.id) & _TURN.number.in_(bindparam("numbers", expanding=True))
+_OWNED = select(_SESSION.owner, _TURN.branch, _TURN.number).where(_SESSION.id == bindparam("session"))
+_ASKED = _OWNED.add_columns(_TURN.question, _TURN.answer, _TURN.status, _TURN.given).select_from(
+    schema.session.outerjoin(schema.turn, _NUMBERED)
+)
+_ANSWERED = _OWNED.select_from(schema.session.outerjoin(schema.turn, _NUMBERED & _TURN.given.is_(False)))
 _PIECE = 16
 """Marks of one look-up for conversations."""
 _LEADS = union_all(
@@ -60,7 +66,7 @@ class Lead:
     """A path of a conversation that says something of a history. ``weights``: what speaks for each pair of a told turn
     and one of the path; ``weight``: of the heaviest chain of them. ``in_use``: whether the conversation uses the
     path. ``is_cut``: nothing but what more turns say than were looked at led to the conversation, so that another
-    one may say as much."""
+    one may say as much. ``session``: the conversation; None for a world's line."""
 
     home: str
     path: Path
@@ -68,6 +74,7 @@ class Lead:
     weight: float
     in_use: bool = True
     is_cut: bool = False
+    session: Session | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +317,8 @@ class Histories:
                 return []
             places = marks.places()
             rows = find_rows(connection, list(homes), places)
-            paths = _paths(connection, rows)
+            sessions = _sessions(connection, rows)
+            paths = _paths(connection, rows, sessions)
         leads = [
             max(
                 (lay_over(home, path, rows[home], places, in_use=not at) for at, path in enumerate(of_home)),
@@ -319,15 +327,13 @@ class Histories:
             for home, of_home in paths.items()
         ]
         rank = {home: at for at, home in enumerate(homes)}
-        leads = [replace(lead, is_cut=homes[lead.home]) for lead in leads if lead.weights]
+        leads = [replace(lead, is_cut=homes[lead.home], session=sessions[lead.home]) for lead in leads if lead.weights]
         return sorted(leads, key=lambda lead: (-round(lead.weight, 3), rank[lead.home]))
 
     def read(self, session_id: str, path: Path, numbers: Sequence[int]) -> dict[int, Asked]:
         """Returns turns of a path, which need not be the one in use, by their numbers. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
-            check_session(connection, session_id)
-            query = _ASKED.where(_TURN.session_id == session_id, _TURN.number.in_(list(numbers)))
-            rows = list(connection.execute(query))
+            rows = _read_turns(connection, session_id, numbers, given=True)
         return {row.number: _make_asked(row) for row in rows if branch_at(path, row.number) == row.branch}
 
     def asked(self, session_id: str, path: Path, number: int) -> Asked | None:
@@ -337,41 +343,54 @@ class Histories:
     def is_answered(self, session_id: str, path: Path, numbers: Sequence[int]) -> bool:
         """Returns whether a model of ours answered one of these turns: a client told the others. Raises
         ``SessionUnknown``."""
-        query = select(_TURN.branch, _TURN.number).where(
-            _TURN.session_id == session_id, _TURN.number.in_(list(numbers)), _TURN.given.is_(False)
-        )
         with self._transaction() as connection:
-            check_session(connection, session_id)
-            return any(branch_at(path, number) == branch for branch, number in connection.execute(query))
+            rows = _read_turns(connection, session_id, numbers, given=False)
+        return any(branch_at(path, row.number) == row.branch for row in rows)
 
     def learn(self, session_id: str, path: Path, number: int, question: str, answer: str) -> None:
         """Lets turn ``number`` of a path be found by other words, too: those in which its client tells it, or all that
         its client was shown. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
-            check_session(connection, session_id)
-            owner = connection.execute(select(_SESSION.owner).where(_SESSION.id == session_id)).scalar_one()
             branch = branch_at(path, number)
-            key = (_TURN.session_id == session_id, _TURN.branch == branch, _TURN.number == number)
-            row = connection.execute(_ASKED.where(*key)).one_or_none()
+            found = _read_turns(connection, session_id, [number], given=True)
+            row = next((row for row in found if row.branch == branch), None)
             if row is not None and row.status in ENDED:
-                put_marks(connection, owner, session_id, branch, [(number, question, [answer])])
+                put_marks(connection, row.owner, session_id, branch, [(number, question, [answer])])
+
+
+def _read_turns(connection: Connection, session_id: str, numbers: Sequence[int], given: bool) -> Sequence[Any]:
+    """Returns the turns with these numbers, on whatever branch. ``given``: those that a client told, too, and what was
+    said. Raises ``SessionUnknown``."""
+    rows = connection.execute(_ASKED if given else _ANSWERED, {"session": session_id, "numbers": list(numbers)}).all()
+    check(connection, session_id, rows[0].owner if rows else None)
+    return [row for row in rows if row.number is not None]
 
 
 def _make_asked(row: Any) -> Asked:
     return Asked(row.question, row.answer or "", row.status, row.given)
 
 
-def _paths(connection: Connection, rows: Rows) -> dict[str, list[Path]]:
-    """Returns of each conversation that is not put away the paths that its rows may lie on: the one in use first, then
-    the last used ones."""
-    current = select(_SESSION.id, _SESSION.path).where(
+def _sessions(connection: Connection, rows: Rows) -> dict[str, Session]:
+    """Returns those of the conversations with these rows that are not put away."""
+    query = select(schema.session).where(
         _SESSION.id.in_(list(rows)), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)
     )
-    paths = {row.id: [plain(row.path)] for row in connection.execute(current)}
-    branches = {branch for home in paths for branch, _, _ in rows[home]}
-    if not branches:
+    return {row.id: as_session(row) for row in connection.execute(query)}
+
+
+def _paths(connection: Connection, rows: Rows, sessions: Mapping[str, Session]) -> dict[str, list[Path]]:
+    """Returns of each conversation the paths that its rows may lie on: the one in use first, then the last used ones.
+    Where the path in use holds all rows, no other holds more."""
+    paths = {home: [session.path] for home, session in sessions.items()}
+    beside = {
+        home
+        for home, session in sessions.items()
+        if any(branch_at(session.path, number) != branch for branch, number, _ in rows[home])
+    }
+    if not beside:
         return paths
-    others = select(_BRANCH.session_id, _BRANCH.path).where(_BRANCH.session_id.in_(list(paths)))
+    branches = {branch for home in beside for branch, _, _ in rows[home]}
+    others = select(_BRANCH.session_id, _BRANCH.path).where(_BRANCH.session_id.in_(beside))
     for row in connection.execute(others.where(_BRANCH.id.in_(branches)).order_by(_BRANCH.used.desc())):
         of_home = paths[row.session_id]
         if len(of_home) < MOST_PATHS and (path := plain(row.path)) not in of_home:

@@ -40,12 +40,23 @@ def record_changes(connection: Connection, session_ids: Iterable[str], *, rebuil
     for owner in sorted(owners):
         revision = _take_revision(connection, owner)
         highest = max(highest, revision)
-        values = {"revision": revision, **({"rebuilt": revision} if rebuilt else {})}
         for session_id in owners[owner]:
-            row = {"session_id": session_id, "owner": owner, "revision": revision, "rebuilt": revision}
-            changed = _insert_into(connection, _CHANGE).values(**row)
-            connection.execute(changed.on_conflict_do_update(index_elements=["session_id"], set_=values))
+            _note_change(connection, session_id, owner, revision, rebuilt)
     return highest
+
+
+def record_owned_change(connection: Connection, session_id: str, owner: str, *, rebuilt: bool) -> int:
+    """Notes a change as ``record_change`` does, of a session whose owner the caller has read and may touch."""
+    revision = _take_revision(connection, owner)
+    _note_change(connection, session_id, owner, revision, rebuilt)
+    return revision
+
+
+def _note_change(connection: Connection, session_id: str, owner: str, revision: int, rebuilt: bool) -> None:
+    row = {"session_id": session_id, "owner": owner, "revision": revision, "rebuilt": revision}
+    values = {"revision": revision, **({"rebuilt": revision} if rebuilt else {})}
+    changed = insert_into(connection, _CHANGE).values(**row)
+    connection.execute(changed.on_conflict_do_update(index_elements=["session_id"], set_=values))
 
 
 def record_removal(connection: Connection, session_id: str, owner: str) -> None:
@@ -55,12 +66,13 @@ def record_removal(connection: Connection, session_id: str, owner: str) -> None:
 
 
 def _take_revision(connection: Connection, owner: str, removed: bool = False) -> int:
-    made = _insert_into(connection, _REVISION).values(owner=owner, revision=1, removed=int(removed))
+    made = insert_into(connection, _REVISION).values(owner=owner, revision=1, removed=int(removed))
     following = _REVISION.c.revision + 1
     set_ = {"revision": following, **({"removed": following} if removed else {})}
     taken = made.on_conflict_do_update(index_elements=["owner"], set_=set_).returning(_REVISION.c.revision)
     return int(connection.execute(taken).scalar_one())
 
 
-def _insert_into(connection: Connection, table: Table) -> Any:
+def insert_into(connection: Connection, table: Table) -> Any:
+    """Returns an insert that handles conflicts: SQLAlchemy has one class for each of the two databases."""
     return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)

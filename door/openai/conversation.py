@@ -197,13 +197,16 @@ def _among(agent: Agent, request: Told, leads: Sequence[Lead]) -> Plan:
     is_alike = len(best) > 1
     if is_alike and 2 * best[0].alignment.known_count < len(request.turns):
         return _new(request)
-    sessions = {laid.lead.home: agent.store.session(laid.lead.home) for laid in best}
-    laid = max(best, key=lambda one: sessions[one.lead.home].updated)
-    place = _place(request, sessions[laid.lead.home], laid)
+    laid = max(best, key=lambda one: _session_of(agent, one.lead).updated)
+    place = _place(request, _session_of(agent, laid.lead), laid)
     if _chance(agent, place, len(request.turns)) or _is_one_of_many(agent, request, laid):
         return _new(request)
     planned = _at(agent, request, place)
     return replace(planned, fit="ambiguous") if is_alike else planned
+
+
+def _session_of(agent: Agent, lead: Lead) -> Session:
+    return lead.session or agent.store.session(lead.home)
 
 
 def _follow_changed(agent: Agent, request: Told, laid: Sequence[Laid]) -> Plan | None:
@@ -213,7 +216,7 @@ def _follow_changed(agent: Agent, request: Told, laid: Sequence[Laid]) -> Plan |
     for one in laid:
         number = find_changed(last, {at: asked.exchange for at, asked in one.texts.items() if asked.answer})
         if number is not None and agent.store.histories.is_answered(one.lead.home, one.lead.path, [number]):
-            session = agent.store.session(one.lead.home)
+            session = _session_of(agent, one.lead)
             return _at(agent, request, Place(session, one.lead.path, 0, 0))
     return None
 

@@ -46,10 +46,9 @@ def _read_raw(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]
 
 def _read_found(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yields the questions of the past turns that the search before the answers found."""
-    for key in {read_item(item, session_id)[0] for item in _list_items(parts, "turns")}:
-        turn = engine.store.turn_index.text(key)
-        if turn is not None:  # not deleted since
-            yield unframed(turn.question)
+    keys = {read_item(item, session_id)[0] for item in _list_items(parts, "turns")}
+    found = engine.store.turn_index.find_texts(keys) if keys else {}
+    yield from (unframed(turn.question) for turn in found.values())
 
 
 def _read_summaries(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]], first: int) -> Iterator[str]:

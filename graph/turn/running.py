@@ -32,6 +32,9 @@ from graph.turn.event import Asked, Done, Ended, Failed, reason
 from graph.turn.finish import failed, finished, turn_messages, waiting
 from graph.turn.request import Request
 from graph.turn.runtime import Inputs, Notes, TurnContext, noted
+from memory import MemoryView
+from memory.reader import MemoryReading
+from model.profile import Profile
 from store import Finished, Session, Turn
 from store.database.engine import translated
 from store.opening import TurnPlace
@@ -50,7 +53,7 @@ class RunningTurn:
     its limits and images.
 
     ``state``: the newest state of the graph; ``context``: what its nodes may use; both are None until the graph starts.
-    ``patience`` limits how long the turn waits for long-term memory in all. ``waited``: the row of the turn while it
+    ``reading``: what was read of memory for it; None without memory. ``waited``: the row of the turn while it
     waited for the user, if it did; ``questions``: what it waits for from now on.
     """
 
@@ -63,6 +66,7 @@ class RunningTurn:
     began: float = field(default_factory=time.monotonic)
     state: ChatState | None = None
     context: TurnContext | None = None
+    reading: MemoryReading | None = None
     waited: Turn | None = None
     questions: list[Question] = field(default_factory=list)
 
@@ -112,7 +116,10 @@ class RunningTurn:
         question = find_words(text or self.place.question)
         search = documents.search(engine, session, self.place, models, notes, session.language, channel)
         long_term.keep_apart(engine, session.id)
-        found = past_turns.find_past(engine, session, question, number, models.profile, self.request.cites)
+        read_at = time.time()
+        self.reading = reading = long_term.read(engine, session, models)
+        memory = reading.view if reading else MemoryView(away=True) if engine.memory is not None else None
+        found = self._find_past(question, models.profile)
         shown = partial(self._shown_turns, notes, found)
         tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, shown, self.request.cites)]
         found_tools = search.tools if search else ()
@@ -120,8 +127,6 @@ class RunningTurn:
         client_tools = self.request.tools if models.profile.tools == "native" else NO_TOOLS
         theirs = client_tools.make()
         taken = {tool.name for tool in theirs}
-        read_at = time.time()
-        memory = long_term.before(engine, session, models)
         parts = long_term.parts(memory, engine, session.language, number, models.profile, question)
         long_term.keep(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
@@ -148,6 +153,14 @@ class RunningTurn:
             mark_foreign=partial(engine.store.mark_foreign, session.id, number, self.place),
             is_marked=partial(engine.store.has_foreign, session.id, number, self.place),
         )
+
+    def _find_past(self, question: str, profile: Profile) -> FoundPast | None:
+        """Returns the past turns that fit; none where memory could not be read, because it says what must not be
+        found."""
+        if self.engine.memory is not None and self.reading is None:
+            return None
+        past, cites = self.reading.past if self.reading else None, self.request.cites
+        return past_turns.find_past(self.engine, self.session, question, self.number, profile, cites, past)
 
     def _read_known(self, chunk: Sequence[int]) -> str:
         rows = self.engine.store.turns_between(self.session.id, chunk[0], chunk[-1])
@@ -216,8 +229,8 @@ class RunningTurn:
             if self.context is not None and (system := self.context.notes.system):
                 self.engine.store.wordings.keep(mark(system), system)
             title.plan(self.engine, self.session.id, self.number)
-            long_term.after(self.engine, self.session.id)
-            past_turns.index_turns(self.engine, self.session.id)
+            long_term.after(self.engine, self.session.id, self.reading)
+            past_turns.plan_index(self.engine, self.session.id, self.reading.past if self.reading else None)
             read_ahead.plan(self.engine, self.session.id)
         except GieokError as error:
             log.warning("after turn %d: %s", self.number, error.code)
