@@ -91,14 +91,14 @@ def _in_sqlite(connection: sqlite3.Connection, where: str) -> Checkpoints:
 
 
 class _Steps(SqliteSaver):
-    """A saver that stores a checkpoint only where it holds more of the turn than the record does: once something follows
-    the question. A graph that runs its nodes one by one needs no more.
+    """A saver that stores a checkpoint only where it holds more of a turn than the record: once something follows the
+    question. A graph that runs its nodes one by one needs no more.
 
-    LangGraph also saves the input before the first step, and the state before and after the summaries are taken, which
-    the ledger has. Beside each checkpoint LangGraph saves the writes of the nodes
-    that have finished in the running step, so that these nodes need not run again when another node of the step fails.
-    Here the record holds the question, and a checkpoint follows every answer and result at once: if the process ends in
-    between, the turn or the node begins anew. Only questions to the user and the user's answers are kept beside a checkpoint.
+    LangGraph also saves the input before the first step, and the state before and after the summaries are taken: the
+    ledger has these. Beside each checkpoint LangGraph saves the writes of the nodes that have finished in the running
+    step, so that these nodes need not run again when another node of the step fails. Here the record holds the
+    question, and a checkpoint follows every answer and every result at once: if the process ends in between, the turn
+    or the node begins anew. Only questions to the user and the user's answers are kept beside a checkpoint.
     """
 
     def put(
