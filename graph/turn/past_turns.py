@@ -3,8 +3,8 @@
 ``find_past`` runs before every answer: what fits the question goes into the prompt, and nothing where nothing fits.
 ``recall_past`` serves the tool: another query, a day, a conversation, and no floor, because the model asked for it.
 
-After the answer a turn's words are indexed at once and its vector in an idle moment. What is missing when somebody
-searches, after a crash or an import, is made as side work; until then words alone find a turn.
+A turn's words and its vector are indexed behind the answer. Words that are missing when somebody searches, after a
+crash or an import, are made at once, and the vectors as side work; until then words alone find a turn.
 """
 
 from __future__ import annotations
@@ -249,11 +249,11 @@ def index_turns(engine: Engine, session_id: str) -> None:
 def plan_index(engine: Engine, session_id: str, past: Past | None = None) -> None:
     """Puts the indexing of all turns that a search from this session reads on the list of side work. ``past``: what may
     be searched, if it was read already."""
-    work = partial(_index_all, engine, session_id, past)
-    engine.aside(("turns", "", engine.user), work, COMPUTED, for_all=True)
+    work = partial(_index_all, engine, session_id, past=past)
+    engine.aside(("turns", session_id, engine.user), work, COMPUTED, for_all=True)
 
 
-def _index_all(engine: Engine, session_id: str, past: Past | None, stop: threading.Event) -> None:
+def _index_all(engine: Engine, session_id: str, stop: threading.Event, past: Past | None = None) -> None:
     """Indexes all turns that a search from this session reads: first all words, then the vectors, each of which takes
     a sixth of a second. Raises ``Stopped``; the work then goes on after the answer."""
     past = past or _searchable(engine, session_id)
