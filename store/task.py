@@ -144,6 +144,13 @@ class Tasks:
         """Returns the tasks in these states that other processes run."""
         return self._open(_TABLE.c.worker != worker, _TABLE.c.state.in_(list(states)))
 
+    def is_any_open(self) -> bool:
+        """Returns whether a task has not ended, or news of one is not delivered yet."""
+        waiting = select(task_table.undelivered.c.id).limit(1)
+        with self._transaction() as connection:
+            begun = select(_TABLE.c.id).where(_TABLE.c.ended.is_(False), mine(connection, _TABLE.c.owner)).limit(1)
+            return any(connection.execute(query).first() is not None for query in (begun, waiting))
+
     def _open(self, *condition: ColumnElement[bool]) -> list[TaskRow]:
         with self._transaction() as connection:
             own = (_TABLE.c.ended.is_(False), mine(connection, _TABLE.c.owner), *condition)
