@@ -150,6 +150,7 @@ class Count:
         return {
             "cpu_ms": spent,
             "sql_path": len(self.statements) - aside,
+            "sql_aside": aside,
             "sql_all": len(self.statements),
             "redis": self._count_reads() - self._reads - 1,  # the question itself is one
             "checkpoint": len(self.checkpoints),
@@ -250,8 +251,10 @@ async def _ask(count: Count, url: str, turns: int, pieces: int) -> dict[str, Any
     costs = costs[WARMING:]
     names = dict.fromkeys(name for cost in costs for name in cost)
     median = {name: round(statistics.median(cost.get(name, 0.0) for cost in costs), 2) for name in names}
-    most = {f"most_{name}": max(cost[name] for cost in costs) for name in ("sql_path", "sql_all", "redis")}
-    return {"turn": turns, "pieces": pieces, **median, **most}
+    counted = ("sql_path", "sql_aside", "redis")
+    most = {f"most_{name}": max(cost[name] for cost in costs) for name in counted}
+    least = {f"least_{name}": min(cost[name] for cost in costs) for name in counted}
+    return {"turn": turns, "pieces": pieces, **median, **most, **least}
 
 
 def _question(mark: str, turn: int, pieces: int) -> str:

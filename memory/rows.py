@@ -68,6 +68,23 @@ _HEAD = (
 )
 
 
+_FORGOTTEN = select(table.line).where(_LINE.tenant == bindparam("of_tenant"), _LINE.kind == "forgotten")
+_FORGOTTEN_HERE = _FORGOTTEN.where(_LINE.session == bindparam("of_session"))
+_APART = select(_SOURCE.session).where(
+    _SOURCE.tenant == bindparam("of_tenant"), _SOURCE.user == bindparam("of_user"), _SOURCE.apart.is_(True)
+)
+_FORGOTTEN_EVERYWHERE = _FORGOTTEN.where(_LINE.user == bindparam("of_user"), _LINE.session.not_in(_APART))
+_OTHERS = (
+    select(_SOURCE.session)
+    .where(
+        *(_SOURCE.tenant == bindparam("of_tenant"), _SOURCE.user == bindparam("of_user")),
+        *(_SOURCE.session != "", _SOURCE.session != bindparam("but"), _SOURCE.apart.is_(False)),
+    )
+    .order_by(_SOURCE.updated.desc())
+    .limit(bindparam("most"))
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """What memory knows of a session as a whole, and the session's path. ``is_noted``: its row says whose it is;
@@ -268,10 +285,8 @@ def _match_ended(head: Head) -> tuple[Any, ...]:
 def read_forgotten(connection: Connection, head: Head, everywhere: bool) -> list[MemoryLine]:
     """Returns the texts that the user had forgotten in this session and, with ``everywhere``, in the user's others that
     are not kept apart."""
-    query = select(table.line).where(_LINE.tenant == head.scope.tenant, _LINE.kind == "forgotten")
-    if not everywhere:
-        return [as_line(row) for row in connection.execute(query.where(_LINE.session == head.scope.session))]
-    found = connection.execute(query.where(_LINE.user == head.user, _LINE.session.not_in(select_apart(head))))
+    values = {"of_tenant": head.scope.tenant, "of_session": head.scope.session, "of_user": head.user}
+    found = connection.execute(_FORGOTTEN_EVERYWHERE if everywhere else _FORGOTTEN_HERE, values)
     return [as_line(row) for row in found]
 
 
@@ -296,12 +311,8 @@ def read_sessions(connection: Connection, tenant: str, user: str) -> list[Row[An
 
 def read_other_sessions(connection: Connection, head: Head, session: str, most: int) -> list[str]:
     """Returns the ids of the user's sessions beside this one that are not kept apart, the last changed first."""
-    query = select(_SOURCE.session).where(
-        *(_SOURCE.tenant == head.scope.tenant, _SOURCE.user == head.user),
-        _SOURCE.session.not_in(("", session)),
-        _SOURCE.apart.is_(False),
-    )
-    return [*connection.execute(query.order_by(_SOURCE.updated.desc()).limit(most)).scalars()]
+    values = {"of_tenant": head.scope.tenant, "of_user": head.user, "but": session, "most": most}
+    return [*connection.execute(_OTHERS, values).scalars()]
 
 
 def count_sessions(connection: Connection) -> int:

@@ -183,21 +183,19 @@ class TurnIndex:
 
         ``last``: only turns up to this number. ``vectors``: also turns whose row has no vector yet.
         """
-        same = [_ROW.c[name] == _TURN.c[name] for name in _NAMES]
+        each = _TURN.alias("each")
+        same = [_ROW.c[name] == each.c[name] for name in _NAMES]
         enough = _ROW.c.made_by == made_by
         if vectors:
             enough = and_(enough, func.length(_ROW.c.vector) > 0)
         known = select(literal(1)).where(*same, or_(enough, _ROW.c.made_by == ERASED))
-        # indexes alone answer this query: rows of turns are large
-        without = select(_TURN.c.id).where(_TURN.c.session_id.in_(sessions), ~known.exists())
+        # indexes alone answer the inner query: rows of turns are large
+        without = select(each.c.id).where(each.c.session_id.in_(sessions), ~known.exists())
         if last is not None:
-            without = without.where(_TURN.c.number <= last)
+            without = without.where(each.c.number <= last)
         with self._transaction() as connection:
-            without = without.where(in_mine(connection, _TURN.c.session_id))
-            ids = list(connection.execute(without.order_by(_TURN.c.id.desc()).limit(MOST)).scalars())
-            if not ids:
-                return []
-            query = _TEXTS.where(_TURN.c.id.in_(ids), _TURN.c.status.in_(FINISHED))
+            without = without.where(in_mine(connection, each.c.session_id)).order_by(each.c.id.desc()).limit(MOST)
+            query = _TEXTS.where(_TURN.c.id.in_(without), _TURN.c.status.in_(FINISHED))
             return [_past(row) for row in connection.execute(query.order_by(_TURN.c.id.desc()).limit(limit))]
 
     def put(self, rows: Sequence[NewRow], made_by: str) -> int:
