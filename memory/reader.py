@@ -182,6 +182,14 @@ class MemoryReader:
             state = read_memory(connection, read_head(connection, Scope(tenant, session)))
         return [*state.lines, *state.entities]
 
+    def read_known_lines(self, tenant: str, session: str, *, user: str = USER) -> list[MemoryLine]:
+        """Returns the lines of the session's memory and of the profile that it sees: sentences, entities, facts."""
+        with self._rows.transaction() as connection:
+            head = self._head(connection, tenant, session, user)
+            carried = carries_over(connection, head, self._settings.user_memory)
+            state, profile = read_memory(connection, head), read_profile(connection, head, carried)
+        return [*state.lines, *state.entities, *(line.row for line in profile)]
+
     def read_given(self, tenant: str, session: str) -> dict[str, str]:
         """Returns the texts that prompts got of this memory, by mark."""
         query = select(table.given.c.mark, table.given.c.text)

@@ -37,7 +37,7 @@ _NEWEST = insert(_TABLE).values(
 )
 _STALE = update(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active", "failed"))).values(status="superseded")
 _SESSION = schema.session.c
-_READY = (
+_CHUNK = (
     select(_TABLE, _SESSION.path, _SESSION.owner)
     .select_from(
         schema.session.outerjoin(
@@ -46,7 +46,7 @@ _READY = (
                 _TABLE.c.session_id == _SESSION.id,
                 _TABLE.c.branch.in_(select(schema.branch.c.id).where(schema.branch.c.session_id == _SESSION.id)),
                 _TABLE.c.first_turn == bindparam("first"),
-                _TABLE.c.status.in_(("ready", "active")),
+                _TABLE.c.status.in_(bindparam("statuses", expanding=True)),
             ),
         )
     )
@@ -203,12 +203,9 @@ class Ledger:
         succeeded. ``branch``: as in ``add``. Raises ``SessionUnknown``.
         """
         with self._transaction() as connection:
-            path = path_of(connection, session_id)
-            last_branch = branch_at(path, turns[-1]) if branch is None else branch
-            chunk = _chunk(session_id, last_branch, turns[0])
-            query = select(_TABLE.c.error).where(*chunk, _TABLE.c.status == "failed")
-            error: dict[str, Any] | None = connection.execute(query.limit(1)).scalar()
-        return error
+            rows = _read_chunk(connection, session_id, turns[0], ("failed",))
+        last_branch = branch_at(plain(rows[0].path), turns[-1]) if branch is None else branch
+        return next((row.error for row in rows if row.branch == last_branch), None)
 
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
         """Returns the summary made ahead for exactly these turns at this rate, or None."""
@@ -327,9 +324,16 @@ def _added(
     return int(result.inserted_primary_key[0])  # type: ignore[index]
 
 
-def _ready(connection: Connection, session_id: str, turns: list[int], rate: float) -> Summary | None:
-    rows = connection.execute(_READY, {"session": session_id, "first": turns[0]}).all()
+def _read_chunk(connection: Connection, session_id: str, first: int, statuses: Sequence[str]) -> Sequence[Any]:
+    """Returns the rows of a chunk with these statuses, of whatever branch, newest versions first, each with the
+    session's path; without such a row one that has only the path. Raises ``SessionUnknown``."""
+    rows = connection.execute(_CHUNK, {"session": session_id, "first": first, "statuses": list(statuses)}).all()
     check(connection, session_id, rows[0].owner if rows else None)
+    return rows
+
+
+def _ready(connection: Connection, session_id: str, turns: list[int], rate: float) -> Summary | None:
+    rows = _read_chunk(connection, session_id, turns[0], ("ready", "active"))
     branch = branch_at(plain(rows[0].path), turns[-1])
     summary = next((_summary(row) for row in rows if row.branch == branch), None)
     return summary if summary and summary.turns == turns and abs(summary.rate - rate) < 1e-9 else None

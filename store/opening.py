@@ -26,21 +26,22 @@ _PLACE = (
     _TURN.has_foreign.label("is_marked"),
 )
 _BRANCHES = select(schema.branch.c.id).where(schema.branch.c.session_id == _SESSION.id)
-"""With the branches named, the key of the turns answers the look-up, however many turns there are."""
-_HERE = and_(_TURN.session_id == _SESSION.id, _TURN.branch.in_(_BRANCHES))
+ON_ITS_BRANCHES = and_(_TURN.session_id == _SESSION.id, _TURN.branch.in_(_BRANCHES))
+"""Joins the turns of a session, of whatever branch. With the branches named, the key of the turns answers the look-up,
+however many turns there are."""
 _OF_OPTIONS = tuple(_OPTIONS[name].label(f"own_{name}") for name in Options.__slots__)
 _OPENING = (
     select(schema.session, *_OF_OPTIONS, *_PLACE)
     .select_from(
         schema.session.outerjoin(schema.session_options, _OPTIONS.session_id == _SESSION.id).outerjoin(
-            schema.turn, and_(_HERE, or_(_TURN.number == 1, _TURN.number == _SESSION.turn_count))
+            schema.turn, and_(ON_ITS_BRANCHES, or_(_TURN.number == 1, _TURN.number == _SESSION.turn_count))
         )
     )
     .where(_SESSION.id == bindparam("session"))
 )
 _OF_TURN = (
     select(_SESSION.owner, _SESSION.path, *_PLACE)
-    .select_from(schema.session.outerjoin(schema.turn, and_(_HERE, _TURN.number == bindparam("turn"))))
+    .select_from(schema.session.outerjoin(schema.turn, and_(ON_ITS_BRANCHES, _TURN.number == bindparam("turn"))))
     .where(_SESSION.id == bindparam("session"))
 )
 

@@ -41,7 +41,7 @@ from store.folder import Folders
 from store.foreign import HAS_FOREIGN, insert_turn
 from store.history import ENDED, Histories, drop_marks, put_marks
 from store.ledger import Ledger, path_of
-from store.opening import Opening, TurnPlace, as_session, read_opening, read_place
+from store.opening import ON_ITS_BRANCHES, Opening, TurnPlace, as_session, read_opening, read_place
 from store.options import DEFAULT, Options, Presets, SessionOptions, keep, put
 from store.outbox import Outbox, sent
 from store.owner import ANY_KEY, EVERYONE, ME, bound, check, check_session, key_of, mine, owner_of_new
@@ -74,7 +74,16 @@ _TURN = and_(
     schema.turn.c.number == bindparam("turn"),
 )
 _SESSION = select(schema.session).where(_HERE)
-_ONE = select(schema.turn).where(_TURN)
+_BETWEEN = (
+    select(schema.turn, schema.session.c.path, schema.session.c.owner)
+    .select_from(
+        schema.session.outerjoin(
+            schema.turn, and_(ON_ITS_BRANCHES, schema.turn.c.number.between(bindparam("first"), bindparam("last")))
+        )
+    )
+    .where(_HERE)
+    .order_by(schema.turn.c.number)
+)
 _STATUS = select(schema.session.c.owner, schema.turn.c.status).outerjoin(schema.turn, _TURN).where(_HERE)
 
 
@@ -537,12 +546,7 @@ class Store:
 
     def turn(self, session_id: str, number: int) -> Turn | None:
         """Returns turn ``number`` of the session's path, or None."""
-        with self.transaction() as connection:
-            key = {"session": session_id, "turn": number}
-            path = path_of(connection, session_id)
-            branch = branch_at(path, number) if number > 0 else 0
-            row = connection.execute(_ONE, {**key, "in_branch": branch}).one_or_none()
-        return as_turn(row) if row is not None else None
+        return next(iter(self.turns_between(session_id, number, number)), None)
 
     def turns(self, session_id: str, before: int | None = None, limit: int = 30) -> list[Turn]:
         """Returns the last ``limit`` turns before turn ``before`` (exclusive), oldest first."""
@@ -560,8 +564,11 @@ class Store:
 
     def turns_between(self, session_id: str, first: int, last: int) -> list[Turn]:
         """Returns turns ``first`` to ``last``, both included, oldest first."""
-        number = schema.turn.c.number
-        return self._turns(session_id, [number >= first, number <= last])[::-1]
+        with self.transaction() as connection:
+            rows = connection.execute(_BETWEEN, {"session": session_id, "first": first, "last": last}).all()
+            check(connection, session_id, rows[0].owner if rows else None)
+        path = plain(rows[0].path)
+        return [as_turn(row) for row in rows if row.number is not None and branch_at(path, row.number) == row.branch]
 
     def tokens_before(self, session_id: str, number: int) -> int:
         """Returns the raw tokens of the turns before turn ``number``; ``Session.history_tokens`` counts all turns."""
@@ -630,7 +637,7 @@ def _not_begun(connection: Connection) -> list[Session]:
 
 def as_turn(row: Any) -> Turn:
     """Returns a row of the turn table as a ``Turn``."""
-    values = {name: value for name, value in row._mapping.items() if name not in ("id", "mark", "unused")}
+    values = {name: row._mapping[name] for name in Turn.__slots__}
     return Turn(
         **{
             **values,

@@ -62,8 +62,5 @@ def _read_remembered(engine: Engine, session: Session, until: float) -> Iterator
     """Yields what memory and profile have from the user, said up to a moment (Unix seconds)."""
     if engine.memory is None:
         return
-    reader = engine.memory.reader
-    seen = reader.read_view(engine.tenant, session.id, session.language, user=engine.user)
-    profile = [line.row for line in (*seen.profile, *seen.covered_profile, *seen.cut_profile)]
-    rows = [*reader.read_rows(engine.tenant, session.id), *profile]
+    rows = engine.memory.reader.read_known_lines(engine.tenant, session.id, user=engine.user)
     yield from (row.label for row in rows if row.origin == "user" and row.at <= until)
