@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, select, union_all
+from sqlalchemy import Connection, bindparam, delete, select, union_all
 from sqlalchemy.dialects.postgresql import insert as insert_into_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_into_sqlite
 
@@ -189,10 +189,12 @@ class ToldMarks:
         return places
 
 
-def find_homes(connection: Connection, marks: ToldMarks, known: Select[str, float]) -> dict[str, bool]:
+def find_homes(
+    connection: Connection, marks: ToldMarks, read_used: Callable[[list[str]], Mapping[str, float]]
+) -> dict[str, bool]:
     """Returns the conversations or worlds that the last marks lead to, at most ``MOST_HOMES``, and of each whether it
     was found among too many (``Lead.is_cut``): those of rare marks first, because what many say alike tells little; of
-    equal ones those that were used last. ``known``: the query for the ids of all that may be found, with the moments
+    equal ones those that were used last. ``read_used``: returns those of some ids that may be found, with the moments
     when they were used."""
     whole, edges = marks.leading()
     found = _look_up(connection, whole) or _look_up(connection, edges)
@@ -200,8 +202,7 @@ def find_homes(connection: Connection, marks: ToldMarks, known: Select[str, floa
     for homes, _ in found:
         for home in homes:
             weights[home] = weights.get(home, 0.0) + 1 / len(homes)
-    identity = known.selected_columns[0]
-    used = {row[0]: row[1] for row in connection.execute(known.where(identity.in_(list(weights))))}
+    used = read_used(list(weights)) if weights else {}
     best = sorted(used, key=lambda home: (-round(weights[home], 6), -used[home], home))[:MOST_HOMES]
     return {home: all(is_cut for homes, is_cut in found if home in homes) for home in best}
 
@@ -310,14 +311,22 @@ class Histories:
             if user is EVERYONE or not told:
                 return []
             marks = ToldMarks.of(told, user)
-            known = select(_SESSION.id, _SESSION.updated)
-            known = known.where(_SESSION.deleted.is_(None), mine(connection, _SESSION.owner))
-            homes = find_homes(connection, marks, known) if within is None else {within: False}
+            sessions = dict[str, Session]()
+
+            def read_used(ids: list[str]) -> Mapping[str, float]:
+                if len(ids) <= MOST_HOMES:  # as usual: then they are read once
+                    sessions.update(_sessions(connection, ids))
+                    return {id_: session.updated for id_, session in sessions.items()}
+                there = (_SESSION.id.in_(ids), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner))
+                rows = connection.execute(select(_SESSION.id, _SESSION.updated).where(*there))
+                return {row.id: row.updated for row in rows}
+
+            homes = find_homes(connection, marks, read_used) if within is None else {within: False}
             if not homes:
                 return []
             places = marks.places()
             rows = find_rows(connection, list(homes), places)
-            sessions = _sessions(connection, rows)
+            sessions = {home: sessions[home] for home in rows} if sessions else _sessions(connection, list(rows))
             paths = _paths(connection, rows, sessions)
         leads = [
             max(
@@ -370,10 +379,10 @@ def _make_asked(row: Any) -> Asked:
     return Asked(row.question, row.answer or "", row.status, row.given)
 
 
-def _sessions(connection: Connection, rows: Rows) -> dict[str, Session]:
-    """Returns those of the conversations with these rows that are not put away."""
+def _sessions(connection: Connection, ids: list[str]) -> dict[str, Session]:
+    """Returns those of these conversations that are not put away."""
     query = select(schema.session).where(
-        _SESSION.id.in_(list(rows)), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)
+        _SESSION.id.in_(ids), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)
     )
     return {row.id: as_session(row) for row in connection.execute(query)}
 
