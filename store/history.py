@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select, union_all
+from sqlalchemy import Connection, bindparam, case, delete, or_, select, union_all
 from sqlalchemy.dialects.postgresql import insert as insert_into_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_into_sqlite
 
@@ -51,6 +51,18 @@ _ASKED = _OWNED.add_columns(_TURN.question, _TURN.answer, _TURN.status, _TURN.gi
     schema.session.outerjoin(schema.turn, _NUMBERED)
 )
 _ANSWERED = _OWNED.select_from(schema.session.outerjoin(schema.turn, _NUMBERED & _TURN.given.is_(False)))
+_IS_NEXT = _TURN.number == bindparam("following")
+_FOLLOWED = _OWNED.add_columns(
+    *(case((_IS_NEXT, column), else_=None).label(column.name) for column in (_TURN.question, _TURN.answer)),
+    *(_TURN.status, _TURN.given),
+).select_from(
+    schema.session.outerjoin(
+        schema.turn,
+        (_TURN.session_id == _SESSION.id)
+        & or_(_IS_NEXT, _TURN.number.in_(bindparam("numbers", expanding=True)) & _TURN.given.is_(False)),
+    )
+)
+"""What was said in the turn that follows, and which of the others a client did not tell: their texts may be long."""
 _PIECE = 16
 """Marks of one look-up for conversations."""
 _LEADS = union_all(
@@ -355,6 +367,17 @@ class Histories:
         with self._transaction() as connection:
             rows = _read_turns(connection, session_id, numbers, given=False)
         return any(branch_at(path, row.number) == row.branch for row in rows)
+
+    def follow(self, session_id: str, path: Path, numbers: Sequence[int], following: int) -> tuple[bool, Asked | None]:
+        """Returns what ``is_answered`` says of some turns, and turn ``following``, which is none of them. Raises
+        ``SessionUnknown``."""
+        values = {"session": session_id, "numbers": list(numbers), "following": following}
+        with self._transaction() as connection:
+            rows = connection.execute(_FOLLOWED, values).all()
+            check(connection, session_id, rows[0].owner if rows else None)
+        here = [row for row in rows if row.number is not None and branch_at(path, row.number) == row.branch]
+        asked = next((_make_asked(row) for row in here if row.number == following), None)
+        return any(row.number != following for row in here), asked
 
     def learn(self, session_id: str, path: Path, number: int, question: str, answer: str) -> None:
         """Lets turn ``number`` of a path be found by other words, too: those in which its client tells it, or all that

@@ -441,9 +441,11 @@ class Store:
         """Begins a turn (``begin_turn``) and returns its number."""
         return self.begin_turn(session_id, question, at).number
 
-    def begin_turn(self, session_id: str, question: str, at: float | None = None) -> TurnPlace:
+    def begin_turn(
+        self, session_id: str, question: str, at: float | None = None, last: TurnPlace | None = None
+    ) -> TurnPlace:
         """Counts the turn and stores its question, in one transaction; returns where its row lies.
-        ``at``: when the user sent it (Unix seconds); None: now.
+        ``at``: when the user sent it (Unix seconds); None: now. ``last``: the turn before it, if the caller knows.
 
         Raises ``SessionUnknown``.
         """
@@ -458,7 +460,8 @@ class Store:
             files = taken(connection, session_id, sent(connection, session_id, question)) if waits else []
             row = {"session_id": session_id, "branch": branch, "number": number, "question": question}
             row |= {"status": "running", "started": now, "files": files or None}
-            has_foreign = insert_turn(connection, plain(path), row)
+            is_follower = last is not None and last.has_foreign and (last.branch, last.number) == (branch, number - 1)
+            has_foreign = insert_turn(connection, plain(path), row, is_follower)
             if not title:
                 connection.execute(_ENTITLED, {"session": session_id, "first_words": first_line(question)})
         return TurnPlace(session_id, owner, branch, int(number), question, "running", bool(files), has_foreign)

@@ -85,7 +85,7 @@ def _new(engine: Engine, opening: Opening, request: Request) -> _Begun:
         session = given.give(engine, session, first, request.given)
         told = (find_words(request.given[-1].question), find_words(text))
         text = "\n".join(part for part in told if not is_casual(part)) or text
-    place = engine.store.begin_turn(session.id, request.text, engine.now().timestamp())
+    place = engine.store.begin_turn(session.id, request.text, engine.now().timestamp(), opening.last)
     return _Begun(_speaking(engine, session, first, text, opening.first), place, request.text)
 
 
