@@ -49,6 +49,8 @@ ASKED = 6
 """Turns that are measured: two chunks of summaries, and a fold."""
 WARMING = 4
 SIDE_THREAD = "background"
+UPKEEP = ("is_any_open", "stop_watch")
+"""What runs by the clock, whether there are turns or not."""
 IDLE_SECONDS = 60.0
 PARTS: dict[str, tuple[Any, str]] = {
     "plan": (door.openai.work, "_plan"),
@@ -165,8 +167,9 @@ class Count:
 
     def note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         """Notes a statement: a listener of the engine."""
-        is_aside = threading.current_thread().name == SIDE_THREAD
-        self.statements.append(Statement(" ".join(statement.split()), is_aside, _callers()))
+        is_aside, callers = threading.current_thread().name == SIDE_THREAD, _callers()
+        if not any(name in callers for name in UPKEEP):
+            self.statements.append(Statement(" ".join(statement.split()), is_aside, callers))
 
     def list_statements(self) -> Iterator[str]:
         """Yields a line for each statement, and below those of the path that ran more than once."""

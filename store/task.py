@@ -146,10 +146,10 @@ class Tasks:
 
     def is_any_open(self) -> bool:
         """Returns whether a task has not ended, or news of one is not delivered yet."""
-        waiting = select(task_table.undelivered.c.id).limit(1)
+        waits = select(task_table.undelivered.c.id).exists()
         with self._transaction() as connection:
-            begun = select(_TABLE.c.id).where(_TABLE.c.ended.is_(False), mine(connection, _TABLE.c.owner)).limit(1)
-            return any(connection.execute(query).first() is not None for query in (begun, waiting))
+            begun = select(_TABLE.c.id).where(_TABLE.c.ended.is_(False), mine(connection, _TABLE.c.owner)).exists()
+            return bool(connection.execute(select(or_(begun, waits))).scalar())
 
     def _open(self, *condition: ColumnElement[bool]) -> list[TaskRow]:
         with self._transaction() as connection:
