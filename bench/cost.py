@@ -94,20 +94,21 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 def serve_here(folder: Path, model: str, redis_url: str) -> Iterator[tuple[str, Agent]]:
     """Serves the endpoint from a thread of this process; yields its address and its agent."""
     named = {"openai_api_key": "none", "openai_base_url": model, "chat_model": MODEL, "local_servers": ()}
-    settings = load(data_dir=folder / "data", redis_url=redis_url, api_rate=1_000_000, **named)
+    whole = {"memory": True, "retrieval": True, "ahead": True, "titles": None, "summaries": "auto"}
+    settings = load(data_dir=folder / "data", redis_url=redis_url, api_rate=1_000_000, **named, **whole)
     agent, port = open_agent(settings), free_port()
     config = uvicorn.Config(create_app(agent, settings), port=port, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, name="endpoint")
     thread.start()
-    while not server.started:
-        if not thread.is_alive():
-            raise RuntimeError("the endpoint did not start")
-        time.sleep(0.05)
-    assert agent.memory is not None
-    agent.memory.wait(IDLE_SECONDS)
-    agent.background.idle(IDLE_SECONDS)  # the product's documents are read
     try:
+        while not server.started:
+            if not thread.is_alive():
+                raise RuntimeError("the endpoint did not start")
+            time.sleep(0.05)
+        assert agent.memory is not None
+        agent.memory.wait(IDLE_SECONDS)
+        agent.background.idle(IDLE_SECONDS)  # the product's documents are read
         yield f"http://127.0.0.1:{port}/v1", agent
     finally:
         server.should_exit = True
