@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import redis
@@ -49,13 +50,13 @@ ASKED = 6
 """Turns that are measured: two chunks of summaries, and a fold."""
 WARMING = 4
 SIDE_THREAD = "background"
-UPKEEP = ("is_any_open", "stop_watch")
-"""What runs by the clock, whether there are turns or not."""
+UPKEEP = ("is_any_open", "_look")
+"""Functions that run by the clock, whether there are turns or not (``store.task``, ``graph.turn.stop_watch``)."""
 IDLE_SECONDS = 60.0
 PARTS: dict[str, tuple[Any, str]] = {
     "plan": (door.openai.work, "_plan"),
     "prepare": (door.openai.work, "prepare"),
-    "accept": (Store, "accept_turn"),
+    "accept": (Store, "begin_turn"),
     "read": (RunningTurn, "_context"),
     "build": (graph.node.llm, "_prompt"),
     "model": (graph.node.llm, "respond"),
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gieok-bench-")))
         model, address = stack.enter_context(upstream(folder / "upstream")), stack.enter_context(valkey())
         url, agent = stack.enter_context(serve_here(folder, model.url, address))
-        count = stack.enter_context(measured(Count(agent, address)))
+        count = stack.enter_context(measured(Count(agent, address, args.verbose)))
         asyncio.run(_ask(count, url, 1, 1))  # what a process does only once does not count
         cases = [(turn, 1) for turn in args.turns] + [(args.turns[0], some) for some in args.pieces[1:]]
         rows = [asyncio.run(_ask(count, url, turn, pieces)) for turn, pieces in cases]
@@ -126,10 +127,12 @@ class Statement:
 
 @dataclass
 class Count:
-    """What has run since ``begin``."""
+    """What has run since ``begin``. ``names_callers``: notes who ran each statement, which takes longer than to run
+    it."""
 
     agent: Agent
     redis_url: str
+    names_callers: bool = False
     statements: list[Statement] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     parts: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -168,14 +171,15 @@ class Count:
 
     def note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         """Notes a statement: a listener of the engine."""
-        is_aside, callers = threading.current_thread().name == SIDE_THREAD, _callers()
-        if not any(name in callers for name in UPKEEP):
-            self.statements.append(Statement(" ".join(statement.split()), is_aside, callers))
+        if not _is_upkeep():
+            is_aside = threading.current_thread().name == SIDE_THREAD
+            self.statements.append(Statement(statement, is_aside, _callers() if self.names_callers else ""))
 
     def list_statements(self) -> Iterator[str]:
         """Yields a line for each statement, and below those of the path that ran more than once."""
         for one in self.statements:
-            yield f"{'aside' if one.is_aside else 'path '} {one.text[:110]}\n      {one.callers}"
+            text = " ".join(one.text.split())
+            yield f"{'aside' if one.is_aside else 'path '} {text[:110]}\n      {one.callers}"
         yield from (f"checkpoints: {text[:110]}" for text in self.checkpoints)
         repeated = Counter(one.text for one in self.statements if not one.is_aside)
         yield from (f"{times} times: {text[:110]}" for text, times in repeated.most_common() if times > 1)
@@ -269,6 +273,15 @@ def _question(mark: str, turn: int, pieces: int) -> str:
 def _spent() -> float:
     """Returns the processor milliseconds of this process without this thread, which is the client's."""
     return (time.process_time() - time.thread_time()) * 1000
+
+
+def _is_upkeep() -> bool:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name in UPKEEP:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _callers(most: int = 7) -> str:
