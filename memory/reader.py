@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
@@ -63,6 +63,15 @@ class MemoryReading:
     is_noted: bool
 
 
+class _Shown(NamedTuple):
+    """What a view is made of. ``carried``: whether the session sees what the user's others tell."""
+
+    state: State
+    profile: list[ProfileLine]
+    forgotten: list[MemoryLine]
+    carried: bool
+
+
 class MemoryReader:
     """Reads the memories of all sessions. Thread-safe."""
 
@@ -83,10 +92,8 @@ class MemoryReader:
         tokens by ``count``. ``rooms`` None: the budgets of the settings. ``session`` empty: of one that has not begun.
         """
         with self._rows.transaction() as connection:
-            head = self._head(connection, tenant, session, user)
-            carried = carries_over(connection, head, self._settings.user_memory)
-            forgotten = read_forgotten(connection, head, carried)
-            return self._view(connection, head, carried, forgotten, language, count, rooms)
+            shown = self._read_shown(connection, self._head(connection, tenant, session, user))
+        return self._make_view(shown, language, count, rooms)
 
     def read_turn(
         self,
@@ -101,11 +108,9 @@ class MemoryReader:
         """Returns what ``read_view`` and ``read_past`` return, as of one moment."""
         with self._rows.transaction() as connection:
             head = self._head(connection, tenant, session, user)
-            carried = carries_over(connection, head, self._settings.user_memory)
-            forgotten = read_forgotten(connection, head, carried)
-            view = self._view(connection, head, carried, forgotten, language, count, rooms)
-            past = _past(connection, head, session, carried, forgotten)
-        return MemoryReading(view, past, head.is_noted)
+            shown = self._read_shown(connection, head)
+            past = _read_past_of(connection, head, session, shown.carried, shown.forgotten)
+        return MemoryReading(self._make_view(shown, language, count, rooms), past, head.is_noted)
 
     def fill_copy(self, tenant: str, session: str) -> State:
         """Writes the copy of a session's memory to Redis, for the next turn to read; nothing while Redis is away.
@@ -144,7 +149,7 @@ class MemoryReader:
         with self._rows.transaction() as connection:
             head = self._head(connection, tenant, session, user)
             carried = carries_over(connection, head, self._settings.user_memory)
-            return _past(connection, head, session, carried, read_forgotten(connection, head, carried))
+            return _read_past_of(connection, head, session, carried, read_forgotten(connection, head, carried))
 
     def read_versions(self, tenant: str, session: str) -> list[Version]:
         """Returns all versions of the session's memory on its path, oldest first."""
@@ -253,22 +258,17 @@ class MemoryReader:
         with suppress(MemoryAway):
             self._link.quick(lambda client: self._working.write(client, scope, state, stamp), patience)
 
-    def _view(
-        self,
-        connection: Connection,
-        head: Head,
-        carried: bool,
-        forgotten: Sequence[MemoryLine],
-        language: str,
-        count: Count,
-        rooms: Rooms | None,
-    ) -> MemoryView:
+    def _read_shown(self, connection: Connection, head: Head) -> _Shown:
+        carried = carries_over(connection, head, self._settings.user_memory)
+        forgotten = read_forgotten(connection, head, carried)
+        return _Shown(self._state(connection, head), read_profile(connection, head, carried), forgotten, carried)
+
+    def _make_view(self, shown: _Shown, language: str, count: Count, rooms: Rooms | None) -> MemoryView:
         limits = self._settings
         within = rooms or Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile)
         spoken: Language = "ko" if language == "ko" else "en"
-        state, profile = self._state(connection, head), read_profile(connection, head, carried)
-        hidden = turns_of_forgotten(forgotten, state.short)
-        return make_view(state, profile, hidden, count, within, limits.memory_ttl * 3600, spoken)
+        hidden = turns_of_forgotten(shown.forgotten, shown.state.short)
+        return make_view(shown.state, shown.profile, hidden, count, within, limits.memory_ttl * 3600, spoken)
 
     def _read_all(self, connection: Connection, head: Head) -> tuple[State, list[ProfileLine], list[MemoryLine]]:
         carried = carries_over(connection, head, self._settings.user_memory)
@@ -276,7 +276,9 @@ class MemoryReader:
         return read_memory(connection, head), profile, read_forgotten(connection, head, carried)
 
 
-def _past(connection: Connection, head: Head, session: str, carried: bool, forgotten: Sequence[MemoryLine]) -> Past:
+def _read_past_of(
+    connection: Connection, head: Head, session: str, carried: bool, forgotten: Sequence[MemoryLine]
+) -> Past:
     others = read_other_sessions(connection, head, session, MOST_OTHERS) if carried else ()
     return Past(session, tuple(others), forgotten)
 

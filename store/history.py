@@ -327,7 +327,7 @@ class Histories:
 
             def read_used(ids: list[str]) -> Mapping[str, float]:
                 if len(ids) <= MOST_HOMES:  # as usual: then they are read once
-                    sessions.update(_sessions(connection, ids))
+                    sessions.update(_read_sessions(connection, ids))
                     return {id_: session.updated for id_, session in sessions.items()}
                 there = (_SESSION.id.in_(ids), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner))
                 rows = connection.execute(select(_SESSION.id, _SESSION.updated).where(*there))
@@ -338,7 +338,7 @@ class Histories:
                 return []
             places = marks.places()
             rows = find_rows(connection, list(homes), places)
-            sessions = {home: sessions[home] for home in rows} if sessions else _sessions(connection, list(rows))
+            sessions = {home: sessions[home] for home in rows} if sessions else _read_sessions(connection, list(rows))
             paths = _paths(connection, rows, sessions)
         leads = [
             max(
@@ -402,7 +402,7 @@ def _make_asked(row: Any) -> Asked:
     return Asked(row.question, row.answer or "", row.status, row.given)
 
 
-def _sessions(connection: Connection, ids: list[str]) -> dict[str, Session]:
+def _read_sessions(connection: Connection, ids: list[str]) -> dict[str, Session]:
     """Returns those of these conversations that are not put away."""
     query = select(schema.session).where(
         _SESSION.id.in_(ids), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)

@@ -87,15 +87,15 @@ _BETWEEN = (
 _STATUS = select(schema.session.c.owner, schema.turn.c.status).outerjoin(schema.turn, _TURN).where(_HERE)
 
 
-def _has(of: Table, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+def _has_row(of: Table, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
     """Returns whether a session has such a row in another table. It is named by the parameter ``session``: SQLite finds
     no column of the changed row in a query within ``RETURNING``."""
     return select(literal(1)).select_from(of).where(of.c.session_id == bindparam("session"), *conditions).exists()
 
 
 _WAITS = or_(
-    _has(schema.outbox),
-    _has(schema.attachment, schema.attachment.c.message.is_not(None)),
+    _has_row(schema.outbox),
+    _has_row(schema.attachment, schema.attachment.c.message.is_not(None)),
 ).label("waits")
 """Whether a message or a file of the session waits for a turn: most turns of programs need no look at either."""
 _COUNTED = (
@@ -116,7 +116,7 @@ _GROWN = (
         + bindparam("added", type_=schema.turn.c.tokens.type)
         - func.coalesce(select(schema.turn.c.tokens).where(_TURN).scalar_subquery(), 0),
     )
-    .returning(_has(schema.partial).label("has_partial"))
+    .returning(_has_row(schema.partial).label("has_partial"))
 )
 _ENDED = update(schema.turn).where(_TURN)
 _MARKED = update(schema.turn).where(_TURN).values(has_foreign=True)

@@ -13,12 +13,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import FastAPI
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from door.a2a import CARD, FIRST_CARD
 from door.a2a import PATH as AGENT_PATH
 from door.mcp import PATH as MCP_PATH
+from door.openai import refusal
+from door.openai.refusal import Refusal
+from door.openai.watch import note_of
 from errors import GieokError
 from store.worker import BEAT_SECONDS
 
@@ -67,8 +71,8 @@ class Doors:
 
     def add_to(self, app: FastAPI) -> None:
         """Adds the routes to the application."""
-        agents = _Passage(self._open_agents)
-        app.router.routes.append(Route(MCP_PATH, endpoint=_Passage(self._open_mcp)))
+        agents = _Passage(self._open_agents, Refusal.response)
+        app.router.routes.append(Route(MCP_PATH, endpoint=_Passage(self._open_mcp, Refusal.rpc_response)))
         app.router.routes += [Route(path, endpoint=agents) for path in (CARD, FIRST_CARD, AGENT_PATH)]
         app.router.routes.append(Route(f"{AGENT_PATH}/{{rest:path}}", endpoint=agents))
 
@@ -95,21 +99,21 @@ class Doors:
     async def _watch(self) -> None:
         while self._agents_app is None:
             with suppress(GieokError):
-                if await _call(self._has_tasks):
+                if await call_in_thread(self._has_tasks):
                     await self._open_agents()
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _open_agents(self) -> ASGIApp:
         async with self._opening:
             if self._agents_app is None:
-                agents = await _call(lambda: self.agents)
+                agents = await call_in_thread(lambda: self.agents)
                 await agents.begin()
                 self._agents_app = agents.router()
             return self._agents_app
 
     async def _open_mcp(self) -> ASGIApp:
         async with self._opening:
-            mcp = await _call(lambda: self.mcp)
+            mcp = await call_in_thread(lambda: self.mcp)
             if self._serving is None:
                 is_ready = asyncio.get_running_loop().create_future()
                 self._serving = asyncio.create_task(self._serve(mcp, is_ready))
@@ -129,14 +133,21 @@ class Doors:
 
 
 class _Passage:
-    """An ASGI application behind which another one is opened when it is asked for."""
+    """An ASGI application behind which another one is opened when it is asked for. ``refuse``: the answer where it
+    cannot be opened now, in the form of its protocol."""
 
-    def __init__(self, open_app: Callable[[], Awaitable[ASGIApp]]) -> None:
-        self._open_app = open_app
+    def __init__(self, open_app: Callable[[], Awaitable[ASGIApp]], refuse: Callable[[Refusal], Response]) -> None:
+        self._open_app, self._refuse = open_app, refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (await self._open_app())(scope, receive, send)
+        try:
+            app = await self._open_app()
+        except GieokError as error:
+            refused = refusal.of(error)
+            note_of(scope).code = refused.code
+            app = self._refuse(refused)
+        await app(scope, receive, send)
 
 
-async def _call(work: Callable[[], _T]) -> _T:
+async def call_in_thread(work: Callable[[], _T]) -> _T:
     return await asyncio.get_running_loop().run_in_executor(None, work)

@@ -60,13 +60,13 @@ def keep_apart(engine: Engine, session_id: str) -> None:
 
 def before(engine: Engine, session: Session, models: ModelSet) -> MemoryView | None:
     """Returns the memory for the next answer; None where the settings turn memory off. Never raises."""
-    reading = read(engine, session, models)
+    reading = read_for_turn(engine, session, models)
     if reading is not None:
         return reading.view
     return None if engine.memory is None else MemoryView(away=True)
 
 
-def read(engine: Engine, session: Session, models: ModelSet) -> MemoryReading | None:
+def read_for_turn(engine: Engine, session: Session, models: ModelSet) -> MemoryReading | None:
     """Returns all that a turn reads of memory, as its finished turns have it, within the budgets of a prompt; None
     where the settings turn memory off, and where it could not be read. Never raises."""
     if engine.memory is None:

@@ -117,7 +117,7 @@ class RunningTurn:
         search = documents.search(engine, session, self.place, models, notes, session.language, channel)
         long_term.keep_apart(engine, session.id)
         read_at = time.time()
-        self.reading = reading = long_term.read(engine, session, models)
+        self.reading = reading = long_term.read_for_turn(engine, session, models)
         memory = reading.view if reading else MemoryView(away=True) if engine.memory is not None else None
         found = self._find_past(question, models.profile)
         shown = partial(self._shown_turns, notes, found)

@@ -56,14 +56,14 @@ def translated(url: str, model: str, seconds: float) -> Iterator[None]:
     ``ModelTimeout`` names."""
     try:
         yield
-    except _list_failures() as error:
+    except _list_upstream_errors() as error:
         raise translate(error, url=url, model=model, seconds=seconds) from error
     except (AttributeError, KeyError, TypeError, ValidationError) as error:  # of langchain-openai: an unknown shape
         reason = "it sent something that is not Chat Completions"
         raise ModelBroken(url=url, reason=reason, reason_code="shape") from error
 
 
-def _list_failures() -> tuple[type[Exception], ...]:
+def _list_upstream_errors() -> tuple[type[Exception], ...]:
     import openai
 
     return (openai.APIError, httpx2.HTTPError, *_NO_JSON)

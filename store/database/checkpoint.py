@@ -116,8 +116,8 @@ class _Steps(SqliteSaver):
 
 
 def _ends_with_question(checkpoint: Checkpoint) -> bool:
-    messages = checkpoint["channel_values"].get("messages")
-    return bool(messages) and messages[-1].type == "human"
+    messages = checkpoint["channel_values"].get("messages") or ()
+    return any(message.type == "human" for message in messages[-1:])
 
 
 def _postgres(url: str) -> Checkpoints:

@@ -39,7 +39,7 @@ MAKING = 0x6769656F6B
 """Key of the advisory lock that guards the creation of tables."""
 
 
-def _list_failures() -> tuple[type[Exception], ...]:
+def _list_database_errors() -> tuple[type[Exception], ...]:
     """Returns what databases raise. psycopg's own errors, which LangGraph's saver lets through, belong to it once it is
     in use."""
     psycopg = sys.modules.get("psycopg")
@@ -144,7 +144,7 @@ def translated(where: str) -> Iterator[None]:
     """Turns database exceptions into ``DiskFull``, ``StoreDamaged`` and ``StoreUnavailable``."""
     try:
         yield
-    except _list_failures() as error:
+    except _list_database_errors() as error:
         cause = getattr(error, "orig", None) or error
         reason = (str(cause) or type(error).__name__).splitlines()[0]
         if _is_damage(cause):
