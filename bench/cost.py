@@ -31,7 +31,6 @@ from types import FrameType
 from typing import Any
 
 import redis
-import uvicorn
 from sqlalchemy import event
 
 import door.openai.work
@@ -40,6 +39,7 @@ from bench.load import Person
 from bench.server import ROOT, free_port, upstream, valkey
 from bench.upstream import MODEL, pace
 from door.openai.app import create_app
+from door.openai.serving import make_server
 from graph.turn.agent import Agent, open_agent
 from graph.turn.running import RunningTurn
 from graph.turn.side_work import Background
@@ -98,8 +98,7 @@ def serve_here(folder: Path, model: str, redis_url: str) -> Iterator[tuple[str, 
     whole = {"memory": True, "retrieval": True, "ahead": True, "titles": None, "summaries": "auto"}
     settings = load(data_dir=folder / "data", redis_url=redis_url, api_rate=1_000_000, **named, **whole)
     agent, port = open_agent(settings), free_port()
-    config = uvicorn.Config(create_app(agent, settings), port=port, log_level="warning", access_log=False)
-    server = uvicorn.Server(config)
+    server = make_server(create_app(agent, settings), port)
     thread = threading.Thread(target=server.run, name="endpoint")
     thread.start()
     try:
