@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from door.openai.running import LEAVE_SECONDS
@@ -23,7 +23,7 @@ STARTUP_FAILURE = 3
 """The exit code of uvicorn for an application that did not start."""
 
 
-def make_server(app: FastAPI, port: int) -> uvicorn.Server:
+def make_server(app: ASGIApp, port: int) -> uvicorn.Server:
     """Returns a server of an application at a port of this machine, for whoever runs it in a process of their own."""
     return uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", access_log=False))
 
