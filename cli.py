@@ -20,7 +20,7 @@ import settings
 from component.page.catalogue import Words
 from door.phrase import Language, chosen, phrase
 from errors import BadSetting, BadTextFile, CallerError, GieokError
-from store.database.schema import ME
+from text.user_name import ME
 
 if TYPE_CHECKING:
     from door.doctor import Finding

@@ -210,7 +210,7 @@ def rag(terminal: Terminal, value: str) -> None:
     if agent.library is None:
         terminal.refuse(terminal.say("rag.off"))
         return
-    within = scope(agent, session, session.turn_count + 1) if session else EVERYBODYS
+    within = scope(session, with_files=False) if session else EVERYBODYS
     if agent.library.is_empty(within):
         terminal.tell(terminal.say("rag.none"))
         return

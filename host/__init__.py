@@ -4,8 +4,7 @@ Public: ``Host`` (all servers of one process), ``ServerState`` (what the page sh
 (the file that names them), ``Utility`` (how a server reaches our utility model).
 """
 
-from host.connection import Utility
-from host.entry import ServerEntry
+from host.entry import ServerEntry, Utility
 from host.file import Servers
 from host.host import Host, ServerState, ServerTool
 

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client.context import ClientRequestContext
 
 from errors import ServerUnreachable, trace
-from host.entry import ServerEntry
+from host.entry import ServerEntry, Utility
 from host.transport import transport
 
 if TYPE_CHECKING:  # a pool opens connections
@@ -26,9 +26,6 @@ ANSWER_SECONDS = 600.0
 MOST_PAGES = 20
 MOST_SAMPLED_TOKENS = 2_000
 CLIENT = types.Implementation(name="gieok", version="0.1.0")
-
-Utility = Callable[[str, str, int], str]
-"""Answers a server's request to our utility model: system prompt, text, most tokens."""
 
 
 @dataclass(eq=False)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+Utility = Callable[[str, str, int], str]
+"""Answers a server's request to our utility model: system prompt, text, most tokens."""
 
 Permission = Literal["ask", "allow", "off"]
 MOST_ARGUMENTS = 100

@@ -8,26 +8,27 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import mcp_types as types
 from langchain_core.tools import BaseTool, ToolException
-from mcp.shared.exceptions import MCPError
 
 from errors import GieokError, ServerUnreachable
-from host.call import Call, CallLost, Calls, Ended
-from host.connection import Utility
-from host.entry import ServerEntry
+from host.entry import ServerEntry, Utility
 from host.file import Servers
 from host.loop import Loop
-from host.pool import Pool
-from host.result import MOST_CHARS, text_of
 from host.tool import ABOUT_CHARS, NAME_CHARS, ForeignTool, digest, model_name, usable
 from model.call.stream import Stopped
 from store.approval import Approvals
 from store.question import Answer, Question, Waiting
 from text.clean import clean
 from text.cut import cut_text
+
+if TYPE_CHECKING:  # what needs the SDK of MCP is imported with the first server: it takes half a second
+    import mcp_types as types
+
+    from host.call import Call, Calls, Ended
+    from host.pool import Pool
 
 log = logging.getLogger(__name__)
 
@@ -118,11 +119,16 @@ class Host:
         self.servers = servers
         self._loop = Loop()
         self._connect_seconds, self._call_seconds = connect_seconds, call_seconds
-        self._calls = Calls(call_seconds)
         self._known: dict[str, _Server] = {}
         self._wrong: Mapping[str, str] = {}
         self._stamp: tuple[int, int] | None = None
         self._lock = threading.Lock()
+
+    @cached_property
+    def _calls(self) -> Calls:
+        from host.call import Calls
+
+        return Calls(self._call_seconds)
 
     def states(self) -> list[ServerState]:
         """Returns the servers of the file as they are known, without a look at them. Raises ``ServersUnreadable``."""
@@ -206,6 +212,8 @@ class Host:
         def changed() -> None:
             server.stale = True
 
+        from host.pool import Pool
+
         pool = Pool(entry, self._connect_seconds, changed)
         server = _Server(name, entry, pool, ServerState(name, entry))
         return server
@@ -249,6 +257,8 @@ class Host:
         mark = digest(tool.name, tool.description, tool.schema)
 
         def run(key: str, arguments: dict[str, Any], answers: Mapping[str, Answer]) -> tuple[str, dict[str, Any]]:
+            from host.call import Call
+
             call = Call(server.name, tool.name, name, key, arguments)
             own = {id_: answer for id_, answer in answers.items() if id_.startswith(f"{key}/")}
             if begin is not None and not (own or tool.is_repeatable or begin(key)):
@@ -273,6 +283,10 @@ class Host:
         utility: Utility | None,
     ) -> tuple[str, dict[str, Any]]:
         """Runs a call in the loop. Raises ``Waiting``, ``Stopped``, and ``ToolException`` for every failure."""
+        from mcp.shared.exceptions import MCPError
+
+        from host.call import CallLost
+
         work = (
             self._calls.go_on(server.pool, call, utility, answers)
             if answers
@@ -326,6 +340,9 @@ def _seen(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerSt
 
 
 def _finished(server: str, outcome: Ended | tuple[Question, ...]) -> tuple[str, dict[str, Any]]:
+    from host.call import Ended
+    from host.result import MOST_CHARS, text_of
+
     if not isinstance(outcome, Ended):
         raise Waiting(outcome)
     text = cut_text(text_of(outcome.result), MOST_CHARS)

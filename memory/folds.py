@@ -91,11 +91,6 @@ class MemoryFolds:
     ) -> None:
         self._settings, self._rows, self._hold = settings, rows, hold
 
-    def is_due(self, tenant: str, session: str) -> bool:
-        """Tells whether a fold is due after this session's turn."""
-        with self._rows.transaction() as connection:
-            return read_memory(connection, read_head(connection, Scope(tenant, session))).due
-
     def list_due(self, tenant: str) -> list[str]:
         """Returns the sessions of a tenant whose folds a crash left behind, for an app start. An imported conversation
         waits until it goes on: nobody has asked for its memory yet, which a model may have to write."""
@@ -202,7 +197,7 @@ class _FoldRun:
     def rewrite(self, numbers: list[int]) -> None:
         """Writes the memory anew, once."""
         self._step("locked")
-        read = self._read()
+        read = self._read(rewrites=True)
         state, turns = read.state, read.state.waiting[:MOST_REWRITTEN]
         if not (state.lines or turns):
             return
@@ -232,10 +227,12 @@ class _FoldRun:
     def _room(self) -> int:
         return self._settings.budget_memory
 
-    def _read(self) -> _FoldRead:
+    def _read(self, rewrites: bool = False) -> _FoldRead:
         with self._rows.transaction() as connection:
             head = read_head(connection, self._scope)
             state = read_memory(connection, head)
+            if not (state.due or rewrites):
+                return _FoldRead(head, state, (), (), self._language)
             carried = carries_over(connection, head, self._settings.user_memory)
             profile = [line.row for line in read_profile(connection, head, False)]
             pins = [row for row in profile if row.pinned and not row.key and not row.is_foreign]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, bindparam, or_, select
 
 from memory.rows import Head, add_line, as_line, change_lines, is_on_path, read_user_apart
 from memory.state import MemoryLine, MemoryTurn, same_key
@@ -22,6 +22,24 @@ from text.language import Language
 MOST_READ = 300
 """Most rows of a profile that are looked at: pins first, then the newest."""
 _LINE, _SOURCE, _SESSION = table.line.c, table.source.c, schema.session.c
+_JOINED = table.line.join(
+    table.source, (_SOURCE.tenant == _LINE.tenant) & (_SOURCE.session == _LINE.session)
+).outerjoin(schema.session, _SESSION.id == _LINE.session)
+_LINES = (
+    select(table.line, _SESSION.path)
+    .select_from(_JOINED)
+    .where(
+        *(_LINE.tenant == bindparam("of_tenant"), _LINE.user == bindparam("of_user")),
+        *(_LINE.kind == "profile", _LINE.forgotten_at.is_(None)),
+    )
+    .order_by(_LINE.pinned.desc(), _LINE.id.desc())
+    .limit(MOST_READ)
+)
+_OWN = _LINE.session == bindparam("of_session")
+# what a deleted conversation told stays only where the user wants it so
+_THERE = or_(_SESSION.id.is_not(None) & _SESSION.deleted.is_(None), _SOURCE.stays.is_(True))
+_OWN_LINES = _LINES.where(_OWN)
+_CARRIED_LINES = _LINES.where(or_(_OWN, _SOURCE.apart.is_(False) & _THERE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +71,10 @@ def day_of(at: float) -> str:
 
 def carries_over(connection: Connection, head: Head, user_memory: bool) -> bool:
     """Tells whether a session shares its profile with the user's other sessions. ``user_memory``: the setting."""
-    return user_memory and not head.apart and not read_user_apart(connection, head.scope.tenant, head.user)
+    if not user_memory or head.apart:
+        return False
+    known = head.user_apart
+    return not (read_user_apart(connection, head.scope.tenant, head.user) if known is None else known)
 
 
 def read_profile(connection: Connection, head: Head, carried: bool) -> list[ProfileLine]:
@@ -89,20 +110,6 @@ def make_fact(head: Head, key: str, value: str, turn: MemoryTurn, *, pinned: boo
 
 def read_profile_rows(connection: Connection, head: Head, carried: bool) -> list[MemoryLine]:
     """Returns the rows of the profile that count for a session, also those that a newer value has replaced."""
-    joined = table.line.join(
-        table.source, (_SOURCE.tenant == _LINE.tenant) & (_SOURCE.session == _LINE.session)
-    ).outerjoin(schema.session, _SESSION.id == _LINE.session)
-    query = select(table.line, _SESSION.path).select_from(joined)
-    own = _LINE.session == head.scope.session
-    # what a deleted conversation told stays only where the user wants it so
-    there = or_(_SESSION.id.is_not(None) & _SESSION.deleted.is_(None), _SOURCE.stays.is_(True))
-    others = _SOURCE.apart.is_(False) & there
-    query = query.where(
-        _LINE.tenant == head.scope.tenant,
-        _LINE.user == head.user,
-        _LINE.kind == "profile",
-        _LINE.forgotten_at.is_(None),
-        or_(own, others) if carried else own,
-    )
-    rows = connection.execute(query.order_by(_LINE.pinned.desc(), _LINE.id.desc()).limit(MOST_READ)).all()
+    values = {"of_tenant": head.scope.tenant, "of_session": head.scope.session, "of_user": head.user}
+    rows = connection.execute(_CARRIED_LINES if carried else _OWN_LINES, values).all()
     return [as_line(row) for row in rows if row.path is None or is_on_path(plain(row.path), row.branch, row.turn)]

@@ -7,8 +7,9 @@ that is slow or away costs a turn at most ``Patience`` and changes nothing in wh
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
@@ -34,6 +35,7 @@ from memory.rows import (
     read_lines_of,
     read_memory,
     read_memory_turns,
+    read_other_sessions,
     read_sessions,
     read_stamp,
     read_user_apart,
@@ -52,6 +54,25 @@ CURRENT = 1.2
 """How much more a line of the memory as it is now counts in ``find_lines``, beside an earlier one."""
 USER = "me"
 """The user's name for doors that know only one user."""
+
+
+@dataclass(frozen=True)
+class MemoryReading:
+    """All that a turn reads of memory: the ``view`` for its prompt, and which ``past`` turns it may find. ``is_noted``:
+    memory knows already whose session it is."""
+
+    view: MemoryView
+    past: Past
+    is_noted: bool
+
+
+class _Shown(NamedTuple):
+    """What a view is made of. ``carried``: whether the session sees what the user's others tell."""
+
+    state: State
+    profile: list[ProfileLine]
+    forgotten: list[MemoryLine]
+    carried: bool
 
 
 class MemoryReader:
@@ -73,21 +94,35 @@ class MemoryReader:
         """Returns the memory for a prompt: the session's text and entities and the user's profile, within ``rooms``, in
         tokens by ``count``. ``rooms`` None: the budgets of the settings. ``session`` empty: of one that has not begun.
         """
-        limits = self._settings
-        within = rooms or Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile)
-        spoken: Language = "ko" if language == "ko" else "en"
+        with self._rows.transaction() as connection:
+            shown = self._read_shown(connection, self._head(connection, tenant, session, user))
+        return self._make_view(shown, language, count, rooms)
+
+    def read_turn(
+        self,
+        tenant: str,
+        session: str,
+        language: str = "ko",
+        *,
+        user: str = USER,
+        count: Count = estimate,
+        rooms: Rooms | None = None,
+    ) -> MemoryReading:
+        """Returns what ``read_view`` and ``read_past`` return, as of one moment."""
         with self._rows.transaction() as connection:
             head = self._head(connection, tenant, session, user)
-            state = self._state(connection, head)
-            carried = carries_over(connection, head, limits.user_memory)
-            profile = read_profile(connection, head, carried)
-            forgotten = turns_of_forgotten(read_forgotten(connection, head, carried), state.short)
-        return make_view(state, profile, forgotten, count, within, limits.memory_ttl * 3600, spoken)
+            shown = self._read_shown(connection, head)
+            past = _read_past_of(connection, head, session, shown.carried, shown.forgotten)
+        return MemoryReading(self._make_view(shown, language, count, rooms), past, head.is_noted)
 
-    def fill_copy(self, tenant: str, session: str) -> None:
-        """Writes the copy of a session's memory to Redis, for the next turn to read; nothing while Redis is away."""
+    def fill_copy(self, tenant: str, session: str) -> State:
+        """Writes the copy of a session's memory to Redis, for the next turn to read; nothing while Redis is away.
+        Returns the memory."""
         with self._rows.transaction() as connection:
-            self._state(connection, read_head(connection, Scope(tenant, session)))
+            head = read_head(connection, Scope(tenant, session))
+            stamp, state = read_stamp(connection, head), read_memory(connection, head)
+        self._write_copy(head.scope, state, stamp, Patience())
+        return state
 
     def read_lines(self, tenant: str, session: str, *, user: str = USER) -> list[Line]:
         """Returns all that memory holds of this session and its user, as numbered lines to forget: the profile,
@@ -117,10 +152,7 @@ class MemoryReader:
         with self._rows.transaction() as connection:
             head = self._head(connection, tenant, session, user)
             carried = carries_over(connection, head, self._settings.user_memory)
-            others = read_sessions(connection, tenant, head.user, MOST_OTHERS + 1) if carried else []
-            forgotten = read_forgotten(connection, head, carried)
-        names = [row.session for row in others if row.session not in ("", session) and not row.apart]
-        return Past(session, tuple(names[:MOST_OTHERS]), forgotten)
+            return _read_past_of(connection, head, session, carried, read_forgotten(connection, head, carried))
 
     def read_versions(self, tenant: str, session: str) -> list[Version]:
         """Returns all versions of the session's memory on its path, oldest first."""
@@ -175,6 +207,14 @@ class MemoryReader:
         ``memory.known.read_turn_changes``."""
         with self._rows.transaction() as connection:
             return read_turn_changes(connection, self._head(connection, tenant, session, user), turns, since)
+
+    def read_known_lines(self, tenant: str, session: str, *, user: str = USER) -> list[MemoryLine]:
+        """Returns the lines of the session's memory and of the profile that it sees: sentences, entities, facts."""
+        with self._rows.transaction() as connection:
+            head = self._head(connection, tenant, session, user)
+            carried = carries_over(connection, head, self._settings.user_memory)
+            state, profile = read_memory(connection, head), read_profile(connection, head, carried)
+        return [*state.lines, *state.entities, *(line.row for line in profile)]
 
     def read_given(self, tenant: str, session: str) -> dict[str, str]:
         """Returns the texts that prompts got of this memory, by mark."""
@@ -237,17 +277,36 @@ class MemoryReader:
             return read_memory(connection, head)
         if state is None:
             state = read_memory(connection, head)
-            fresh = state
-            try:
-                self._link.quick(lambda client: self._working.write(client, head.scope, fresh, stamp), patience)
-            except MemoryAway:
-                return state
+            self._write_copy(head.scope, state, stamp, patience)
         return state
+
+    def _write_copy(self, scope: Scope, state: State, stamp: str, patience: Patience) -> None:
+        with suppress(MemoryAway):
+            self._link.quick(lambda client: self._working.write(client, scope, state, stamp), patience)
+
+    def _read_shown(self, connection: Connection, head: Head) -> _Shown:
+        carried = carries_over(connection, head, self._settings.user_memory)
+        forgotten = read_forgotten(connection, head, carried)
+        return _Shown(self._state(connection, head), read_profile(connection, head, carried), forgotten, carried)
+
+    def _make_view(self, shown: _Shown, language: str, count: Count, rooms: Rooms | None) -> MemoryView:
+        limits = self._settings
+        within = rooms or Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile)
+        spoken: Language = "ko" if language == "ko" else "en"
+        hidden = turns_of_forgotten(shown.forgotten, shown.state.short)
+        return make_view(shown.state, shown.profile, hidden, count, within, limits.memory_ttl * 3600, spoken)
 
     def _read_all(self, connection: Connection, head: Head) -> tuple[State, list[ProfileLine], list[MemoryLine]]:
         carried = carries_over(connection, head, self._settings.user_memory)
         profile = read_profile(connection, head, carried)
         return read_memory(connection, head), profile, read_forgotten(connection, head, carried)
+
+
+def _read_past_of(
+    connection: Connection, head: Head, session: str, carried: bool, forgotten: Sequence[MemoryLine]
+) -> Past:
+    others = read_other_sessions(connection, head, session, MOST_OTHERS) if carried else ()
+    return Past(session, tuple(others), forgotten)
 
 
 def turns_of_forgotten(forgotten: Sequence[MemoryLine], turns: Sequence[MemoryTurn]) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, true, update
@@ -58,20 +58,39 @@ _HEAD = (
         _SOURCE.revision,
         _SESSION.path,
         _SESSION.owner,
+        table.user.c.apart.label("user_apart"),
     )
     .select_from(
         schema.session.outerjoin(
             table.source, (_SOURCE.session == _SESSION.id) & (_SOURCE.tenant == bindparam("of_tenant"))
-        )
+        ).outerjoin(table.user, (table.user.c.user == _SESSION.owner) & (table.user.c.tenant == bindparam("of_tenant")))
     )
     .where(_SESSION.id == bindparam("of_session"))
+)
+
+
+_FORGOTTEN = select(table.line).where(_LINE.tenant == bindparam("of_tenant"), _LINE.kind == "forgotten")
+_FORGOTTEN_HERE = _FORGOTTEN.where(_LINE.session == bindparam("of_session"))
+_APART = select(_SOURCE.session).where(
+    _SOURCE.tenant == bindparam("of_tenant"), _SOURCE.user == bindparam("of_user"), _SOURCE.apart.is_(True)
+)
+_FORGOTTEN_EVERYWHERE = _FORGOTTEN.where(_LINE.user == bindparam("of_user"), _LINE.session.not_in(_APART))
+_OTHERS = (
+    select(_SOURCE.session)
+    .where(
+        *(_SOURCE.tenant == bindparam("of_tenant"), _SOURCE.user == bindparam("of_user")),
+        *(_SOURCE.session != "", _SOURCE.session != bindparam("but"), _SOURCE.apart.is_(False)),
+    )
+    .order_by(_SOURCE.updated.desc())
+    .limit(bindparam("most"))
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
     """What memory knows of a session as a whole, and the session's path. ``proposal``: as its row has it
-    (``memory.proposal``)."""
+    (``memory.proposal``); ``is_noted``: its row says whose it is; ``user_apart``: the user has switched off that memory
+    is carried over; None: not read yet."""
 
     scope: Scope
     user: str = ""
@@ -82,6 +101,8 @@ class Head:
     rejection: Rejection | None = None
     revision: int = 0
     proposal: dict[str, Any] | None = None
+    is_noted: bool = False
+    user_apart: bool | None = None
 
     def has(self, branch: int, turn: int) -> bool:
         """Tells whether the path holds a turn; turn 0 is before every path."""
@@ -136,15 +157,15 @@ def read_head(connection: Connection, scope: Scope) -> Head:
         lone = select(table.source).where(*match_session(table.source, scope))
         found = connection.execute(lone).one_or_none()
         return _make_head(scope, found, TRUNK, found.user if found else "")
-    return _make_head(scope, row, plain(row.path), row.owner)
+    return replace(_make_head(scope, row, plain(row.path), row.owner), user_apart=bool(row.user_apart))
 
 
 def _make_head(scope: Scope, row: Any, path: Path, user: str) -> Head:
     if row is None:
         return Head(scope, user, path)
     rejection = Rejection(**row.rejection) if row.rejection else None
-    values = (bool(row.apart), row.skipped or 0, row.erased_at or 0.0, rejection, row.revision or 0, row.proposal)
-    return Head(scope, user, path, *values)
+    known = (bool(row.apart), row.skipped or 0, row.erased_at or 0.0, rejection, row.revision or 0, row.proposal)
+    return Head(scope, user, path, *known, is_noted=bool(row.user))
 
 
 def read_stamp(connection: Connection, head: Head) -> str:
@@ -267,10 +288,8 @@ def _match_ended(head: Head) -> tuple[Any, ...]:
 def read_forgotten(connection: Connection, head: Head, everywhere: bool) -> list[MemoryLine]:
     """Returns the texts that the user had forgotten in this session and, with ``everywhere``, in the user's others that
     are not kept apart."""
-    query = select(table.line).where(_LINE.tenant == head.scope.tenant, _LINE.kind == "forgotten")
-    if not everywhere:
-        return [as_line(row) for row in connection.execute(query.where(_LINE.session == head.scope.session))]
-    found = connection.execute(query.where(_LINE.user == head.user, _LINE.session.not_in(select_apart(head))))
+    values = {"of_tenant": head.scope.tenant, "of_session": head.scope.session, "of_user": head.user}
+    found = connection.execute(_FORGOTTEN_EVERYWHERE if everywhere else _FORGOTTEN_HERE, values)
     return [as_line(row) for row in found]
 
 
@@ -291,6 +310,12 @@ def read_sessions(connection: Connection, tenant: str, user: str, most: int | No
     """Returns the rows of a user's sessions, the last changed first."""
     query = select(table.source).where(_SOURCE.tenant == tenant, _SOURCE.user == user)
     return [*connection.execute(query.order_by(_SOURCE.updated.desc()).limit(most))]
+
+
+def read_other_sessions(connection: Connection, head: Head, session: str, most: int) -> list[str]:
+    """Returns the ids of the user's sessions beside this one that are not kept apart, the last changed first."""
+    values = {"of_tenant": head.scope.tenant, "of_user": head.user, "but": session, "most": most}
+    return [*connection.execute(_OTHERS, values).scalars()]
 
 
 def count_sessions(connection: Connection) -> int:

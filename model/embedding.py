@@ -110,7 +110,8 @@ class Hosted:
     def __init__(self, settings: Settings, model: str) -> None:
         from langchain_openai import OpenAIEmbeddings
 
-        from model.call.client import CONNECT_SECONDS, Sdk
+        from model.call.client import Sdk
+        from model.call.transport import CONNECT_SECONDS
 
         self.name = model
         self._dimension = 0

@@ -18,10 +18,9 @@ from typing import Any, Protocol
 import httpx2
 
 from model.call.abort import Call, current, watch
-from model.call.client import CONNECT_SECONDS
 from model.call.fault import translated
 from model.call.message_form import FORMS, is_worth_strict_form
-from model.call.transport import Transport
+from model.call.transport import CONNECT_SECONDS, Transport
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from errors import BadUserName
 from store.database import schema
@@ -22,6 +23,8 @@ from text.user_name import user_name
 
 PREFIX = "gk-"
 _TABLE = schema.api_key
+_LOOKED_UP = select(_TABLE).where(_TABLE.c.id.in_((bindparam("key"), select(func.min(_TABLE.c.id)).scalar_subquery())))
+"""The key, and some key: without a row nobody needs one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +82,17 @@ class ApiKeys:
 
     def of(self, key: str) -> ApiKey | None:
         """Returns the key with this secret; None for a wrong, revoked or unknown one. Compares in constant time."""
+        return self.look_up(key)[0]
+
+    def look_up(self, key: str) -> tuple[ApiKey | None, bool]:
+        """Returns the key with this secret, as ``of`` does, and whether a key was ever created, as ``any`` does."""
         key_id, _, secret = key.removeprefix(PREFIX).partition("-")
         with self._transaction() as connection:
-            row = connection.execute(select(_TABLE).where(_TABLE.c.id == key_id)).one_or_none()
+            rows = connection.execute(_LOOKED_UP, {"key": key_id}).all()
+        return self._match(next((row for row in rows if row.id == key_id), None), secret), bool(rows)
+
+    @staticmethod
+    def _match(row: Any, secret: str) -> ApiKey | None:
         same = hmac.compare_digest(row.digest if row is not None else _digest(""), _digest(secret))
         return _key(row) if row is not None and same and row.revoked is None else None
 

@@ -20,12 +20,15 @@ _AFTER_MARKED = exists().where(schema.foreign_row("earlier"), _SAME_BRANCH, _EAR
 HAS_FOREIGN: ColumnElement[bool] = or_(_TURN.has_foreign, _AFTER_MARKED).label("has_foreign")
 """Whether a turn has the mark, also one that a version without marks wrote after a marked one of the same branch, and
 that nothing follows yet."""
+_INSERTED = insert(schema.turn)
 
 
-def insert_turn(connection: Connection, path: Path, row: dict[str, Any]) -> None:
-    """Writes the row of a new turn, which inherits the mark from the turns before it on ``path``."""
-    has_foreign = inherit_mark(connection, row["session_id"], row["number"], path)
-    connection.execute(insert(schema.turn), {**row, "has_foreign": has_foreign})
+def insert_turn(connection: Connection, path: Path, row: dict[str, Any], is_follower: bool = False) -> bool:
+    """Writes the row of a new turn, which inherits the mark from the turns before it on ``path``; returns whether it
+    has the mark. ``is_follower``: the turn before it has the mark, so that the chain is whole."""
+    has_foreign = is_follower or inherit_mark(connection, row["session_id"], row["number"], path)
+    connection.execute(_INSERTED, {**row, "has_foreign": has_foreign})
+    return has_foreign
 
 
 def inherit_mark(connection: Connection, session_id: str, number: int, path: Path) -> bool:

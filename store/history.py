@@ -13,16 +13,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, select, union_all
+from sqlalchemy import Connection, bindparam, case, delete, or_, select, union_all
 from sqlalchemy.dialects.postgresql import insert as insert_into_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_into_sqlite
 
 from history.align import Evidence, Exchange, Weights, choose_pairs, weigh
 from history.form import Marks, mark_message
 from store.database import schema
-from store.owner import EVERYONE, check_session, mine, user_of
+from store.opening import as_session
+from store.owner import EVERYONE, check, mine, user_of
 from store.path import Path, branch_at, plain
-from store.record import TurnStatus
+from store.record import Session, TurnStatus
 from text.fence import find_words
 
 ENDED = ("done", "stopped")
@@ -44,7 +45,24 @@ LIKELY = 4
 MOST_PATHS = 24
 """The most paths of one conversation that a history is laid over."""
 _MARK, _TURN, _SESSION, _BRANCH = schema.history_mark.c, schema.turn.c, schema.session.c, schema.branch.c
-_ASKED = select(_TURN.question, _TURN.answer, _TURN.status, _TURN.given, _TURN.branch, _TURN.number)
+_NUMBERED = (_TURN.session_id == _SESSION.id) & _TURN.number.in_(bindparam("numbers", expanding=True))
+_OWNED = select(_SESSION.owner, _TURN.branch, _TURN.number).where(_SESSION.id == bindparam("session"))
+_ASKED = _OWNED.add_columns(_TURN.question, _TURN.answer, _TURN.status, _TURN.given).select_from(
+    schema.session.outerjoin(schema.turn, _NUMBERED)
+)
+_ANSWERED = _OWNED.select_from(schema.session.outerjoin(schema.turn, _NUMBERED & _TURN.given.is_(False)))
+_IS_NEXT = _TURN.number == bindparam("following")
+_FOLLOWED = _OWNED.add_columns(
+    *(case((_IS_NEXT, column), else_=None).label(column.name) for column in (_TURN.question, _TURN.answer)),
+    *(_TURN.status, _TURN.given),
+).select_from(
+    schema.session.outerjoin(
+        schema.turn,
+        (_TURN.session_id == _SESSION.id)
+        & or_(_IS_NEXT, _TURN.number.in_(bindparam("numbers", expanding=True)) & _TURN.given.is_(False)),
+    )
+)
+"""What was said in the turn that follows, and which of the others a client did not tell: their texts may be long."""
 _PIECE = 16
 """Marks of one look-up for conversations."""
 _LEADS = union_all(
@@ -60,7 +78,7 @@ class Lead:
     """A path of a conversation that says something of a history. ``weights``: what speaks for each pair of a told turn
     and one of the path; ``weight``: of the heaviest chain of them. ``in_use``: whether the conversation uses the
     path. ``is_cut``: nothing but what more turns say than were looked at led to the conversation, so that another
-    one may say as much."""
+    one may say as much. ``session``: the conversation; None for a world's line."""
 
     home: str
     path: Path
@@ -68,6 +86,7 @@ class Lead:
     weight: float
     in_use: bool = True
     is_cut: bool = False
+    session: Session | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +201,12 @@ class ToldMarks:
         return places
 
 
-def find_homes(connection: Connection, marks: ToldMarks, known: Select[str, float]) -> dict[str, bool]:
+def find_homes(
+    connection: Connection, marks: ToldMarks, read_used: Callable[[list[str]], Mapping[str, float]]
+) -> dict[str, bool]:
     """Returns the conversations or worlds that the last marks lead to, at most ``MOST_HOMES``, and of each whether it
     was found among too many (``Lead.is_cut``): those of rare marks first, because what many say alike tells little; of
-    equal ones those that were used last. ``known``: the query for the ids of all that may be found, with the moments
+    equal ones those that were used last. ``read_used``: returns those of some ids that may be found, with the moments
     when they were used."""
     whole, edges = marks.leading()
     found = _look_up(connection, whole) or _look_up(connection, edges)
@@ -193,8 +214,7 @@ def find_homes(connection: Connection, marks: ToldMarks, known: Select[str, floa
     for homes, _ in found:
         for home in homes:
             weights[home] = weights.get(home, 0.0) + 1 / len(homes)
-    identity = known.selected_columns[0]
-    used = {row[0]: row[1] for row in connection.execute(known.where(identity.in_(list(weights))))}
+    used = read_used(list(weights)) if weights else {}
     best = sorted(used, key=lambda home: (-round(weights[home], 6), -used[home], home))[:MOST_HOMES]
     return {home: all(is_cut for homes, is_cut in found if home in homes) for home in best}
 
@@ -303,14 +323,23 @@ class Histories:
             if user is EVERYONE or not told:
                 return []
             marks = ToldMarks.of(told, user)
-            known = select(_SESSION.id, _SESSION.updated)
-            known = known.where(_SESSION.deleted.is_(None), mine(connection, _SESSION.owner))
-            homes = find_homes(connection, marks, known) if within is None else {within: False}
+            sessions = dict[str, Session]()
+
+            def read_used(ids: list[str]) -> Mapping[str, float]:
+                if len(ids) <= MOST_HOMES:  # as usual: then they are read once
+                    sessions.update(_read_sessions(connection, ids))
+                    return {id_: session.updated for id_, session in sessions.items()}
+                there = (_SESSION.id.in_(ids), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner))
+                rows = connection.execute(select(_SESSION.id, _SESSION.updated).where(*there))
+                return {row.id: row.updated for row in rows}
+
+            homes = find_homes(connection, marks, read_used) if within is None else {within: False}
             if not homes:
                 return []
             places = marks.places()
             rows = find_rows(connection, list(homes), places)
-            paths = _paths(connection, rows)
+            sessions = {home: sessions[home] for home in rows} if sessions else _read_sessions(connection, list(rows))
+            paths = _paths(connection, rows, sessions)
         leads = [
             max(
                 (lay_over(home, path, rows[home], places, in_use=not at) for at, path in enumerate(of_home)),
@@ -319,15 +348,13 @@ class Histories:
             for home, of_home in paths.items()
         ]
         rank = {home: at for at, home in enumerate(homes)}
-        leads = [replace(lead, is_cut=homes[lead.home]) for lead in leads if lead.weights]
+        leads = [replace(lead, is_cut=homes[lead.home], session=sessions[lead.home]) for lead in leads if lead.weights]
         return sorted(leads, key=lambda lead: (-round(lead.weight, 3), rank[lead.home]))
 
     def read(self, session_id: str, path: Path, numbers: Sequence[int]) -> dict[int, Asked]:
         """Returns turns of a path, which need not be the one in use, by their numbers. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
-            check_session(connection, session_id)
-            query = _ASKED.where(_TURN.session_id == session_id, _TURN.number.in_(list(numbers)))
-            rows = list(connection.execute(query))
+            rows = _read_turns(connection, session_id, numbers, given=True)
         return {row.number: _make_asked(row) for row in rows if branch_at(path, row.number) == row.branch}
 
     def asked(self, session_id: str, path: Path, number: int) -> Asked | None:
@@ -337,41 +364,65 @@ class Histories:
     def is_answered(self, session_id: str, path: Path, numbers: Sequence[int]) -> bool:
         """Returns whether a model of ours answered one of these turns: a client told the others. Raises
         ``SessionUnknown``."""
-        query = select(_TURN.branch, _TURN.number).where(
-            _TURN.session_id == session_id, _TURN.number.in_(list(numbers)), _TURN.given.is_(False)
-        )
         with self._transaction() as connection:
-            check_session(connection, session_id)
-            return any(branch_at(path, number) == branch for branch, number in connection.execute(query))
+            rows = _read_turns(connection, session_id, numbers, given=False)
+        return any(branch_at(path, row.number) == row.branch for row in rows)
+
+    def follow(self, session_id: str, path: Path, numbers: Sequence[int], following: int) -> tuple[bool, Asked | None]:
+        """Returns what ``is_answered`` says of some turns, and turn ``following``, which is none of them. Raises
+        ``SessionUnknown``."""
+        values = {"session": session_id, "numbers": list(numbers), "following": following}
+        with self._transaction() as connection:
+            rows = connection.execute(_FOLLOWED, values).all()
+            check(connection, session_id, rows[0].owner if rows else None)
+        here = [row for row in rows if row.number is not None and branch_at(path, row.number) == row.branch]
+        asked = next((_make_asked(row) for row in here if row.number == following), None)
+        return any(row.number != following for row in here), asked
 
     def learn(self, session_id: str, path: Path, number: int, question: str, answer: str) -> None:
         """Lets turn ``number`` of a path be found by other words, too: those in which its client tells it, or all that
         its client was shown. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
-            check_session(connection, session_id)
-            owner = connection.execute(select(_SESSION.owner).where(_SESSION.id == session_id)).scalar_one()
             branch = branch_at(path, number)
-            key = (_TURN.session_id == session_id, _TURN.branch == branch, _TURN.number == number)
-            row = connection.execute(_ASKED.where(*key)).one_or_none()
+            found = _read_turns(connection, session_id, [number], given=True)
+            row = next((row for row in found if row.branch == branch), None)
             if row is not None and row.status in ENDED:
-                put_marks(connection, owner, session_id, branch, [(number, question, [answer])])
+                put_marks(connection, row.owner, session_id, branch, [(number, question, [answer])])
+
+
+def _read_turns(connection: Connection, session_id: str, numbers: Sequence[int], given: bool) -> Sequence[Any]:
+    """Returns the turns with these numbers, on whatever branch. ``given``: those that a client told, too, and what was
+    said. Raises ``SessionUnknown``."""
+    rows = connection.execute(_ASKED if given else _ANSWERED, {"session": session_id, "numbers": list(numbers)}).all()
+    check(connection, session_id, rows[0].owner if rows else None)
+    return [row for row in rows if row.number is not None]
 
 
 def _make_asked(row: Any) -> Asked:
     return Asked(row.question, row.answer or "", row.status, row.given)
 
 
-def _paths(connection: Connection, rows: Rows) -> dict[str, list[Path]]:
-    """Returns of each conversation that is not put away the paths that its rows may lie on: the one in use first, then
-    the last used ones."""
-    current = select(_SESSION.id, _SESSION.path).where(
-        _SESSION.id.in_(list(rows)), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)
+def _read_sessions(connection: Connection, ids: list[str]) -> dict[str, Session]:
+    """Returns those of these conversations that are not put away."""
+    query = select(schema.session).where(
+        _SESSION.id.in_(ids), _SESSION.deleted.is_(None), mine(connection, _SESSION.owner)
     )
-    paths = {row.id: [plain(row.path)] for row in connection.execute(current)}
-    branches = {branch for home in paths for branch, _, _ in rows[home]}
-    if not branches:
+    return {row.id: as_session(row) for row in connection.execute(query)}
+
+
+def _paths(connection: Connection, rows: Rows, sessions: Mapping[str, Session]) -> dict[str, list[Path]]:
+    """Returns of each conversation the paths that its rows may lie on: the one in use first, then the last used ones.
+    Where the path in use holds all rows, no other holds more."""
+    paths = {home: [session.path] for home, session in sessions.items()}
+    beside = {
+        home
+        for home, session in sessions.items()
+        if any(branch_at(session.path, number) != branch for branch, number, _ in rows[home])
+    }
+    if not beside:
         return paths
-    others = select(_BRANCH.session_id, _BRANCH.path).where(_BRANCH.session_id.in_(list(paths)))
+    branches = {branch for home in beside for branch, _, _ in rows[home]}
+    others = select(_BRANCH.session_id, _BRANCH.path).where(_BRANCH.session_id.in_(beside))
     for row in connection.execute(others.where(_BRANCH.id.in_(branches)).order_by(_BRANCH.used.desc())):
         of_home = paths[row.session_id]
         if len(of_home) < MOST_PATHS and (path := plain(row.path)) not in of_home:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Executable, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Executable, and_, bindparam, func, insert, select, update
 
 from errors import SessionUnknown, bare
 from store.database import schema
@@ -36,8 +36,22 @@ _NEWEST = insert(_TABLE).values(
     version=select(func.coalesce(func.max(_TABLE.c.version), 0) + 1).where(*_HERE).scalar_subquery()
 )
 _STALE = update(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active", "failed"))).values(status="superseded")
-_READY = (
-    select(_TABLE).where(*_HERE, _TABLE.c.status.in_(("ready", "active"))).order_by(_TABLE.c.version.desc()).limit(1)
+_SESSION = schema.session.c
+_CHUNK = (
+    select(_TABLE, _SESSION.path, _SESSION.owner)
+    .select_from(
+        schema.session.outerjoin(
+            _TABLE,
+            and_(
+                _TABLE.c.session_id == _SESSION.id,
+                _TABLE.c.branch.in_(select(schema.branch.c.id).where(schema.branch.c.session_id == _SESSION.id)),
+                _TABLE.c.first_turn == bindparam("first"),
+                _TABLE.c.status.in_(bindparam("statuses", expanding=True)),
+            ),
+        )
+    )
+    .where(_SESSION.id == bindparam("session"))
+    .order_by(_TABLE.c.version.desc())
 )
 _TAKEN = (
     update(_TABLE)
@@ -207,12 +221,9 @@ class Ledger:
         succeeded. ``branch``: as in ``add``. Raises ``SessionUnknown``.
         """
         with self._transaction() as connection:
-            path = path_of(connection, session_id)
-            last_branch = branch_at(path, turns[-1]) if branch is None else branch
-            chunk = _chunk(session_id, last_branch, turns[0])
-            query = select(_TABLE.c.error).where(*chunk, _TABLE.c.status == "failed")
-            error: dict[str, Any] | None = connection.execute(query.limit(1)).scalar()
-        return error
+            rows = _read_chunk(connection, session_id, turns[0], ("failed",))
+        last_branch = branch_at(plain(rows[0].path), turns[-1]) if branch is None else branch
+        return next((row.error for row in rows if row.branch == last_branch), None)
 
     def ready(self, session_id: str, turns: list[int], rate: float) -> Summary | None:
         """Returns the summary made ahead for exactly these turns at this rate, or None."""
@@ -331,10 +342,18 @@ def _added(
     return int(result.inserted_primary_key[0])  # type: ignore[index]
 
 
+def _read_chunk(connection: Connection, session_id: str, first: int, statuses: Sequence[str]) -> Sequence[Any]:
+    """Returns the rows of a chunk with these statuses, of whatever branch, newest versions first, each with the
+    session's path; without such a row one that has only the path. Raises ``SessionUnknown``."""
+    rows = connection.execute(_CHUNK, {"session": session_id, "first": first, "statuses": list(statuses)}).all()
+    check(connection, session_id, rows[0].owner if rows else None)
+    return rows
+
+
 def _ready(connection: Connection, session_id: str, turns: list[int], rate: float) -> Summary | None:
-    branch = branch_at(path_of(connection, session_id), turns[-1])
-    row = connection.execute(_READY, _place(session_id, branch, turns[0])).one_or_none()
-    summary = _summary(row) if row is not None else None
+    rows = _read_chunk(connection, session_id, turns[0], ("ready", "active"))
+    branch = branch_at(plain(rows[0].path), turns[-1])
+    summary = next((_summary(row) for row in rows if row.branch == branch), None)
     return summary if summary and summary.turns == turns and abs(summary.rate - rate) < 1e-9 else None
 
 
@@ -366,6 +385,6 @@ def _place(session_id: str, branch: int, first_turn: int) -> dict[str, Any]:
 
 
 def _summary(row: Any) -> Summary:
-    values = {name: value for name, value in row._mapping.items() if name not in ("first_turn", "last_turn")}
+    values = {name: row._mapping[name] for name in Summary.__slots__}
     values |= {"kept": values["kept"] or [], "lost": values["lost"] or [], "error": bare(values["error"])}
     return Summary(**values)

@@ -14,8 +14,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, bindparam, selec
 
 from errors import SessionUnknown
 from store.database import schema
+from text.user_name import ME as ME
 
-ME = schema.ME
 EVERYONE = None
 ANY_KEY = ""
 _USER, _KEY = "gieok_user", "gieok_key"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from store.database.schema import ME
 from store.path import TRUNK, Path
 from text.language import Language
+from text.user_name import ME
 
 TurnStatus = Literal["running", "waiting", "done", "stopped", "failed"]
 Titled = Literal["auto", "model", "user"]

@@ -17,12 +17,15 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Table,
     TextClause,
     and_,
     bindparam,
     delete,
     func,
     insert,
+    literal,
+    or_,
     select,
     update,
 )
@@ -39,6 +42,7 @@ from store.folder import Folders
 from store.foreign import HAS_FOREIGN, insert_turn
 from store.history import ENDED, Histories, drop_marks, put_marks
 from store.ledger import Ledger, path_of
+from store.opening import ON_ITS_BRANCHES, Opening, TurnPlace, as_session, read_opening, read_place
 from store.options import DEFAULT, Options, Presets, SessionOptions, keep, put
 from store.outbox import Outbox, sent
 from store.owner import ANY_KEY, EVERYONE, ME, bound, check, check_session, key_of, mine, owner_of_new
@@ -73,18 +77,38 @@ _TURN = and_(
     schema.turn.c.number == bindparam("turn"),
 )
 _SESSION = select(schema.session).where(_HERE)
-_ONE = select(schema.turn).where(_TURN)
-_STATUS = select(schema.session.c.owner, schema.turn.c.status).outerjoin(schema.turn, _TURN).where(_HERE)
-_QUESTION = (
-    select(schema.turn.c.question, schema.session.c.owner)
-    .join(schema.session, schema.session.c.id == schema.turn.c.session_id)
-    .where(_TURN)
+_BETWEEN = (
+    select(schema.turn, schema.session.c.path, schema.session.c.owner)
+    .select_from(
+        schema.session.outerjoin(
+            schema.turn, and_(ON_ITS_BRANCHES, schema.turn.c.number.between(bindparam("first"), bindparam("last")))
+        )
+    )
+    .where(_HERE)
+    .order_by(schema.turn.c.number)
 )
+_STATUS = select(schema.session.c.owner, schema.turn.c.status).outerjoin(schema.turn, _TURN).where(_HERE)
+
+
+def _has_row(of: Table, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Returns whether a session has such a row in another table. It is named by the parameter ``session``: SQLite finds
+    no column of the changed row in a query within ``RETURNING``."""
+    return select(literal(1)).select_from(of).where(of.c.session_id == bindparam("session"), *conditions).exists()
+
+
+_WAITS = or_(
+    _has_row(schema.outbox),
+    _has_row(schema.attachment, schema.attachment.c.message.is_not(None)),
+).label("waits")
+"""Whether a message or a file of the session waits for a turn: most turns of programs need no look at either."""
 _COUNTED = (
     update(schema.session)
     .where(_HERE)
     .values(turn_count=schema.session.c.turn_count + 1, updated=bindparam("now"))
-    .returning(schema.session.c.turn_count, schema.session.c.path, schema.session.c.title, schema.session.c.owner)
+    .returning(
+        *(schema.session.c[name] for name in ("turn_count", "path", "title", "owner")),
+        _WAITS,
+    )
 )
 _GROWN = (
     update(schema.session)
@@ -95,8 +119,12 @@ _GROWN = (
         + bindparam("added", type_=schema.turn.c.tokens.type)
         - func.coalesce(select(schema.turn.c.tokens).where(_TURN).scalar_subquery(), 0),
     )
+    .returning(_has_row(schema.partial).label("has_partial"))
 )
 _ENDED = update(schema.turn).where(_TURN)
+_MARKED = update(schema.turn).where(_TURN).values(has_foreign=True)
+_ONE_FOREIGN = select(HAS_FOREIGN).where(_TURN)
+_ENTITLED = update(schema.session).where(_HERE).values(title=bindparam("first_words"))
 
 
 class Store:
@@ -248,7 +276,7 @@ class Store:
         with self.transaction() as connection:
             row = connection.execute(_SESSION, {"session": session_id}).one_or_none()
             check(connection, session_id, row.owner if row else None)
-        return _session(row)
+        return as_session(row)
 
     def named(self, name: str) -> Session | None:
         """Returns the user's session with this id or, if there is none, with this alias; None without either. The
@@ -260,7 +288,7 @@ class Store:
             for named in (table.c.id == name, alias):
                 row = connection.execute(select(table).where(named, owner)).first() if name else None
                 if row is not None:
-                    return _session(row)
+                    return as_session(row)
         return None
 
     def sessions(self, limit: int = 50, offset: int = 0, folder: str | None = None) -> list[Session]:
@@ -363,7 +391,7 @@ class Store:
         with self.transaction() as connection:
             query = select(table).where(schema.PUT_AWAY, mine(connection, table.c.owner))
             query = query.order_by(table.c.deleted.desc()).limit(limit)
-            return [_session(row) for row in connection.execute(query)]
+            return [as_session(row) for row in connection.execute(query)]
 
     def put_away_before(self, moment: float) -> list[str]:
         """Returns the ids of sessions that were put away before ``moment`` (Unix seconds); ``delete_session`` may
@@ -410,9 +438,25 @@ class Store:
 
     # --- turns ----------------------------------------------------------------------------------
 
+    def open_turn(self, session_id: str) -> Opening:
+        """Returns the session as its next turn finds it, in one statement. Raises ``SessionUnknown``."""
+        with self.transaction() as connection:
+            return read_opening(connection, session_id)
+
+    def find_place(self, session_id: str, number: int) -> TurnPlace | None:
+        """Returns where the row of a turn lies, or None. Raises ``SessionUnknown``."""
+        with self.transaction() as connection:
+            return read_place(connection, session_id, number)
+
     def accept_turn(self, session_id: str, question: str, at: float | None = None) -> int:
-        """Counts the turn and stores its question, in one transaction; returns the turn's number.
-        ``at``: when the user sent it (Unix seconds); None: now.
+        """Begins a turn (``begin_turn``) and returns its number."""
+        return self.begin_turn(session_id, question, at).number
+
+    def begin_turn(
+        self, session_id: str, question: str, at: float | None = None, last: TurnPlace | None = None
+    ) -> TurnPlace:
+        """Counts the turn and stores its question, in one transaction; returns where its row lies.
+        ``at``: when the user sent it (Unix seconds); None: now. ``last``: the turn before it, if the caller knows.
 
         Raises ``SessionUnknown``.
         """
@@ -421,15 +465,17 @@ class Store:
             counters = connection.execute(_COUNTED, {"session": session_id, "now": now}).one_or_none()
             if counters is None:
                 raise SessionUnknown(session=session_id)
-            number, path, title, owner = counters
+            number, path, title, owner, waits = counters
             check(connection, session_id, owner)
-            row = {"session_id": session_id, "branch": branch_at(plain(path), number), "number": number}
-            files = taken(connection, session_id, sent(connection, session_id, question))
-            row |= {"question": question, "status": "running", "started": now, "files": files or None}
-            insert_turn(connection, plain(path), row)
+            branch = branch_at(plain(path), number)
+            files = taken(connection, session_id, sent(connection, session_id, question)) if waits else []
+            row = {"session_id": session_id, "branch": branch, "number": number, "question": question}
+            row |= {"status": "running", "started": now, "files": files or None}
+            is_follower = last is not None and last.has_foreign and (last.branch, last.number) == (branch, number - 1)
+            has_foreign = insert_turn(connection, plain(path), row, is_follower)
             if not title:
-                self._title(connection, session_id, question)
-        return int(number)
+                connection.execute(_ENTITLED, {"session": session_id, "first_words": first_line(question)})
+        return TurnPlace(session_id, owner, branch, int(number), question, "running", bool(files), has_foreign)
 
     def restart_turn(self, session_id: str, number: int, at: float | None = None) -> None:
         """Marks a failed or cut-off turn as running again. ``at``: since when (Unix seconds); None: now."""
@@ -444,30 +490,41 @@ class Store:
             connection.execute(update(schema.turn).where(_TURN).values(**values), key)
             drop_marks(connection, session_id, branch, number)
 
-    def finish_turn(self, session_id: str, number: int, end: Finished, at: float | None = None) -> None:
-        """Writes how the turn ended, and ``at`` which moment (Unix seconds; None: now). Repeating the call changes
-        nothing."""
+    def finish_turn(
+        self, session_id: str, number: int, end: Finished, at: float | None = None, place: TurnPlace | None = None
+    ) -> None:
+        """Writes how the turn ended, and ``at`` which moment (Unix seconds; None: now). ``place``: where its row lies,
+        if the caller knows. Repeating the call changes nothing."""
         values = {name: getattr(end, name) for name in end.__slots__ if name != "has_foreign" or end.has_foreign}
         now = time.time() if at is None else at
         with self.transaction() as connection:
-            branch = branch_at(path_of(connection, session_id), number)
-            key = {"session": session_id, "in_branch": branch, "turn": number}
-            connection.execute(_GROWN, {**key, "now": now, "added": end.tokens})
-            connection.execute(_ENDED, {**key, "finished": now, **values})
-            _mark(connection, key, end)
-            dropped(connection, session_id)
+            place = place or read_place(connection, session_id, number)
+            if place is None:
+                return
+            grown = {**place.key, "now": now, "added": end.tokens}
+            row = connection.execute(_GROWN, grown).one_or_none()
+            if row is None:
+                raise SessionUnknown(session=session_id)
+            connection.execute(_ENDED, {**place.key, "finished": now, **values})
+            _mark(connection, place, end)
+            if row.has_partial:
+                dropped(connection, session_id)
 
-    def mark_foreign(self, session_id: str, number: int) -> None:
-        """Notes that the prompt of a turn held text of others."""
+    def mark_foreign(self, session_id: str, number: int, place: TurnPlace | None = None) -> None:
+        """Notes that the prompt of a turn held text of others. ``place``: where its row lies, if the caller knows."""
         with self.transaction() as connection:
-            key = _key(connection, session_id, number)
-            connection.execute(update(schema.turn).where(*key).values(has_foreign=True))
+            place = place or read_place(connection, session_id, number)
+            if place is not None and not place.has_foreign:  # else a turn before it handed the mark down
+                connection.execute(_MARKED, place.key)
 
-    def has_foreign(self, session_id: str, number: int) -> bool:
-        """Returns whether the prompt of a turn holds text of others, by its own sources or by the turns before it."""
+    def has_foreign(self, session_id: str, number: int, place: TurnPlace | None = None) -> bool:
+        """Returns whether the prompt of a turn holds text of others, by its own sources or by the turns before it.
+        ``place``: where its row lies, if the caller knows."""
         with self.transaction() as connection:
-            query = select(HAS_FOREIGN).where(*_key(connection, session_id, number))
-            return bool(connection.execute(query).scalar_one_or_none())
+            place = place or read_place(connection, session_id, number)
+            if place is None or place.has_foreign:
+                return place is not None
+            return bool(connection.execute(_ONE_FOREIGN, place.key).scalar_one_or_none())
 
     def status(self, session: Session) -> TurnStatus | None:
         """Returns the status of the session's last turn; None before the first turn. Cheaper than reading the turn."""
@@ -516,12 +573,7 @@ class Store:
 
     def turn(self, session_id: str, number: int) -> Turn | None:
         """Returns turn ``number`` of the session's path, or None."""
-        with self.transaction() as connection:
-            key = {"session": session_id, "turn": number}
-            path = path_of(connection, session_id)
-            branch = branch_at(path, number) if number > 0 else 0
-            row = connection.execute(_ONE, {**key, "in_branch": branch}).one_or_none()
-        return as_turn(row) if row is not None else None
+        return next(iter(self.turns_between(session_id, number, number)), None)
 
     def turns(self, session_id: str, before: int | None = None, limit: int = 30) -> list[Turn]:
         """Returns the last ``limit`` turns before turn ``before`` (exclusive), oldest first."""
@@ -539,8 +591,11 @@ class Store:
 
     def turns_between(self, session_id: str, first: int, last: int) -> list[Turn]:
         """Returns turns ``first`` to ``last``, both included, oldest first."""
-        number = schema.turn.c.number
-        return self._turns(session_id, [number >= first, number <= last])[::-1]
+        with self.transaction() as connection:
+            rows = connection.execute(_BETWEEN, {"session": session_id, "first": first, "last": last}).all()
+            check(connection, session_id, rows[0].owner if rows else None)
+        path = plain(rows[0].path)
+        return [as_turn(row) for row in rows if row.number is not None and branch_at(path, row.number) == row.branch]
 
     def turns_at(self, session_id: str, numbers: Iterable[int]) -> list[Turn]:
         """Returns the turns of the path with these numbers, oldest first."""
@@ -570,11 +625,6 @@ class Store:
         with self.transaction() as connection:
             _changed(connection, session_id, **values)
 
-    @staticmethod
-    def _title(connection: Connection, session_id: str, question: str) -> None:
-        title = first_line(question)
-        connection.execute(update(schema.session).where(schema.session.c.id == session_id).values(title=title))
-
 
 def _changed(connection: Connection, session_id: str, **values: object) -> None:
     table = schema.session
@@ -589,14 +639,13 @@ def _key(connection: Connection, session_id: str, number: int) -> tuple[Any, ...
     return schema.turn.c.session_id == session_id, schema.turn.c.branch == branch, schema.turn.c.number == number
 
 
-def _mark(connection: Connection, key: dict[str, Any], end: Finished) -> None:
+def _mark(connection: Connection, place: TurnPlace, end: Finished) -> None:
     """Makes a turn known that ends so; one without an answer that the model gets again is none."""
-    session_id, branch, number = key["session"], key["in_branch"], key["turn"]
-    row = connection.execute(_QUESTION, key).one_or_none()
-    if end.status not in ENDED or row is None:
-        drop_marks(connection, session_id, branch, number)
+    if end.status not in ENDED:
+        drop_marks(connection, place.session_id, place.branch, place.number)
         return
-    put_marks(connection, row.owner, session_id, branch, [(number, row.question, [end.answer or ""])])
+    said = [(place.number, place.question, [end.answer or ""])]
+    put_marks(connection, place.owner, place.session_id, place.branch, said)
 
 
 def _listed(connection: Connection, limit: int, offset: int, folder: str | None) -> list[Session]:
@@ -606,7 +655,7 @@ def _listed(connection: Connection, limit: int, offset: int, folder: str | None)
     if folder is not None:
         query = query.where(schema.session.c.folder == folder)
     order = (schema.session.c.pinned.desc(), schema.session.c.updated.desc(), schema.session.c.id)
-    return [_session(row) for row in connection.execute(query.order_by(*order))]
+    return [as_session(row) for row in connection.execute(query.order_by(*order))]
 
 
 def _not_begun(connection: Connection) -> list[Session]:
@@ -616,12 +665,12 @@ def _not_begun(connection: Connection) -> list[Session]:
     joined = select(sessions, outbox.c.text).join(outbox, outbox.c.session_id == sessions.c.id)
     begun = (sessions.c.turn_count == 0, sessions.c.deleted.is_(None), mine(connection, sessions.c.owner))
     rows = connection.execute(joined.where(outbox.c.id.in_(first), *begun)).all()
-    return [replace(_session(row), title=row.title or first_line(row.text)) for row in rows]
+    return [replace(as_session(row), title=row.title or first_line(row.text)) for row in rows]
 
 
 def as_turn(row: Any) -> Turn:
     """Returns a row of the turn table as a ``Turn``."""
-    values = {name: value for name, value in row._mapping.items() if name not in ("id", "mark", "unused")}
+    values = {name: row._mapping[name] for name in Turn.__slots__}
     return Turn(
         **{
             **values,

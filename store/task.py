@@ -144,6 +144,13 @@ class Tasks:
         """Returns the tasks in these states that other processes run."""
         return self._open(_TABLE.c.worker != worker, _TABLE.c.state.in_(list(states)))
 
+    def is_any_open(self) -> bool:
+        """Returns whether a task has not ended, or news of one is not delivered yet."""
+        waits = select(task_table.undelivered.c.id).exists()
+        with self._transaction() as connection:
+            begun = select(_TABLE.c.id).where(_TABLE.c.ended.is_(False), mine(connection, _TABLE.c.owner)).exists()
+            return bool(connection.execute(select(or_(begun, waits))).scalar())
+
     def _open(self, *condition: ColumnElement[bool]) -> list[TaskRow]:
         with self._transaction() as connection:
             own = (_TABLE.c.ended.is_(False), mine(connection, _TABLE.c.owner), *condition)

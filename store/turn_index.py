@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -36,7 +36,7 @@ from store.database.schema import ExactName
 from store.foreign import HAS_FOREIGN
 from store.owner import EVERYONE, check_session, in_mine, may, mine
 from store.path import Path, plain
-from store.turn_index_change import record_change
+from store.turn_index_change import record_change, record_owned_change
 from text.fence import has_frame, unframed
 
 ERASED = ""
@@ -59,11 +59,10 @@ _TEXTS = select(
     _TURN.c.question,
     _TURN.c.answer,
     _TURN.c.unused,
+    _SESSION.c.title,
     HAS_FOREIGN,
-)
-_BRANCH = select(schema.branch.c.id).where(
-    schema.branch.c.session_id == bindparam("in_session"), schema.branch.c.id == bindparam("in_branch")
-)
+).join_from(_TURN, _SESSION, _SESSION.c.id == _TURN.c.session_id)
+_NAMES = ("session_id", "branch", "number")
 _ROWS = select(
     # as it is stored, because reading the exact text takes longer than all the rest of a row
     type_coerce(_ROW.c.session_id, String),
@@ -72,10 +71,21 @@ _ROWS = select(
     _ROW.c.vector,
     _ROW.c.words,
 )
-_REVISIONS = select(_REVISION.c.revision, _REVISION.c.removed)
-_CHANGES = select(_CHANGE.c.session_id, _CHANGE.c.rebuilt, _SESSION.c.path, _SESSION.c.deleted).join(
-    _SESSION, _SESSION.c.id == _CHANGE.c.session_id
+_CHANGES = select(
+    _REVISION.c.owner,
+    _REVISION.c.revision,
+    _REVISION.c.removed,
+    _CHANGE.c.session_id,
+    _CHANGE.c.rebuilt,
+    _SESSION.c.path,
+    _SESSION.c.deleted,
+).select_from(
+    _REVISION.outerjoin(
+        _CHANGE.join(_SESSION, _SESSION.c.id == _CHANGE.c.session_id),
+        and_(_CHANGE.c.owner == _REVISION.c.owner, _CHANGE.c.revision > bindparam("since")),
+    )
 )
+"""The revision of every owner, with what changed since; without a change the revision alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,7 @@ class TurnKey:
 class PastTurn:
     """What was said in a finished turn. ``at``: when the user sent the question (Unix seconds). ``foreign``: its
     prompt held text of others (``store.foreign``), so its answer may, too. ``unused``: the user wants no prompt to show
-    it."""
+    it. ``title``: of its conversation."""
 
     key: TurnKey
     at: float
@@ -99,6 +109,7 @@ class PastTurn:
     answer: str
     foreign: bool = False
     unused: bool = False
+    title: str = field(default="", compare=False)
 
 
 class NewRow(NamedTuple):
@@ -172,19 +183,19 @@ class TurnIndex:
 
         ``last``: only turns up to this number. ``vectors``: also turns whose row has no vector yet.
         """
-        same = [_ROW.c[name] == _TURN.c[name] for name in ("session_id", "branch", "number")]
+        each = _TURN.alias("each")
+        same = [_ROW.c[name] == each.c[name] for name in _NAMES]
         enough = _ROW.c.made_by == made_by
         if vectors:
             enough = and_(enough, func.length(_ROW.c.vector) > 0)
         known = select(literal(1)).where(*same, or_(enough, _ROW.c.made_by == ERASED))
-        # indexes alone answer this query: rows of turns are large
-        without = select(_TURN.c.id).where(_TURN.c.session_id.in_(sessions), ~known.exists())
+        # indexes alone answer the inner query: rows of turns are large
+        without = select(each.c.id).where(each.c.session_id.in_(sessions), ~known.exists())
         if last is not None:
-            without = without.where(_TURN.c.number <= last)
+            without = without.where(each.c.number <= last)
         with self._transaction() as connection:
-            without = without.where(in_mine(connection, _TURN.c.session_id))
-            ids = list(connection.execute(without.order_by(_TURN.c.id.desc()).limit(MOST)).scalars())
-            query = _TEXTS.where(_TURN.c.id.in_(ids), _TURN.c.status.in_(FINISHED))
+            without = without.where(in_mine(connection, each.c.session_id)).order_by(each.c.id.desc()).limit(MOST)
+            query = _TEXTS.where(_TURN.c.id.in_(without), _TURN.c.status.in_(FINISHED))
             return [_past(row) for row in connection.execute(query.order_by(_TURN.c.id.desc()).limit(limit))]
 
     def put(self, rows: Sequence[NewRow], made_by: str) -> int:
@@ -201,17 +212,15 @@ class TurnIndex:
 
         Nothing new costs one statement, which reads one row.
         """
+        since = known.number if self.user is not EVERYONE else -1
         with self._transaction() as connection:
-            own = mine(connection, _REVISION.c.owner)
-            revisions = connection.execute(_REVISIONS.where(own)).all()
+            found = connection.execute(_CHANGES.where(mine(connection, _REVISION.c.owner)), {"since": since}).all()
+            revisions = {row.owner: (row.revision, row.removed) for row in found}
             # of everyone's store the sum: it rises whenever one of them rises
-            now = Revision(sum(row.revision for row in revisions), sum(row.removed for row in revisions))
+            now = Revision(*map(sum, zip(*revisions.values(), strict=True))) if revisions else Revision(0, 0)
             if now == known:
                 return IndexChanges(known, [], None)
-            since = known.number if self.user is not EVERYONE else -1
-            changed = connection.execute(
-                _CHANGES.where(mine(connection, _CHANGE.c.owner), _CHANGE.c.revision > since)
-            ).all()
+            changed = [row for row in found if row.session_id is not None]
             rebuilt = [row.session_id for row in changed if row.rebuilt > since]
             grown = [row.session_id for row in changed if row.rebuilt <= since]
             rows = [*self._rows(connection, made_by, rebuilt, -1), *self._rows(connection, made_by, grown, since)]
@@ -246,15 +255,26 @@ class TurnIndex:
                 yield IndexedTurn(names[stored], branch, number, vector, words)
 
     def text(self, key: TurnKey) -> PastTurn | None:
-        """Returns what was said in a turn; None when it is gone. Of a branch that the conversation does not have, the
-        turn of branch 0: a copy of a conversation has all its turns there."""
-        trunk = replace(key, branch=0)
-        found = self.texts({key, trunk})
-        if key in found or trunk not in found:
-            return found.get(key)
+        """Returns what was said in a turn (``find_texts``); None when it is gone."""
+        return self.find_texts({key}).get(key)
+
+    def find_texts(self, keys: Collection[TurnKey]) -> dict[TurnKey, PastTurn]:
+        """Returns what was said in these turns, those that are still there. Of a branch that the conversation does not
+        have, it is the turn of branch 0: a copy of a conversation has all its turns there."""
+        trunks = {key: replace(key, branch=0) for key in keys}
+        found = self.texts({*keys, *trunks.values()})
+        elsewhere = [key for key in keys if key not in found and trunks[key] in found]
+        branches = self._find_branches(elsewhere) if elsewhere else set()
+        of_trunk = [key for key in elsewhere if (key.session_id, key.branch) not in branches]
+        return {key: found[key] for key in keys if key in found} | {key: found[trunks[key]] for key in of_trunk}
+
+    def _find_branches(self, keys: Collection[TurnKey]) -> set[tuple[str, int]]:
+        """Returns those of the branches of these turns that their conversations have."""
+        branch = schema.branch.c
+        places = [(key.session_id, key.branch) for key in keys]
         with self._transaction() as connection:
-            has_branch = connection.execute(_BRANCH, {"in_session": key.session_id, "in_branch": key.branch}).first()
-        return None if has_branch else found[trunk]
+            query = select(branch.session_id, branch.id).where(tuple_(branch.session_id, branch.id).in_(places))
+            return {(row.session_id, row.id) for row in connection.execute(query)}
 
     def texts(self, keys: Collection[TurnKey]) -> dict[TurnKey, PastTurn]:
         """Returns what was said in these turns, those that are still there."""
@@ -292,19 +312,25 @@ def _put_session(connection: Connection, session_id: str, rows: dict[TurnKey, Ne
     if session is None or not may(connection, session):
         return 0
     places = [(key.branch, key.number) for key in rows]
-    at_turn, at_row = tuple_(_TURN.c.branch, _TURN.c.number), tuple_(_ROW.c.branch, _ROW.c.number)
-    found = _TEXTS.where(_TURN.c.session_id == session_id, at_turn.in_(places), _TURN.c.status.in_(FINISHED))
-    current = {turn.key: turn for turn in map(_past, connection.execute(found))}
-    is_erased = and_(_ROW.c.session_id == session_id, at_row.in_(places), _ROW.c.made_by == ERASED)
-    erased = {tuple(row) for row in connection.execute(select(_ROW.c.branch, _ROW.c.number).where(is_erased))}
-    unchanged = [
-        row for key, row in rows.items() if current.get(key) == row.turn and (key.branch, key.number) not in erased
-    ]
+    same = and_(*(_ROW.c[name] == _TURN.c[name] for name in _NAMES))
+    has_row = select(literal(1)).where(same).exists().label("has_row")
+    found = _TEXTS.add_columns(has_row).where(
+        _TURN.c.session_id == session_id,
+        tuple_(_TURN.c.branch, _TURN.c.number).in_(places),
+        _TURN.c.status.in_(FINISHED),
+        ~select(literal(1)).where(same, _ROW.c.made_by == ERASED).exists(),
+    )
+    looked_up = [(_past(row), bool(row.has_row)) for row in connection.execute(found)]
+    current = {turn.key: turn for turn, _ in looked_up}
+    unchanged = [row for key, row in rows.items() if current.get(key) == row.turn]
     if not unchanged:
         return 0
-    replaced = [(row.turn.key.branch, row.turn.key.number) for row in unchanged]
-    connection.execute(delete(_ROW).where(_ROW.c.session_id == session_id, at_row.in_(replaced)))
-    revision = record_change(connection, session_id, rebuilt=False)
+    made_before = {turn.key for turn, has_row in looked_up if has_row}
+    replaced = [(key.branch, key.number) for key in (row.turn.key for row in unchanged) if key in made_before]
+    if replaced:
+        at_row = tuple_(_ROW.c.branch, _ROW.c.number).in_(replaced)
+        connection.execute(delete(_ROW).where(_ROW.c.session_id == session_id, at_row))
+    revision = record_owned_change(connection, session_id, session.owner, rebuilt=False)
     made = {"made_by": made_by, "revision": revision}
     connection.execute(
         insert(_ROW), [{**_names(row.turn.key), "vector": row.vector, "words": row.words, **made} for row in unchanged]
@@ -336,4 +362,4 @@ def _names(key: TurnKey) -> dict[str, Any]:
 def _past(row: Any) -> PastTurn:
     key = TurnKey(row.session_id, row.branch, row.number)
     foreign = row.has_foreign or has_frame(row.question)
-    return PastTurn(key, row.started, unframed(row.question), row.answer or "", foreign, row.unused)
+    return PastTurn(key, row.started, unframed(row.question), row.answer or "", foreign, row.unused, row.title)

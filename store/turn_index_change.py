@@ -40,12 +40,23 @@ def record_changes(connection: Connection, session_ids: Iterable[str], *, rebuil
     for owner in sorted(owners):
         revision = _take_revision(connection, owner)
         highest = max(highest, revision)
-        values = {"revision": revision, **({"rebuilt": revision} if rebuilt else {})}
         for session_id in owners[owner]:
-            row = {"session_id": session_id, "owner": owner, "revision": revision, "rebuilt": revision}
-            changed = _insert_into(connection, _CHANGE).values(**row)
-            connection.execute(changed.on_conflict_do_update(index_elements=["session_id"], set_=values))
+            _note_change(connection, session_id, owner, revision, rebuilt)
     return highest
+
+
+def record_owned_change(connection: Connection, session_id: str, owner: str, *, rebuilt: bool) -> int:
+    """Notes a change as ``record_change`` does, of a session whose owner the caller has read and may touch."""
+    revision = _take_revision(connection, owner)
+    _note_change(connection, session_id, owner, revision, rebuilt)
+    return revision
+
+
+def _note_change(connection: Connection, session_id: str, owner: str, revision: int, rebuilt: bool) -> None:
+    row = {"session_id": session_id, "owner": owner, "revision": revision, "rebuilt": revision}
+    values = {"revision": revision, **({"rebuilt": revision} if rebuilt else {})}
+    changed = _insert_into(connection, _CHANGE).values(**row)
+    connection.execute(changed.on_conflict_do_update(index_elements=["session_id"], set_=values))
 
 
 def record_removal(connection: Connection, session_id: str, owner: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import unicodedata
 
+ME = "me"
+"""The user of page and terminal, and the owner of everything that was written before there were users."""
 CHARS = 200
 """Most characters of a name (``store.database.schema.OWNER_CHARS``)."""
 

@@ -15,7 +15,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from component.answer.trace import draw_trace
 from component.chat.jump import leap
-from component.evaluation.evaluation_tab import draw_evaluation
 from component.memory.memory_tab import draw_memory, folds
 from component.page import window
 from component.page.view import View
@@ -110,6 +109,8 @@ def _draw(view: View, prefix: str = "") -> Panel:
         with trace:
             draw_trace(view, prefix)
     if evaluation.open:
+        from component.evaluation.evaluation_tab import draw_evaluation
+
         with evaluation:
             draw_evaluation(view, prefix)
     if not summaries.open:

@@ -1,1 +1,4 @@
 """The door for other agents: Google's Agent2Agent protocol, versions 1.0 and 0.3 by its SDK, the first one by us."""
+
+PATH, REST = "/a2a", "/a2a/rest"
+CARD, FIRST_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
-from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
-from door.a2a.card import PATH, REST, card, first_card
+from door.a2a import CARD, FIRST_CARD, PATH, REST
+from door.a2a.card import card, first_card
 from door.a2a.early import Early
 from door.a2a.fault import translated
 from door.a2a.form import RUNNING
@@ -37,7 +37,6 @@ from settings import Settings
 from store.worker import BEAT_SECONDS, me
 from world.engine import Engine
 
-CARD, FIRST_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"
 CACHE = "public, max-age=300"
 THREADS = 16
 _T = TypeVar("_T")
@@ -75,15 +74,17 @@ class Agents:
             settings,
             told,
         )
-        self._gate = Gate(self._router(), Early(self.tasks, told), access, key, settings.api_body_limit)
+        self._gate = Gate(self._sdk_router(), Early(self.tasks, told), access, key, settings.api_body_limit)
         self._beating: asyncio.Task[None] | None = None
 
-    def add_to(self, app: FastAPI) -> None:
-        """Adds the routes to the application."""
-        app.router.routes.append(Route(CARD, self.card, methods=["GET"]))
-        app.router.routes.append(Route(FIRST_CARD, self.first_card, methods=["GET"]))
-        app.router.routes.append(Route(PATH, self._gate))
-        app.router.routes.append(Route(f"{PATH}/{{rest:path}}", self._gate))
+    def router(self) -> Router:
+        """Returns the application of the door."""
+        cards = (
+            Route(CARD, self.card, methods=["GET"]),
+            Route(FIRST_CARD, self.first_card, methods=["GET"]),
+        )
+        gate = (Route(PATH, self._gate), Route(f"{PATH}/{{rest:path}}", self._gate))
+        return Router([*cards, *gate], redirect_slashes=False)
 
     async def begin(self) -> None:
         """Takes up what processes that are gone left behind, and says from now on that this one lives."""
@@ -115,7 +116,7 @@ class Agents:
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _router(self) -> Router:
+    def _sdk_router(self) -> Router:
         options: Any = {"context_builder": Contexts(), "enable_v0_3_compat": True}
         options["shutdown_grace_period"] = LEAVE_SECONDS
         rpc = create_jsonrpc_routes(self.tasks, PATH, **options)

@@ -15,10 +15,10 @@ from a2a.types import (
     StringList,
 )
 
+from door.a2a import PATH, REST
 from door.a2a.part import KINDS
 from graph.turn.agent import Agent
 
-PATH, REST = "/a2a", "/a2a/rest"
 BINDINGS = {"JSONRPC": PATH, "HTTP+JSON": REST}
 SCHEME = "Bearer"
 VERSION = "1.0.0"

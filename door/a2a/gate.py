@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from door.a2a.card import PATH
+from door.a2a import PATH
 from door.a2a.early import Early, id_of
 from door.openai import refusal
 from door.openai.access import Access

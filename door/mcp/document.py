@@ -58,7 +58,8 @@ def _searched(call: Call, given: SearchArguments, stop: threading.Event) -> Sear
     assert agent.library is not None  # the tool is offered only where there is one
     if given.session:
         session = known(call.caller, given.session)
-        scope = documents.scope(agent, session, session.turn_count)
+        place = agent.store.find_place(session.id, session.turn_count)
+        scope = documents.scope(session, place is not None and place.with_files)
     return _told(agent.library.look_up(given.query, agent.models(), stop=stop, scope=scope))
 
 

@@ -20,6 +20,7 @@ from sse_starlette.sse import AppStatus
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from door.mcp import PATH
 from door.mcp.caller import Caller, Context, put, taken
 from door.mcp.server import open_server
 from door.openai.access import Access
@@ -35,7 +36,6 @@ from settings import Settings, metrics_folder
 from store.api_key import ApiKey
 from world.engine import Engine
 
-PATH = "/mcp"
 IDLE_SECONDS = 900.0
 """How long a session of the handshake lives without a request."""
 MOST_SESSIONS = 1000

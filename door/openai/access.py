@@ -42,10 +42,9 @@ class Access:
 
         Asks the database each time, so that a revoked key ends at once.
         """
-        keys = self._agent.store.api_keys
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        known = keys.of(secret.strip()) if kind.lower() == "bearer" and secret.strip() else None
-        if known is None and (not from_here(request.scope) or keys.any()):
+        known, is_needed = self._agent.store.api_keys.look_up(secret.strip() if kind.lower() == "bearer" else "")
+        if known is None and (is_needed or not from_here(request.scope)):
             message = "A key is needed: «Authorization: Bearer gk-…». This one is missing, wrong or revoked."
             refused = Refusal(401, message, code="invalid_api_key", kind="authentication_error")
             refused.headers["WWW-Authenticate"] = "Bearer"

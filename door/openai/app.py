@@ -15,23 +15,21 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
 
-from door.a2a.app import Agents
 from door.host import Host
-from door.mcp.http import PATH, Endpoint
 from door.openai import refusal, work, world
 from door.openai.access import Access
 from door.openai.answer import Answer, ChatAnswer, ResponseAnswer
 from door.openai.body import MODEL, Body, chat_body, parsed, read_body, response_body
 from door.openai.chat_name import is_temporary, read_name
 from door.openai.client_tools import make_tool_form
+from door.openai.doors import Doors
 from door.openai.embedding import embedded, embedding_body
 from door.openai.health import Health
 from door.openai.lost import report_to_log
@@ -51,6 +49,10 @@ from model.modelset import ModelSet
 from settings import Settings, current
 from store.api_key import ApiKey
 from world.engine import Engine
+
+if TYPE_CHECKING:  # imported with the first request to one of them
+    from door.a2a.app import Agents
+    from door.mcp.http import Endpoint
 
 LOG = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -73,11 +75,10 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
         loop.set_exception_handler(report_to_log)
         before_ending(service.leave)
         loop.run_in_executor(None, service.warm)
-        async with service.mcp.running():
-            await service.agents.begin()
-            yield
-            await loop.run_in_executor(None, service.end)
-            await service.agents.close()
+        service.doors.begin()
+        yield
+        await loop.run_in_executor(None, service.end)
+        await service.doors.close()
         await loop.run_in_executor(None, service.close)
 
     app = FastAPI(title="Gieok", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
@@ -89,8 +90,7 @@ def create_app(agent: Agent, settings: Settings) -> FastAPI:
     app.add_api_route("/v1/embeddings", service.embed, methods=["POST"])
     app.add_api_route("/healthz", service.health, methods=["GET"])
     app.add_api_route("/metrics", service.metrics_page, methods=["GET"])
-    app.router.routes.append(Route(PATH, endpoint=service.mcp))
-    service.agents.add_to(app)
+    service.doors.add_to(app)
     app.add_exception_handler(Refusal, service.refused)
     app.add_exception_handler(GieokError, service.refused)
     app.add_exception_handler(HTTPException, service.unknown)
@@ -128,13 +128,23 @@ class Service:
         self.metrics = Metrics()
         self.tracing = _tracing(settings)
         self._requests = Requests(settings.api_concurrency, self.metrics.running.set)
-        self.mcp = Endpoint(settings, self._access, self._requests, self._worlds, self.metrics)
-        self.agents = Agents(agent, settings, self._requests, self._access, self._key, self._worlds, self.metrics.ended)
+        self.doors = Doors(self._make_mcp, self._make_agents, agent.store.everyone.tasks.is_any_open)
+
+    def _make_mcp(self) -> Endpoint:
+        from door.mcp.http import Endpoint
+
+        return Endpoint(self._settings, self._access, self._requests, self._worlds, self.metrics)
+
+    def _make_agents(self) -> Agents:
+        from door.a2a.app import Agents
+
+        shared = (self._requests, self._access, self._key, self._worlds, self.metrics.ended)
+        return Agents(self._agent, self._settings, *shared)
 
     def leave(self, seconds: float = LEAVE_SECONDS) -> None:
         """Begins to end (``Requests.leave``); clients of MCP that only listen are told at once."""
         self._requests.leave(seconds)
-        self.mcp.leave()
+        self.doors.leave()
 
     def warm(self) -> None:
         """Makes the models and the product's documents ready before the first request; a failure is told by

@@ -14,7 +14,7 @@ names the number of its turn: after a turn that came between, the message begins
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from door.openai.client_call import own_calls
@@ -81,7 +81,8 @@ class Place:
     """Where a history lies in a session: its turns from ``start`` on follow turn ``last`` of ``path``, which is the
     last one that is known. ``start`` is the history's length when all of it is known. ``agreeing``: how many of its
     turns the session says, too. ``skipped``: how many at its beginning are left out, though they are not known.
-    ``turns``: the told turns, those that the session has in other words as it has them.
+    ``turns``: the told turns, those that the session has in other words as it has them. ``following``: turns of the
+    path that were read already, by their numbers; None where the path has no such turn.
     """
 
     session: Session
@@ -92,15 +93,25 @@ class Place:
     skipped: int = 0
     turns: tuple[GivenTurn, ...] = ()
     learned: tuple[Learned, ...] = ()
+    following: Mapping[int, Asked | None] = field(default_factory=dict)
+
+    def read_next(self, agent: Agent, path: Path) -> Asked | None:
+        """Returns the turn of a path that follows the last known one."""
+        number = self.last + 1
+        if path == self.path and number in self.following:
+            return self.following[number]
+        return agent.store.histories.asked(self.session.id, path, number)
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A history laid over a path of a session. ``texts``: the turns of the path that were compared by their texts."""
+    """A history laid over a path of a session. ``texts``: the turns of the path that were compared by their texts;
+    ``following``: the turn behind the last known one, if it was read (``_find_proved``)."""
 
     lead: Lead
     alignment: Alignment
     texts: Mapping[int, Asked]
+    following: Asked | None = None
 
     @property
     def last(self) -> Pair:
@@ -193,17 +204,21 @@ def _among(agent: Agent, request: Told, leads: Sequence[Lead]) -> Plan:
     proved = _find_proved(agent, request, all_laid)
     if not proved:
         return _follow_changed(agent, request, all_laid) or _new(request)
-    best = _choose_best(agent, request, proved)
+    best = _choose_best(request, proved)
     is_alike = len(best) > 1
     if is_alike and 2 * best[0].alignment.known_count < len(request.turns):
         return _new(request)
-    sessions = {laid.lead.home: agent.store.session(laid.lead.home) for laid in best}
-    laid = max(best, key=lambda one: sessions[one.lead.home].updated)
-    place = _place(request, sessions[laid.lead.home], laid)
-    if _chance(agent, place, len(request.turns)) or _is_one_of_many(agent, request, laid):
+    laid = max(best, key=lambda one: _session_of(agent, one.lead).updated)
+    place = _place(request, _session_of(agent, laid.lead), laid)
+    place = replace(place, following={laid.last.number + 1: laid.following})
+    if _chance(agent, place, len(request.turns)) or _is_one_of_many(request, laid):
         return _new(request)
     planned = _at(agent, request, place)
     return replace(planned, fit="ambiguous") if is_alike else planned
+
+
+def _session_of(agent: Agent, lead: Lead) -> Session:
+    return lead.session or agent.store.session(lead.home)
 
 
 def _follow_changed(agent: Agent, request: Told, laid: Sequence[Laid]) -> Plan | None:
@@ -213,7 +228,7 @@ def _follow_changed(agent: Agent, request: Told, laid: Sequence[Laid]) -> Plan |
     for one in laid:
         number = find_changed(last, {at: asked.exchange for at, asked in one.texts.items() if asked.answer})
         if number is not None and agent.store.histories.is_answered(one.lead.home, one.lead.path, [number]):
-            session = agent.store.session(one.lead.home)
+            session = _session_of(agent, one.lead)
             return _at(agent, request, Place(session, one.lead.path, 0, 0))
     return None
 
@@ -253,12 +268,15 @@ def _find_proved(agent: Agent, request: Told, laid: Sequence[Laid]) -> list[Laid
         if not one.alignment.known_count or (proved and one.alignment.known_count < proved[0].alignment.known_count):
             break
         numbers = [pair.number for pair in one.alignment.pairs if pair.kind != "edited"]
-        if agent.store.histories.is_answered(one.lead.home, one.lead.path, numbers) or _follows(agent, request, one):
+        follow = agent.store.histories.follow
+        is_answered, following = follow(one.lead.home, one.lead.path, numbers, one.last.number + 1)
+        one = replace(one, following=following)
+        if is_answered or _follows(request, one):
             proved.append(one)
     return proved
 
 
-def _follows(agent: Agent, request: Told, laid: Laid) -> bool:
+def _follows(request: Told, laid: Laid) -> bool:
     """Returns whether the history goes on after turns that were only told as a session does that answered what follows:
     the client wants that answer, another one, or changed it.
 
@@ -266,7 +284,7 @@ def _follows(agent: Agent, request: Told, laid: Laid) -> bool:
     send the same examples with each of their questions. A few of them prove it with the same question only while its
     answer has not reached the client.
     """
-    asked = agent.store.histories.asked(laid.lead.home, laid.lead.path, laid.last.number + 1)
+    asked = laid.following
     if asked is None or asked.given or (laid.alignment.known_count < SURE and asked.status not in NOT_ENDED):
         return False
     return _asks_alike(_find_next(request, laid), asked.question)
@@ -278,30 +296,27 @@ def _find_next(request: Told, laid: Laid) -> str:
     return request.turns[after].question if after < len(request.turns) else request.text
 
 
-def _is_one_of_many(agent: Agent, request: Told, laid: Laid) -> bool:
+def _is_one_of_many(request: Told, laid: Laid) -> bool:
     """Returns whether so many conversations say this history that not all were looked at, and the best of those goes on
     with another message: it is probably not the one that is meant."""
-    if not laid.lead.is_cut:
-        return False
-    asked = agent.store.histories.asked(laid.lead.home, laid.lead.path, laid.last.number + 1)
+    asked = laid.following if laid.lead.is_cut else None
     return asked is not None and not _asks_alike(_find_next(request, laid), asked.question)
 
 
-def _choose_best(agent: Agent, request: Told, laid: Sequence[Laid]) -> Sequence[Laid]:
+def _choose_best(request: Told, laid: Sequence[Laid]) -> Sequence[Laid]:
     """Returns those with equally many known turns of several sessions that fit best: that end with the history; that no
     turn follows; whose next turn asks the same; that leave out no turn of the session.
     """
     if len(laid) == 1:
         return laid
-    following = [agent.store.histories.asked(one.lead.home, one.lead.path, one.last.number + 1) for one in laid]
     ranks = [
         (
             one.alignment.ends,
-            asked is None,
-            _asks(asked, request),
+            one.following is None,
+            _asks(one.following, request),
             one.alignment.pairs[0].number == one.alignment.pairs[0].sent + 1,
         )
-        for one, asked in zip(laid, following, strict=True)
+        for one in laid
     ]
     return [one for one, rank in zip(laid, ranks, strict=True) if rank == max(ranks)]
 
@@ -314,7 +329,7 @@ def _chance(agent: Agent, place: Place, count: int) -> bool:
         return place.skipped > 1 or place.agreeing < SURE
     if place.start == count or 2 * place.agreeing >= count:
         return False
-    return agent.store.histories.asked(place.session.id, place.path, place.last + 1) is not None
+    return place.read_next(agent, place.path) is not None
 
 
 # --- the place in the session -------------------------------------------------------------------
@@ -365,7 +380,7 @@ def _at(agent: Agent, request: Told, place: Place) -> Plan:
         fit: Fit = "given" if request.began or session.turn_count else "new"
         turn = make_request(request, session.id, "new", number, given)
         return Plan(turn, False, fit, switch=switch, learned=place.learned)
-    asked = agent.store.histories.asked(session.id, place.path if switch else session.path, number)
+    asked = place.read_next(agent, place.path if switch else session.path)
     kind: Kind
     if asked is None:
         kind, fit = "new", "goes_on" if session.turn_count else "new"

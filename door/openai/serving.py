@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from door.openai.running import LEAVE_SECONDS
@@ -20,6 +21,11 @@ GRACE = int(LEAVE_SECONDS) + 5
 """Seconds that uvicorn waits for its clients after it was told to end."""
 STARTUP_FAILURE = 3
 """The exit code of uvicorn for an application that did not start."""
+
+
+def make_server(app: ASGIApp, port: int) -> uvicorn.Server:
+    """Returns a server of an application at a port of this machine, for whoever runs it in a process of their own."""
+    return uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", access_log=False))
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[[str], None]) -> None:

@@ -43,6 +43,7 @@ from retrieval.library import Library
 from retrieval.product_docs import first_run
 from settings import Settings
 from store import Session
+from store.opening import TurnPlace
 from text.fence import find_words
 
 log = logging.getLogger(__name__)
@@ -53,38 +54,36 @@ def quiet(engine: Engine) -> AbstractContextManager[None]:
     return engine.library.quiet() if engine.library is not None else nullcontext()
 
 
-def scope(engine: Engine, session: Session, number: int) -> SearchScope:
-    """Returns the documents that turn ``number`` is answered from: the session's collections and the conversation's
-    files."""
+def scope(session: Session, with_files: bool) -> SearchScope:
+    """Returns the documents that a turn is answered from: the session's collections and the conversation's files.
+    ``with_files``: files came with its question."""
     chosen = COLLECTIONS if session.collections is None else session.collections
-    turn = engine.store.turn(session.id, number)
-    return SearchScope(tuple(name for name in COLLECTIONS if name in chosen), session.id, bool(turn and turn.files))
+    return SearchScope(tuple(name for name in COLLECTIONS if name in chosen), session.id, with_files)
 
 
 def search(
     engine: Engine,
     session: Session,
-    number: int,
+    place: TurnPlace | None,
     models: ModelSet,
     notes: Notes,
     language: str,
     channel: Channel | None = None,
 ) -> Search | None:
     """Returns the searches of one turn; None while there is no document for the turn, so that the prompt stays as it
-    is."""
+    is. ``place``: of the turn, if it has begun."""
     if engine.library is None:
         return None
-    within = scope(engine, session, number)
+    within = scope(session, place is not None and place.with_files)
     if engine.library.is_empty(within):
         return None
-    turn = engine.store.turn(session.id, number)
-    question = find_words(turn.question) if turn else ""
+    question = find_words(place.question) if place is not None else ""
     return Search(engine.library, within, engine.prompting, models, notes, language, channel or Channel(), question)
 
 
 def offered(engine: Engine, session: Session) -> Sequence[BaseTool]:
     """Returns the document tools that the next turn would be offered, for the description of its prompt."""
-    turn_search = search(engine, session, session.turn_count + 1, engine.models(), Notes(), "en")
+    turn_search = search(engine, session, None, engine.models(), Notes(), "en")
     return turn_search.tools if turn_search else ()
 
 

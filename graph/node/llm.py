@@ -41,7 +41,7 @@ from graph.tool.client_tool import ClientTool
 from graph.tool.tool_call import calls_of, make_call, storable
 from graph.turn.event import ContextBuilt, Thought, Token, ToolFinished, ToolStarted
 from graph.turn.runtime import TurnContext, asked, context, emit
-from model.call.client import STRICT_FORM
+from model.call.message_form import STRICT_FORM
 from model.call.stream import Model, Stopped, cut_off, stream, summed, usage
 from prompt import render
 from text.fence import find_words

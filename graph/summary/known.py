@@ -46,10 +46,9 @@ def _read_raw(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]
 
 def _read_found(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yields the questions of the past turns that the search before the answers found."""
-    for key in {read_item(item, session_id)[0] for item in _list_items(parts, "turns")}:
-        turn = engine.store.turn_index.text(key)
-        if turn is not None:  # not deleted since
-            yield unframed(turn.question)
+    keys = {read_item(item, session_id)[0] for item in _list_items(parts, "turns")}
+    found = engine.store.turn_index.find_texts(keys) if keys else {}
+    yield from (unframed(turn.question) for turn in found.values())
 
 
 def _read_summaries(engine: Engine, session_id: str, parts: Sequence[Mapping[str, Any]], first: int) -> Iterator[str]:
@@ -63,8 +62,5 @@ def _read_remembered(engine: Engine, session: Session, until: float) -> Iterator
     """Yields what memory and profile have from the user, said up to a moment (Unix seconds)."""
     if engine.memory is None:
         return
-    reader = engine.memory.reader
-    seen = reader.read_view(engine.tenant, session.id, session.language, user=engine.user)
-    profile = [line.row for line in (*seen.profile, *seen.covered_profile, *seen.cut_profile)]
-    rows = [*reader.read_rows(engine.tenant, session.id), *profile]
+    rows = engine.memory.reader.read_known_lines(engine.tenant, session.id, user=engine.user)
     yield from (row.label for row in rows if row.origin == "user" and row.at <= until)

@@ -26,7 +26,7 @@ def plan(engine: Engine, session_id: str, number: int) -> None:
     """
     setting = engine.settings.titles
     enabled = engine.models().side.titles == "model" if setting is None else setting
-    if enabled and _due(engine.store.session(session_id), number):
+    if enabled and number <= LAST_TURN and _due(engine.store.session(session_id), number):
         engine.aside(("title", session_id), _work(engine, session_id, number), session_id)
 
 

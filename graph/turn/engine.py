@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Self, cast
@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import StateSnapshot
 
+from errors import SessionBusy
 from graph.context.clock import Clock, clock, local, set_zone
 from graph.context.prompt import Changing
 from graph.state import ChatState
@@ -28,6 +29,7 @@ from store import Session, Store
 from store.database.checkpoint import Checkpoints
 from store.database.engine import translated
 from store.lock import SessionLock
+from store.opening import Opening
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,19 @@ class Engine:
 
         Raises ``SessionUnknown``, and ``SessionBusy`` while somebody else holds it: only its owner learns that.
         """
-        self.store.session(session_id)
-        with self.lock.hold(session_id):
-            yield self.store.session(session_id)
+        with self.open_turn(session_id) as opening:
+            yield opening.session
+
+    @contextmanager
+    def open_turn(self, session_id: str) -> Iterator[Opening]:
+        """Holds a session as ``hold`` does; yields all that a turn reads of it."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self.lock.hold(session_id))
+            except SessionBusy:
+                self.store.session(session_id)  # somebody else's is not busy but unknown
+                raise
+            yield self.store.open_turn(session_id)
 
     def aside(self, key: Hashable, work: Work, lane: str, *, for_all: bool = False) -> None:
         """Puts side work on the list, in place of waiting work with the same key. ``lane``: what the work goes in order
@@ -105,9 +117,12 @@ class Engine:
 
     def state(self, session_id: str) -> ChatState:
         """Returns the session's state; empty before its first turn. Raises ``SessionUnknown``."""
-        self.store.session(session_id)
+        return self.state_of(self.store.session(session_id))
+
+    def state_of(self, session: Session) -> ChatState:
+        """Returns the state of a session that was read from this store."""
         with translated("the checkpoints"):
-            checkpoint = self.checkpoints.saver.get(config(session_id))
+            checkpoint = self.checkpoints.saver.get(config(session.id))
         return cast(ChatState, checkpoint["channel_values"] if checkpoint else {})
 
 

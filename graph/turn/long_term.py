@@ -24,6 +24,7 @@ from graph.turn import past_turns
 from graph.turn.engine import Engine
 from memory import MemoryView, Rooms, apart
 from memory.line import END, dated, lines, statements_of
+from memory.reader import MemoryReading
 from memory.rows import MemoryRows
 from memory.view import profile_text
 from model.call.stream import Stopped
@@ -59,29 +60,32 @@ def keep_apart(engine: Engine, session_id: str) -> None:
 
 def before(engine: Engine, session: Session, models: ModelSet) -> MemoryView | None:
     """Returns the memory for the next answer; None where the settings turn memory off. Never raises."""
+    reading = read_for_turn(engine, session, models)
+    if reading is not None:
+        return reading.view
+    return None if engine.memory is None else MemoryView(away=True)
+
+
+def read_for_turn(engine: Engine, session: Session, models: ModelSet) -> MemoryReading | None:
+    """Returns all that a turn reads of memory, as its finished turns have it, within the budgets of a prompt; None
+    where the settings turn memory off, and where it could not be read. Never raises."""
     if engine.memory is None:
         return None
-    try:
-        return view(engine, session, models)
-    except Exception as error:  # a turn does without its memory rather than fail
-        log.error("memory could not be read: %s", trace(error))
-        return MemoryView(away=True)
-
-
-def view(engine: Engine, session: Session, models: ModelSet) -> MemoryView:
-    """Returns the session's memory as its finished turns have it, within the budgets of a prompt."""
-    assert engine.memory is not None
     limits = engine.prompting
     names = (("memory", "memory"), ("entities", "entities"), ("profile", "profile"))
     titles = max(models.count(render(name, session.language, **{of: ""})) for name, of in names)
-    return engine.memory.reader.read_view(
-        engine.tenant,
-        session.id,
-        session.language,
-        user=engine.user,
-        count=lambda text: models.count(text) + titles,
-        rooms=Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile),
-    )
+    try:
+        return engine.memory.reader.read_turn(
+            engine.tenant,
+            session.id,
+            session.language,
+            user=engine.user,
+            count=lambda text: models.count(text) + titles,
+            rooms=Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile),
+        )
+    except Exception as error:  # a turn does without its memory rather than fail
+        log.error("memory could not be read: %s", trace(error))
+        return None
 
 
 def parts(
@@ -207,12 +211,13 @@ def near(text: str, others: Sequence[str]) -> list[float]:
 # --- after the answer ---------------------------------------------------------------------------
 
 
-def after(engine: Engine, session_id: str) -> None:
-    """Notes whose session this is and plans the fold that is due."""
+def after(engine: Engine, session_id: str, reading: MemoryReading | None = None) -> None:
+    """Notes whose session this is, unless that was so when the turn read it, and plans the fold that is due."""
     if engine.memory is None:
         return
     try:
-        engine.memory.writer.open_session(engine.tenant, session_id, user=engine.user)
+        if reading is None or not reading.is_noted:
+            engine.memory.writer.open_session(engine.tenant, session_id, user=engine.user)
         if engine.models().side.folds == "extracted":  # takes milliseconds
             _fold(engine, session_id, threading.Event())
         engine.aside(key(session_id), partial(_fold_and_prepare, engine, session_id), session_id)
@@ -245,10 +250,10 @@ def _fold(engine: Engine, session_id: str, stop: threading.Event) -> None:
     if stop.is_set():
         raise Stopped
     try:
-        if engine.memory.folds.is_due(engine.tenant, session_id):
+        if engine.memory.reader.fill_copy(engine.tenant, session_id).due:
             language = _language(engine, session_id)
             engine.memory.folds.run(engine.tenant, session_id, models=engine.models(), language=language, stop=stop)
-        engine.memory.reader.fill_copy(engine.tenant, session_id)
+            engine.memory.reader.fill_copy(engine.tenant, session_id)
     except GieokError as error:  # the turns wait for the next time
         log.info("a memory was not folded: %s", error.code)
 

@@ -3,8 +3,8 @@
 ``find_past`` runs before every answer: what fits the question goes into the prompt, and nothing where nothing fits.
 ``recall_past`` serves the tool: another query, a day, a conversation, and no floor, because the model asked for it.
 
-After the answer a turn's words are indexed at once and its vector in an idle moment. What is missing when somebody
-searches, after a crash or an import, is made as side work; until then words alone find a turn.
+A turn's words and its vector are indexed behind the answer. Words that are missing when somebody searches, after a
+crash or an import, are made at once, and the vectors as side work; until then words alone find a turn.
 """
 
 from __future__ import annotations
@@ -74,17 +74,23 @@ class Hit:
 
 
 def find_past(
-    engine: Engine, session: Session, question: str, number: int, profile: Profile, cites: bool = True
+    engine: Engine,
+    session: Session,
+    question: str,
+    number: int,
+    profile: Profile,
+    cites: bool = True,
+    past: Past | None = None,
 ) -> FoundPast | None:
     """Returns what earlier turns say about the question of turn ``number``; None where the settings want none, and
     after a failure, because a turn does without its past rather than fail. ``cites``: whether a reader is shown what
-    the answer cites."""
+    the answer cites; ``past``: what may be searched, if it was read already."""
     settings = engine.prompting
     room = 0 if settings.memory_tool_only else min(settings.budget_past, profile.past_tokens)
     if not room or not question.strip():
         return None
     try:
-        hits = [*search(engine, session.id, question, number)]
+        hits = [*search(engine, session.id, question, number, past)]
     except Exception as error:
         log.error("past turns could not be searched: %s", trace(error))
         return None
@@ -108,9 +114,9 @@ def render_found(
     """Returns the text that a prompt had of these past turns (``PastEntry.item``); None when one of them is gone or was
     forgotten since."""
     past = _searchable(engine, session.id)
-    found = [
-        (engine.store.turn_index.text(key), score) for key, score in (read_item(each, session.id) for each in items)
-    ]
+    scores = dict(read_item(each, session.id) for each in items)
+    turns = engine.store.turn_index.find_texts(scores)
+    found = ((turns.get(key), score) for key, score in scores.items())
     hits = [Hit(turn, score) for turn, score in found if turn is not None and not _is_forgotten(turn, past)]
     if len(hits) < len(items):
         return None
@@ -118,14 +124,15 @@ def render_found(
     return render_entries([*entries], session.language, frame_of(profile, cites))
 
 
-def search(engine: Engine, session_id: str, query: str, before: int) -> Iterator[Hit]:
+def search(engine: Engine, session_id: str, query: str, before: int, past: Past | None = None) -> Iterator[Hit]:
     """Yields the turns before turn ``before`` that fit the query best, at most ``LOOKED_AT``, the best first: turns of
     the session's path and of the user's other conversations, without those that the user had forgotten or wants to be
-    used no more. Raises ``EmbeddingFailed``."""
-    past, index = _searchable(engine, session_id), engine.store.turn_index
+    used no more. ``past``: as in ``find_past``. Raises ``EmbeddingFailed``."""
+    past, index = past or _searchable(engine, session_id), engine.store.turn_index
     others = past.others if past else ()
-    unread = [session_id, *others] if before == 1 else [session_id]  # the side work after an answer reads the others
-    if _index_words(engine, unread) == AT_ONCE:
+    # a first turn looks at the others; later ones leave these to the side work after an answer
+    unread, last = ([session_id, *others], None) if before == 1 else ([session_id], before - 1)
+    if _index_words(engine, unread, last=last) == AT_ONCE:
         plan_index(engine, session_id)
     found = find_turns(
         index,
@@ -203,18 +210,16 @@ def _make_entries(
 ) -> Iterator[PastEntry]:
     """Yields the found turns as a prompt shows them, each side with at most ``tokens`` tokens, without refusals;
     ``brief``: without answers that add nothing to what the query asks for."""
-    wanted, titles = frozenset(words(query, installed())), dict[str, str]()
+    wanted = frozenset(words(query, installed()))
     for hit in hits:
-        turn, other = hit.turn, hit.turn.key.session_id
-        here = other == session.id
-        if not here and other not in titles:
-            titles[other] = _data(engine.store.session(other).title)
+        turn = hit.turn
+        here = turn.key.session_id == session.id
         question, answer = map(_data, excerpt_turn(turn, wanted, tokens))
         if is_refusal(turn.answer, turn.question) or (brief and not adds_answer(turn, wanted)):
             answer = ""
         answer = strip_marks(answer)
         day = datetime.fromtimestamp(turn.at, engine.now().tzinfo).date().isoformat()
-        title = session.title if here else titles[other]
+        title = session.title if here else _data(turn.title)
         yield PastEntry(turn.key, here, day, turn.at, question, answer, hit.score, title, turn.foreign)
 
 
@@ -241,30 +246,39 @@ def index_turns(engine: Engine, session_id: str) -> None:
     plan_index(engine, session_id)
 
 
-def plan_index(engine: Engine, session_id: str) -> None:
-    """Puts the indexing of all turns that a search from this session reads on the list of side work."""
-    engine.aside(("turns", "", engine.user), partial(_index_all, engine, session_id), COMPUTED, for_all=True)
+def plan_index(engine: Engine, session_id: str, past: Past | None = None) -> None:
+    """Puts the indexing of all turns that a search from this session reads on the list of side work. ``past``: what may
+    be searched, if it was read already."""
+    work = partial(_index_all, engine, session_id, past=past)
+    engine.aside(("turns", session_id, engine.user), work, COMPUTED, for_all=True)
 
 
-def _index_all(engine: Engine, session_id: str, stop: threading.Event) -> None:
+def _index_all(engine: Engine, session_id: str, stop: threading.Event, past: Past | None = None) -> None:
     """Indexes all turns that a search from this session reads: first all words, then the vectors, each of which takes
     a sixth of a second. Raises ``Stopped``; the work then goes on after the answer."""
-    past = _searchable(engine, session_id)
+    past = past or _searchable(engine, session_id)
     sessions = [session_id, *(past.others if past else ())]
-    while _index_words(engine, sessions, stop) == AT_ONCE:
-        pass
     index, embedder = engine.store.turn_index, built_in()
-    while missing := index.missing(sessions, rules(embedder), BATCH):
+    missing = index.missing(sessions, rules(embedder), BATCH)
+    if len(missing) > 1:  # of the one turn that has just ended, both are written at once
+        while _index_words(engine, sessions, stop) == AT_ONCE:
+            pass
+    while missing:
         for turn in missing:
             _stop_if_set(stop)
             index.put([NewRow(turn, *pack_turn(turn, embedder))], rules(embedder))
+        missing = index.missing(sessions, rules(embedder), BATCH) if len(missing) == BATCH else []
 
 
-def _index_words(engine: Engine, sessions: Sequence[str], stop: threading.Event | None = None) -> int:
+def _index_words(
+    engine: Engine, sessions: Sequence[str], stop: threading.Event | None = None, last: int | None = None
+) -> int:
     """Indexes the words of at most ``AT_ONCE`` turns that have no row yet, the newest first, in less than half a
-    second; returns how many. The others follow as side work."""
+    second; returns how many. The others follow as side work. ``last``: only turns up to this number."""
     index, made_by = engine.store.turn_index, rules(built_in())
-    missing = index.missing(sessions, made_by, AT_ONCE, vectors=False)
+    missing = index.missing(sessions, made_by, AT_ONCE, last, vectors=False)
+    if not missing:
+        return 0
     rows = list[NewRow]()
     for turn in missing:
         _stop_if_set(stop)

@@ -21,6 +21,7 @@ from model.call import token
 from store import Finished, Session, Turn
 from store.database.engine import translated
 from store.question import Question, question
+from store.record import TurnStatus
 from text.clean import clean
 
 
@@ -32,7 +33,7 @@ def complete(engine: Engine, session: Session) -> Turn | None:
     last = engine.store.turn(session.id, session.turn_count)
     if last is None or last.status not in ("running", "failed"):
         return last
-    state = engine.state(session.id)
+    state = engine.state_of(session)
     if last.status == "running" and (questions := open_questions(engine, session, last.number)):
         before = engine.store.partials.text(session.id, last.number)
         engine.store.finish_turn(session.id, last.number, waiting(questions, Notes(), last.seconds or 0.0, before))
@@ -46,10 +47,10 @@ def complete(engine: Engine, session: Session) -> Turn | None:
     return engine.store.turn(session.id, last.number)
 
 
-def close(engine: Engine, session: Session) -> None:
+def close(engine: Engine, session: Session, status: TurnStatus | None) -> None:
     """Settles the last turn before a new one: writes an answer that its row lacks, marks the turn as failed, or ends
-    its wait for the user, whose new message is a no."""
-    if engine.store.status(session) not in ("running", "failed", "waiting"):
+    its wait for the user, whose new message is a no. ``status``: of the last turn."""
+    if status not in ("running", "failed", "waiting"):
         return
     last = complete(engine, session)
     if last is not None and last.status == "waiting":
@@ -99,7 +100,7 @@ def entry(engine: Engine, session: Session, number: int, text: str, images: int 
     A state that does not belong to the record (a power cut, a lost file, another branch) is made anew first, and so is
     one that lacks more summaries than a model can be writing.
     """
-    state = engine.state(session.id)
+    state = engine.state_of(session)
     if not fits(state, session, number - 1):
         backlog.fill_gaps(engine, session, number - 1)
         state = rebuild(engine, session, number - 1)

@@ -32,6 +32,7 @@ from graph.turn.event import Done, Ended, Event, reason
 from graph.turn.request import MESSAGE_LIMIT, Request, checked_given, checked_images, checked_system, choose_earlier
 from graph.turn.running import RunningTurn
 from store import Session, Turn
+from store.opening import Opening, TurnPlace
 from text.clean import clean
 from text.fence import find_words
 from text.language import detect
@@ -48,14 +49,16 @@ def run(engine: Engine, request: Request, stop: threading.Event, emit: Emit) -> 
     written. With images or given turns it also raises the errors of resolving the models.
     """
     request = _checked(engine, request)
-    with _held(engine, request) as session:
-        session = _with_system(engine, session, request.system)
+    with _held(engine, request) as opening:
+        opening = _with_system(engine, opening, request.system)
         begin = {"new": _new, "retry": _retry, "again": _again, "edited": _again, "resume": _resume}[request.kind]
-        begun = begin(engine, session, request)
+        begun = begin(engine, opening, request)
         if not isinstance(begun, _Begun):
             return begun
-        keep = partial(engine.store.partials.keep, session.id, begun.number)
-        turn = RunningTurn(engine, begun.session, begun.number, Channel(stop, emit, keep), request, waited=begun.waited)
+        session, place = begun.session, begun.place
+        keep = partial(engine.store.partials.keep, session.id, place.number)
+        channel = Channel(stop, emit, keep)
+        turn = RunningTurn(engine, session, place, opening.options, channel, request, waited=begun.waited)
         with engine.stop_watch.watching(session.id, stop):
             return turn.drive(begun.question)
 
@@ -66,27 +69,29 @@ class _Begun:
     ``waited``: the row of the turn while it waited for the user, if it did."""
 
     session: Session
-    number: int
+    place: TurnPlace
     question: str | None
     waited: Turn | None = None
 
 
-def _new(engine: Engine, session: Session, request: Request) -> _Begun:
+def _new(engine: Engine, opening: Opening, request: Request) -> _Begun:
+    session = opening.session
     if not request.given and 0 < request.number <= session.turn_count:  # a branch there, without told turns
-        return _again(engine, session, replace(request, kind="edited"))
-    repair.close(engine, session)
+        return _again(engine, opening, replace(request, kind="edited"))
+    repair.close(engine, session, opening.status)
     first, text = session.turn_count + 1, request.text
     if request.given:
         first = request.number or first
         session = given.give(engine, session, first, request.given)
         told = (find_words(request.given[-1].question), find_words(text))
         text = "\n".join(part for part in told if not is_casual(part)) or text
-    number = engine.store.accept_turn(session.id, request.text, engine.now().timestamp())
-    return _Begun(_speaking(engine, session, first, text), number, request.text)
+    place = engine.store.begin_turn(session.id, request.text, engine.now().timestamp(), opening.last)
+    return _Begun(_speaking(engine, session, first, text, opening.first), place, request.text)
 
 
-def _again(engine: Engine, session: Session, request: Request) -> _Begun:
-    repair.close(engine, session)
+def _again(engine: Engine, opening: Opening, request: Request) -> _Begun:
+    session = opening.session
+    repair.close(engine, session, opening.status)
     number, before = request.number, engine.store.turn(session.id, request.number)
     if before is None:
         raise TurnUnknown(session=session.id, turn=number)
@@ -95,11 +100,20 @@ def _again(engine: Engine, session: Session, request: Request) -> _Begun:
     engine.store.tree.begin(session.id, number, question)
     session = engine.store.session(session.id)
     if is_casual(find_words(before.question)):  # else the language is decided already and stays
-        session = _speaking(engine, session, number, question)
-    return _Begun(session, number, question)
+        session = _speaking(engine, session, number, question, opening.first)
+    return _Begun(session, _find_place(engine, session, number), question)
 
 
-def _retry(engine: Engine, session: Session, request: Request) -> _Begun | Ended:
+def _find_place(engine: Engine, session: Session, number: int) -> TurnPlace:
+    """Returns where the row of a turn lies, which is there."""
+    place = engine.store.find_place(session.id, number)
+    if place is None:
+        raise TurnUnknown(session=session.id, turn=number)
+    return place
+
+
+def _retry(engine: Engine, opening: Opening, request: Request) -> _Begun | Ended:
+    session = opening.session
     last = engine.store.turn(session.id, session.turn_count)
     if last is None or last.status not in ("failed", "running"):
         raise NothingToRetry(session=session.id)
@@ -107,15 +121,16 @@ def _retry(engine: Engine, session: Session, request: Request) -> _Begun | Ended
     if ended is not None:
         return ended
     engine.store.restart_turn(session.id, last.number, engine.now().timestamp())
-    return _Begun(session, last.number, None)
+    return _Begun(session, _find_place(engine, session, last.number), None)
 
 
-def _resume(engine: Engine, session: Session, request: Request) -> _Begun:
+def _resume(engine: Engine, opening: Opening, request: Request) -> _Begun:
+    session = opening.session
     last = repair.complete(engine, session)
     if last is None or last.status != "waiting":
         raise NothingToAnswer(session=session.id)
     engine.store.restart_turn(session.id, last.number, engine.now().timestamp())
-    return _Begun(session, last.number, None, last)
+    return _Begun(session, _find_place(engine, session, last.number), None, last)
 
 
 def dismiss(engine: Engine, session_id: str) -> None:
@@ -123,9 +138,9 @@ def dismiss(engine: Engine, session_id: str) -> None:
 
     Raises ``SessionBusy`` while the session answers.
     """
-    with engine.hold(session_id) as session:
-        if engine.store.status(session) == "waiting":
-            repair.close(engine, session)
+    with engine.open_turn(session_id) as opening:
+        if opening.status == "waiting":
+            repair.close(engine, opening.session, opening.status)
 
 
 def reconcile(engine: Engine, session_id: str) -> bool:
@@ -176,37 +191,42 @@ def _check(text: str, request: Request) -> None:
         raise TooLong(what="message", size=len(text), limit=MESSAGE_LIMIT)
 
 
-def _with_system(engine: Engine, session: Session, system: str | None) -> Session:
+def _with_system(engine: Engine, opening: Opening, system: str | None) -> Opening:
     """Returns the session with the client's system text, which it keeps; None leaves the stored one."""
-    if system is None or system == session.client_system:
-        return session
-    engine.store.set_client_system(session.id, system)
-    return engine.store.session(session.id)
+    if system is None or system == opening.session.client_system:
+        return opening
+    engine.store.set_client_system(opening.session.id, system)
+    return replace(opening, session=replace(opening.session, client_system=system))
 
 
 @contextmanager
-def _held(engine: Engine, request: Request) -> Iterator[Session]:
+def _held(engine: Engine, request: Request) -> Iterator[Opening]:
     """Holds the session; side work pauses meanwhile, except work that this turn needs. Raises ``SessionDeleted``."""
-    with engine.hold(request.session) as session:
+    with engine.open_turn(request.session) as opening:
+        session = opening.session
         if session.deleted is not None:
             raise SessionDeleted(session=session.id)
         needed = ahead.needed(session, request.number or session.turn_count + 1)
         with engine.background.turn(needed, engine.yields), documents.quiet(engine):
-            yield session
+            yield opening
 
 
-def _speaking(engine: Engine, session: Session, number: int, text: str) -> Session:
+def _speaking(engine: Engine, session: Session, number: int, text: str, first: TurnPlace | None) -> Session:
     """Returns the session, with its language set if this is its first message that is more than a greeting.
     ``number``: of the first new turn; turns that a client told decide together with the message that follows them.
+    ``first``: the first turn, which has nearly always decided already.
 
     That message decides the language of the session's prompts; the language then stays, so that the prompts' prefix
     stays, too. One Latin word («ok», «Python») decides nothing: it is said in either language.
     """
+    if first is not None and number > 1 and not is_casual(find_words(first.question)):
+        return session
     earlier = (engine.store.turn(session.id, each) for each in range(1, number))
     text = find_words(text)
     if is_casual(text) or any(each and not is_casual(find_words(each.question)) for each in earlier):
         return session
     if len(text.split()) == 1 and text.isascii():
         return session
-    engine.store.set_language(session.id, detect(text, session.language))
-    return engine.store.session(session.id)
+    language = detect(text, session.language)
+    engine.store.set_language(session.id, language)
+    return replace(session, language=language)

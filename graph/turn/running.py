@@ -32,8 +32,13 @@ from graph.turn.event import Asked, Done, Ended, Failed, reason
 from graph.turn.finish import failed, finished, turn_messages, waiting
 from graph.turn.request import Request
 from graph.turn.runtime import Inputs, Notes, TurnContext, noted
-from store import Session, Turn
+from memory import MemoryView
+from memory.reader import MemoryReading
+from model.profile import Profile
+from store import Finished, Session, Turn
 from store.database.engine import translated
+from store.opening import TurnPlace
+from store.options import Options
 from store.question import Question, question
 from store.turn_index import TurnKey
 from store.wording import mark
@@ -44,23 +49,30 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class RunningTurn:
-    """Turn ``number`` of a session while it runs. ``request``: for its limits and images.
+    """A turn of a session while it runs. ``place``: where its row lies; ``options``: the session's; ``request``: for
+    its limits and images.
 
     ``state``: the newest state of the graph; ``context``: what its nodes may use; both are None until the graph starts.
-    ``patience`` limits how long the turn waits for long-term memory in all. ``waited``: the row of the turn while it
+    ``reading``: what was read of memory for it; None without memory. ``waited``: the row of the turn while it
     waited for the user, if it did; ``questions``: what it waits for from now on.
     """
 
     engine: Engine
     session: Session
-    number: int
+    place: TurnPlace
+    options: Options
     channel: Channel
     request: Request
     began: float = field(default_factory=time.monotonic)
     state: ChatState | None = None
     context: TurnContext | None = None
+    reading: MemoryReading | None = None
     waited: Turn | None = None
     questions: list[Question] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        return self.place.number
 
     def drive(self, text: str | None) -> Ended:
         """Runs the graph and returns how the turn ended. ``text``: the question; None runs the same turn again."""
@@ -101,10 +113,13 @@ class RunningTurn:
     def _context(self, text: str | None) -> TurnContext:
         engine, session, number, channel = self.engine, self.session, self.number, self.channel
         models, notes = engine.models(), noted(self.waited)
-        search = documents.search(engine, session, number, models, notes, session.language, channel)
-        question = find_words(text or self._stored_question())
+        question = find_words(text or self.place.question)
+        search = documents.search(engine, session, self.place, models, notes, session.language, channel)
         long_term.keep_apart(engine, session.id)
-        found = past_turns.find_past(engine, session, question, number, models.profile, self.request.cites)
+        read_at = time.time()
+        self.reading = reading = long_term.read_for_turn(engine, session, models)
+        memory = reading.view if reading else MemoryView(away=True) if engine.memory is not None else None
+        found = self._find_past(question, models.profile)
         shown = partial(self._shown_turns, notes, found)
         tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, shown, self.request.cites)]
         found_tools = search.tools if search else ()
@@ -112,15 +127,13 @@ class RunningTurn:
         client_tools = self.request.tools if models.profile.tools == "native" else NO_TOOLS
         theirs = client_tools.make()
         taken = {tool.name for tool in theirs}
-        read_at = time.time()
-        memory = long_term.before(engine, session, models)
         parts = long_term.parts(memory, engine, session.language, number, models.profile, question)
         long_term.keep(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
         inputs = Inputs(
             tools=[*(tool for tool in (*tools, *found_tools, *foreign) if tool.name not in taken), *theirs],
             changing=(*parts, *clock),
-            options=engine.store.options.of(session.id),
+            options=self.options,
             budgets=engine.budgets,
             history_tokens=session.history_tokens,
             past_turns=found,
@@ -137,9 +150,17 @@ class RunningTurn:
         sources = (notes, ledger, summaries, search, engine.now)
         return TurnContext(
             *(models, engine.prompting, channel, inputs, *sources, self._read_known),
-            mark_foreign=partial(engine.store.mark_foreign, session.id, number),
-            is_marked=partial(engine.store.has_foreign, session.id, number),
+            mark_foreign=partial(engine.store.mark_foreign, session.id, number, self.place),
+            is_marked=partial(engine.store.has_foreign, session.id, number, self.place),
         )
+
+    def _find_past(self, question: str, profile: Profile) -> FoundPast | None:
+        """Returns the past turns that fit; none where memory could not be read, because it says what must not be
+        found."""
+        if self.engine.memory is not None and self.reading is None:
+            return None
+        past, cites = self.reading.past if self.reading else None, self.request.cites
+        return past_turns.find_past(self.engine, self.session, question, self.number, profile, cites, past)
 
     def _read_known(self, chunk: Sequence[int]) -> str:
         rows = self.engine.store.turns_between(self.session.id, chunk[0], chunk[-1])
@@ -154,10 +175,6 @@ class RunningTurn:
         items = (item for artifact in recalled for item in artifact.get(RECALLED_TURNS, ()))
         own = self.session.id
         return [*past_turns.shown_turns(notes.report, own), *(read_item(item, own)[0] for item in items)]
-
-    def _stored_question(self) -> str:
-        turn = self.engine.store.turn(self.session.id, self.number)
-        return turn.question if turn is not None else ""
 
     def _ended(self) -> Ended:
         """Writes the answer's row, leaves one checkpoint, plans the side work.
@@ -181,19 +198,22 @@ class RunningTurn:
         assert self.context is not None
         notes, seconds, said = self.context.notes, self._seconds(), self.channel.text
         end = waiting(self.questions, notes, seconds, said)
-        self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
+        self._write_end(end)
         return Asked(self.number, tuple(self.questions), said, notes.usage(), seconds)
 
     def _finished(self) -> Done:
         assert self.context is not None
-        state = self.state or self.engine.state(self.session.id)
+        state = self.state or self.engine.state_of(self.session)
         notes, messages, seconds = self.context.notes, state["messages"], self._seconds()
         first = notes.first_token - self.began if notes.first_token else None
         tokens = raw_tokens(turn_messages(messages, self.number), self.context.models.count)
         end = finished(messages, self.number, notes, seconds, first, tokens)
-        self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
+        self._write_end(end)
         usage, stopped = notes.usage(), end.status == "stopped"
         return Done(self.number, end.answer or "", stopped, usage, seconds, first, reason(usage.cut_at, stopped))
+
+    def _write_end(self, end: Finished) -> None:
+        self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp(), self.place)
 
     def _seconds(self) -> float:
         """Returns how long the turn has worked so far, without the time in which it waited for the user."""
@@ -205,12 +225,12 @@ class RunningTurn:
         try:
             self.engine.checkpoints.prune(self.session.id)
             if self.engine.settings.ahead:
-                ahead.plan(self.engine, self.session.id, self.state or self.engine.state(self.session.id))
+                ahead.plan(self.engine, self.session.id, self.state or self.engine.state_of(self.session))
             if self.context is not None and (system := self.context.notes.system):
                 self.engine.store.wordings.keep(mark(system), system)
             title.plan(self.engine, self.session.id, self.number)
-            long_term.after(self.engine, self.session.id)
-            past_turns.index_turns(self.engine, self.session.id)
+            long_term.after(self.engine, self.session.id, self.reading)
+            past_turns.plan_index(self.engine, self.session.id, self.reading.past if self.reading else None)
             read_ahead.plan(self.engine, self.session.id)
         except GieokError as error:
             log.warning("after turn %d: %s", self.number, error.code)
@@ -220,7 +240,7 @@ class RunningTurn:
         for notes in (self.context.notes if self.context is not None else Notes(), Notes()):
             try:
                 end = failed(error, notes, self._seconds(), self.channel.text)
-                self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp())
+                self._write_end(end)
                 break
             except GieokError:
                 log.error("the failed turn %d could not be written: it stays open and is found again", self.number)

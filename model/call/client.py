@@ -27,7 +27,7 @@ from pydantic import PrivateAttr, SecretStr
 from errors import AnswerRefused, ModelBroken
 from model.call.abort import pause
 from model.call.fault import translated
-from model.call.message_form import FORMS, differs_strictly, is_worth_strict_form
+from model.call.message_form import FORMS, STRICT_FORM, differs_strictly, is_worth_strict_form
 from model.call.thought import (
     THOUGHT,
     UNOPENED,
@@ -37,19 +37,16 @@ from model.call.thought import (
     read_thought,
     sort_chunk,
 )
-from model.call.transport import Transport
+from model.call.transport import CONNECT_SECONDS, Transport
 from settings import Settings
 from text.clean import clean
 
 log = logging.getLogger(__name__)
 
-CONNECT_SECONDS = 10.0
 _NOT_TAKEN = ("unsupported_parameter", "unsupported_value")
 """OpenAI's codes for a field, or its value, that the model does not take."""
 TRY_STRICT = "try_strict_form"
 """An argument of a call whose messages are sent in the strict form, to see whether the server takes that."""
-STRICT_FORM = "strict_form"
-"""The mark, in an answer's metadata, that its prompt went out in the strict form, which is another one than usual."""
 
 
 def chat(

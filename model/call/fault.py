@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from json import JSONDecodeError, loads
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
-import openai
 from pydantic import ValidationError
 
 from errors import (
@@ -33,6 +32,9 @@ from errors import (
     RequestRejected,
     ToolsRejected,
 )
+
+if TYPE_CHECKING:  # it takes half a second: it is imported with the client, or with the first failure
+    import openai
 
 _TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "context window", "maximum context length")
 _OVER = re.compile(r"maximum context length is (?P<limit>\d+) tokens.*?(?:resulted in|requested) (?P<tokens>\d+)", re.S)
@@ -54,15 +56,23 @@ def translated(url: str, model: str, seconds: float) -> Iterator[None]:
     ``ModelTimeout`` names."""
     try:
         yield
-    except (openai.APIError, httpx2.HTTPError, *_NO_JSON) as error:
+    except _list_upstream_errors() as error:
         raise translate(error, url=url, model=model, seconds=seconds) from error
     except (AttributeError, KeyError, TypeError, ValidationError) as error:  # of langchain-openai: an unknown shape
         reason = "it sent something that is not Chat Completions"
         raise ModelBroken(url=url, reason=reason, reason_code="shape") from error
 
 
+def _list_upstream_errors() -> tuple[type[Exception], ...]:
+    import openai
+
+    return (openai.APIError, httpx2.HTTPError, *_NO_JSON)
+
+
 def translate(error: Exception, *, url: str, model: str, seconds: float) -> GieokError:
     """Returns Gieok's error for an exception of the OpenAI client, of httpx or of JSON."""
+    import openai
+
     if isinstance(error, openai.APIStatusError):
         wait = _wait(error.response.headers.get("retry-after", ""))
         return _status(error.status_code, _body(error), str(error), url=url, model=model, wait=wait)
@@ -150,6 +160,8 @@ def _phrase(status: int) -> str:
 
 def _broken(error: Exception) -> dict[str, str]:
     """Returns the reason as text, and as ``reason_code`` for translation into the user's language."""
+    import openai
+
     if isinstance(error, _NO_JSON):
         return {"reason": "it sent something that is not JSON", "reason_code": "json"}
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):

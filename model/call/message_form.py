@@ -13,6 +13,8 @@ from typing import Any
 
 Json = dict[str, Any]
 SYSTEM = ("system", "developer")
+STRICT_FORM = "strict_form"
+"""The mark, in an answer's metadata, that its prompt went out in the strict form, which is another one than usual."""
 BEGINNING = "[Start a new chat]"
 """What the user says before an answer with which a story begins; SillyTavern says the same for strict servers."""
 REFUSALS = (400, 422, 500)

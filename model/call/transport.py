@@ -18,6 +18,8 @@ from model.call.abort import Cut, current
 from model.call.connection import Stream, cuttable, is_loopback
 from model.call.fault import NO_CREDIT
 
+CONNECT_SECONDS = 10.0
+"""Longest wait for a connection, in seconds."""
 KEPT_SECONDS = 30.0
 """How long an unused connection is kept, in seconds: longer than the pauses within a turn, shorter than the minute or
 more after which gateways drop it without a word."""

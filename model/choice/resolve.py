@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from errors import BadSetting, KeyRejected, ModelsUnlisted, ModelTimeout, ModelUnreachable, shown
-from model.call import client, token
+from model.call import token
 from model.call.abort import beside
 from model.call.stream import stream
 from model.choice import default
@@ -322,6 +322,8 @@ def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -
     """Returns the client of one role. Side work is deterministic where the server is known to allow it."""
     limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
     sampling = found.chat.profile.sampling if role == "chat" else None
+    from model.call import client  # with OpenAI's package: half a second, when a model is first needed
+
     model = client.chat(
         found.url,
         found.key,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import fcntl
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,16 +39,12 @@ MAKING = 0x6769656F6B
 """Key of the advisory lock that guards the creation of tables."""
 
 
-def _driver_errors() -> tuple[type[Exception], ...]:
-    """Returns the exceptions that LangGraph's PostgreSQL saver raises, if its driver is installed."""
-    try:
-        from psycopg import Error
-    except ImportError:
-        return ()
-    return (Error,)
-
-
-_FAILURES: tuple[type[Exception], ...] = (DBAPIError, PoolTimeout, sqlite3.Error, OSError, *_driver_errors())
+def _list_database_errors() -> tuple[type[Exception], ...]:
+    """Returns what databases raise. psycopg's own errors, which LangGraph's saver lets through, belong to it once it is
+    in use."""
+    psycopg = sys.modules.get("psycopg")
+    driver = (psycopg.Error,) if psycopg is not None else ()
+    return (DBAPIError, PoolTimeout, sqlite3.Error, OSError, *driver)
 
 
 def connect(url: str) -> tuple[Engine, bool]:
@@ -147,7 +144,7 @@ def translated(where: str) -> Iterator[None]:
     """Turns database exceptions into ``DiskFull``, ``StoreDamaged`` and ``StoreUnavailable``."""
     try:
         yield
-    except _FAILURES as error:
+    except _list_database_errors() as error:
         cause = getattr(error, "orig", None) or error
         reason = (str(cause) or type(error).__name__).splitlines()[0]
         if _is_damage(cause):

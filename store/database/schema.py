@@ -32,6 +32,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
+from text.user_name import ME
+
 _MARK = "\ue0f0"  # private use: starts an escape
 _UNSTORABLE = re.compile(f"[\x00\ud800-\udfff{_MARK}]")
 _ESCAPE = re.compile(_MARK + "([0-9a-f]{4})")
@@ -78,8 +80,6 @@ class PlainData(TypeDecorator[Any]):
 
 metadata = MetaData()
 
-ME = "me"
-"""The user of page and terminal, and the owner of everything that was written before there were users."""
 OWNER_CHARS = 200
 KEY_CHARS = 32
 ALIAS_CHARS = 200

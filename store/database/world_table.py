@@ -22,7 +22,8 @@ from sqlalchemy import (
     text,
 )
 
-from store.database.schema import KEY_CHARS, ME, OWNER_CHARS, ExactName, ExactText, PlainData, metadata
+from store.database.schema import KEY_CHARS, OWNER_CHARS, ExactName, ExactText, PlainData, metadata
+from text.user_name import ME
 
 NAME_CHARS = 200
 _ID = BigInteger().with_variant(Integer, "sqlite")

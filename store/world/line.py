@@ -71,8 +71,12 @@ def _find_lines(
 ) -> list[Lead]:
     """Returns the lines that say something of a history, the best ones first."""
     marks = ToldMarks.of(turns, user)
-    known = select(_WORLD.id, _WORLD.updated).where(mine(connection, _WORLD.owner))
-    homes = list(find_homes(connection, marks, known)) if world_id is None else [world_id]
+
+    def read_used(ids: list[str]) -> Mapping[str, float]:
+        query = select(_WORLD.id, _WORLD.updated).where(_WORLD.id.in_(ids), mine(connection, _WORLD.owner))
+        return {row.id: row.updated for row in connection.execute(query)}
+
+    homes = list(find_homes(connection, marks, read_used)) if world_id is None else [world_id]
     places = marks.places()
     rows = find_rows(connection, homes, places) if homes else {}
     own = select(_WORLD.id).where(_WORLD.id.in_(list(rows)), mine(connection, _WORLD.owner))

@@ -109,7 +109,7 @@ def test_an_answer_in_whose_middle_the_database_goes_away_ends_with_the_same_wor
 def test_a_task_whose_end_cannot_be_written_is_one_line_of_the_log(
     service: Inside, upstream: Upstream, caplog: pytest.LogCaptureFixture
 ) -> None:
-    at_work, rows = service.service.agents.tasks._active_task_registry, service.service.agents.sender._rows
+    at_work, rows = service.service.doors.agents.tasks._active_task_registry, service.service.doors.agents.sender._rows
     found: list[httpx2.Response] = []
     asking = threading.Thread(
         target=lambda: found.append(service.post("/a2a/rest/message:send", {"message": SAID}, **V1))

@@ -104,7 +104,7 @@ def test_that_memory_cannot_be_read_is_said_once(
     screen: Callable[..., Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = screen(memory=True)
-    monkeypatch.setattr(MemoryReader, "read_view", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(MemoryReader, "read_turn", lambda *_, **__: 1 / 0)
     made.types("파이썬이 뭐야?", "러스트가 뭐야?")
     assert made.side.getvalue().count("지금은 장기 기억을 읽을 수 없습니다") == 1
 

@@ -322,7 +322,7 @@ def test_a_memory_that_cannot_be_read_fails_no_turn(bot: Agent, monkeypatch: pyt
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(MemoryReader, "read_view", broken)
+    monkeypatch.setattr(MemoryReader, "read_turn", broken)
     monkeypatch.setattr(MemoryWriter, "open_session", broken)
     events = say(bot, own, fact(1))
     assert done(events).answer == "Noted."

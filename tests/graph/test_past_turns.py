@@ -334,14 +334,12 @@ def test_a_private_conversation_has_no_such_tool_and_leaves_no_row(bot: Agent) -
 
 
 @pytest.mark.parametrize("profile", [STRONG, SMALL], ids=["strong", "small"])
-def test_words_are_indexed_after_the_answer_and_vectors_beside_the_conversation(
-    agent: OpenAgent, profile: Profile
-) -> None:
+def test_words_and_vectors_are_indexed_beside_the_conversation(agent: OpenAgent, profile: Profile) -> None:
     bot = agent(noting, folding, memory=True, profile=profile, redis_url=CLOSED)
     own = bot.store.create_session("en", 0.3).id
     done(say(bot, own, fact(1)))
-    assert indexed(bot) == [(own, 1)], "its words, at once"
     settled(bot)
+    assert indexed(bot) == [(own, 1)]
     assert vectors(bot) == 1
 
 

@@ -31,6 +31,7 @@ WITHOUT_SESSION = {
     "using": "other models",
     "in_zone": "another clock",
     "of": "another user's agent; who may ask for it is the doors' question",
+    "state_of": "takes a session that the user's own store gave",
     "import_sessions": "makes sessions of the user's own",
     "read_attached": "reads files; ``attach`` says whose they are",
     "tidy_files": "removes files that no conversation of any user has",
@@ -82,7 +83,7 @@ def call(agent: Agent, name: str, session_id: str) -> object:
             assert parameter.name in values, f"{name}: a value for {parameter.name}?"
             wanted[parameter.name] = values[parameter.name]
     assert {"session_id", "request"} & set(wanted), f"{name} names no session: say so in WITHOUT_SESSION"
-    if name == "hold":
+    if name in ("hold", "open_turn"):
         with function(**wanted):
             return None
     result = function(**wanted)

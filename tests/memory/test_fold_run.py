@@ -32,7 +32,7 @@ FAILED = ModelServerError(url="x", status=503, reason="busy")
 
 
 def is_due(talks: Conversations, name: str = "s1") -> bool:
-    return talks.memory.folds.is_due("acme", talks.session(name))
+    return talks.memory.reader.fill_copy("acme", talks.session(name)).due
 
 
 def rejection(talks: Conversations, name: str = "s1") -> Rejection:

@@ -49,7 +49,7 @@ def test_no_takes_the_turns_in_without_a_change(talks: Conversations) -> None:
     assert talks.view().entities == ()
     assert talks.view().waiting == (6,)
     assert proposal(talks) is None
-    assert not talks.memory.folds.is_due(talks.tenant, talks.session())
+    assert talks.session() not in talks.memory.folds.list_due(talks.tenant)
 
 
 def test_what_is_forgotten_or_edited_meanwhile_drops_it(talks: Conversations) -> None:

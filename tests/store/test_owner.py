@@ -54,6 +54,7 @@ NEUTRAL = {
     "api_keys.all": "keys belong to the installation",
     "api_keys.any": "keys belong to the installation",
     "api_keys.of": "keys belong to the installation",
+    "api_keys.look_up": "keys belong to the installation",
     "api_keys.revoke": "keys belong to the installation",
     "secrets.of": "secrets belong to the installation",
 }

@@ -214,6 +214,6 @@ def test_a_refused_request_leaves_nothing_open(opened: Place, method: str, caplo
     ]
     for sent, code in wrong:
         assert opened.code(method, {"message": sent}, **V1) == code
-    until(lambda: not opened.service.agents.tasks._active_task_registry._active_tasks)
+    until(lambda: not opened.service.doors.agents.tasks._active_task_registry._active_tasks)
     gc.collect()
     assert [record.getMessage() for record in caplog.records if record.name.startswith(("asyncio", "opentel"))] == []

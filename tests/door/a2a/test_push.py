@@ -46,7 +46,7 @@ def hook() -> Iterator[Receiver]:
 @pytest.fixture
 def telling(tmp_path: Path, upstream: Upstream) -> Iterator[Place]:
     with place(tmp_path, upstream, push_loopback=True) as service:
-        service.service.agents.sender.pauses = (0.01, 0.02)
+        service.service.doors.agents.sender.pauses = (0.01, 0.02)
         yield service
 
 
@@ -97,7 +97,7 @@ def test_after_three_tries_a_message_is_given_up_and_the_next_one_goes_on(tellin
 def test_a_fault_with_one_message_holds_up_none_after_it(
     telling: Place, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sender = telling.service.agents.sender
+    sender = telling.service.doors.agents.sender
     tell, faults = sender._told, [ValueError("a fault of ours")]
 
     async def fail_once(message: Undelivered) -> None:
@@ -144,7 +144,7 @@ def literal(host: str, port: int) -> list[str]:
 
 @pytest.mark.parametrize("url", HOSTILE)
 def test_private_addresses_are_refused(opened: Place, url: str) -> None:
-    opened.service.agents.sender.guard = Guard(public, literal)
+    opened.service.doors.agents.sender.guard = Guard(public, literal)
     opened.early("tasks/send", id="t", message=words("hi"))
     push = {"pushNotificationConfig": {"url": url}}
     assert opened.code("tasks/pushNotification/set", {"id": "t", **push}) == -32602
@@ -157,7 +157,7 @@ def test_private_addresses_are_refused(opened: Place, url: str) -> None:
 def test_a_name_that_changes_its_address_is_refused_when_it_is_told(telling: Place, hook: Receiver) -> None:
     """First the name leads to a public machine, then to this one (DNS rebinding)."""
     answers = iter([["93.184.216.34"]])
-    sender = telling.service.agents.sender
+    sender = telling.service.doors.agents.sender
     sender.guard = Guard(public, lambda host, port: next(answers, ["127.0.0.1"]))
     url = hook.url.replace("127.0.0.1", "innocent.example")
     telling.early("tasks/send", id="t", message=words("hi"), pushNotification={"url": url})

@@ -35,7 +35,7 @@ def failing(folder: Path, revision: str, *, sessions: bool = True) -> set[str]:
         str(folder / "results"),
     ]
     with Upstream(always=said("Noted.")) as upstream, inside(folder, upstream, mcp_sessions=sessions) as service:
-        fixture.add(service.service.mcp.server)
+        fixture.add(service.service.doors.mcp.server)
         done = subprocess.run(
             [*suite, "--url", f"{service.root}/mcp"], capture_output=True, text=True, timeout=300, check=False
         )

@@ -6,6 +6,7 @@ import asyncio
 import gc
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from door.openai.lost import report_to_log
@@ -82,7 +83,9 @@ def test_what_has_no_exception_is_told_too(caplog: pytest.LogCaptureFixture) -> 
 
 def test_the_service_has_its_loop_tell_so(tmp_path: Path) -> None:
     with Upstream() as upstream, inside(tmp_path, upstream) as service:
-        assert service.ask("").status_code == 400, "it runs"
-        beating = service.service.agents._beating
+        assert httpx2.get(f"{service.root}/.well-known/agent-card.json").status_code == 200, (
+            "the door for agents is open"
+        )
+        beating = service.service.doors.agents._beating
         assert beating is not None
         assert beating.get_loop().get_exception_handler() is report_to_log

@@ -1,0 +1,22 @@
+"""A turn through the endpoint, on SQLite and Valkey, may not read or write more often than it does now."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from bench import cost
+
+MOST = {"sql_path": 23, "redis": 2, "checkpoint": 11}
+"""Of a median turn; ``sql_path`` is what runs before the answer has ended."""
+MOST_ASIDE = {"plain": 11, "dearest": 40}
+"""Statements behind a turn: behind a plain one, and behind the one with the most side work (a summary and a fold)."""
+
+
+def test_a_turn_reads_once_and_writes_little() -> None:
+    found = cost.run(argparse.Namespace(turns=[10], pieces=[1], verbose=False))
+    assert {name: found[name] for name in MOST if float(str(found[name])) > MOST[name]} == {}
+    rows: Any = found["rows"]
+    (row,) = rows
+    assert row["least_sql_aside"] <= MOST_ASIDE["plain"]
+    assert row["most_sql_aside"] <= MOST_ASIDE["dearest"]
