@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, delete, or_, select, union_all
+from sqlalchemy import Connection, Integer, bindparam, case, delete, or_, select, union_all
 from sqlalchemy.dialects.postgresql import insert as insert_into_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_into_sqlite
 
@@ -30,9 +30,10 @@ ENDED = ("done", "stopped")
 """The statuses of turns that have marks: those with an answer that the model gets again."""
 LEADING = 8
 """The last turns of a history whose marks lead to a conversation."""
-EACH = 500
-"""The most turns that one mark leads to: of what more conversations say alike, the one that is meant may be missing
-(``Lead.is_cut``)."""
+FEW, EACH = 32, 500
+"""The most turns that one mark leads to: first a few, for what is rare tells where a history belongs; where all of its
+last messages are said more often, more of them. Of what still more conversations say alike, the one that is meant may
+be missing (``Lead.is_cut``)."""
 MOST_HOMES = 12
 """The most conversations that a history is held against: of those that say as much, the last used ones."""
 MOST_TURNS = 1000
@@ -67,7 +68,12 @@ _PIECE = 16
 """Marks of one look-up for conversations."""
 _LEADS = union_all(
     *(
-        select(select(_MARK.mark, _MARK.home).where(_MARK.mark == bindparam(f"mark_{at}")).limit(EACH).subquery())
+        select(
+            select(_MARK.mark, _MARK.home)
+            .where(_MARK.mark == bindparam(f"mark_{at}"))
+            .limit(bindparam("most", type_=Integer))
+            .subquery()
+        )
         for at in range(_PIECE)
     )
 )
@@ -209,7 +215,7 @@ def find_homes(
     equal ones those that were used last. ``read_used``: returns those of some ids that may be found, with the moments
     when they were used."""
     whole, edges = marks.leading()
-    found = _look_up(connection, whole) or _look_up(connection, edges)
+    found = _look_up_rare(connection, whole) or _look_up_rare(connection, edges)
     weights: dict[str, float] = {}
     for homes, _ in found:
         for home in homes:
@@ -219,15 +225,23 @@ def find_homes(
     return {home: all(is_cut for homes, is_cut in found if home in homes) for home in best}
 
 
-def _look_up(connection: Connection, marks: Sequence[int]) -> list[tuple[set[str], bool]]:
-    """Returns for each known mark where it leads to, and whether to more than was looked at."""
+def _look_up_rare(connection: Connection, marks: Sequence[int]) -> list[tuple[set[str], bool]]:
+    """Returns what ``_look_up`` does for the marks of a few turns; for all marks where none is as rare."""
+    found = _look_up(connection, marks, FEW)
+    rare = [(homes, False) for homes, is_cut in found if not is_cut]
+    return rare or (_look_up(connection, marks, EACH) if found else [])
+
+
+def _look_up(connection: Connection, marks: Sequence[int], most: int) -> list[tuple[set[str], bool]]:
+    """Returns for each known mark where it leads to, at most to so many turns, and whether to as many or more."""
     rows: dict[int, list[str]] = {}
     for start in range(0, len(marks), _PIECE):
         some = marks[start : start + _PIECE]
-        values = {f"mark_{at}": some[at] if at < len(some) else None for at in range(_PIECE)}
+        values: dict[str, int | None] = {"most": most}
+        values |= {f"mark_{at}": some[at] if at < len(some) else None for at in range(_PIECE)}
         for mark, home in connection.execute(_LEADS, values):
             rows.setdefault(mark, []).append(home)
-    return [(set(homes), len(homes) >= EACH) for homes in rows.values()]
+    return [(set(homes), len(homes) >= most) for homes in rows.values()]
 
 
 Rows = Mapping[str, Sequence[tuple[int, int, int]]]
