@@ -56,6 +56,7 @@ def test_chats_are_found_as_one_types_filed_several_at_once_and_brought_back(vis
     assert page.evaluate(ROWS_IN_SIGHT) >= 10
     expect(person.input).to_be_focused()  # the page hears its keys by now
     keys.press("Control+k")
+    page.get_by_role("dialog", name="모든 작업").get_by_role("option", name="대화 검색").click()
     expect(page.locator(".gieok-list .search")).to_be_focused()
     keys.type("표지0005", delay=30)
     hit = page.locator(".gieok-list .hit").first
