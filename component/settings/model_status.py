@@ -75,11 +75,11 @@ def _draw_last_call(words: Words, call: LastCall) -> None:
 
 def _facts(words: Words, models: ModelSet) -> tuple[str, str, str]:
     """Returns where the model runs, its host and its profile."""
-    place, host = name_place(words, models.kind, models.url), find_host(models.url)
+    place, host = name_model_place(words, models.kind, models.url), find_host(models.url)
     return place, host, words(f"profile.{models.profile.name}")
 
 
-def name_place(words: Words, kind: Kind, url: str) -> str:
+def name_model_place(words: Words, kind: Kind, url: str) -> str:
     """Returns where a model runs, in words. A server on this machine counts as local, even when the settings call it
     hosted."""
     return words("model.kind.local" if kind == "hosted" and not find_host(url) else f"model.kind.{kind}")

@@ -12,7 +12,7 @@ from component.page import window
 from component.page.catalogue import Words
 from component.page.view import View, trying
 from component.settings.attempt import BEAT
-from component.settings.model_status import draw_profile, draw_status, find_host, name_place
+from component.settings.model_status import draw_profile, draw_status, find_host, name_model_place
 from component.settings.options import ask_options
 from component.widget.markdown import plain
 from component.widget.wait import redraw_when
@@ -108,7 +108,7 @@ def _choose_model(view: View, found: dict[str, ModelOffer], key: str) -> None:
 
 def _describe(words: Words, offer: ModelOffer) -> str:
     """Returns where a model runs, what it costs and what it takes, as far as that is known."""
-    facts = [name_place(words, offer.kind, offer.url)]
+    facts = [name_model_place(words, offer.kind, offer.url)]
     if offer.url:
         facts.append(urlsplit(shown(offer.url)).netloc)
     prompt, answer = offer.prompt_usd or 0.0, offer.answer_usd or 0.0

@@ -194,7 +194,7 @@ def test_axe_finds_nothing_at_all_in_any_place_of_the_page(visit: Visit) -> None
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     page.get_by_role("button", name="설정", exact=True).click()
-    for name in ("모델", "화면", "컨텍스트"):
+    for name in ("모델", "화면", "프롬프트"):
         dialog.get_by_role("tab", name=name).click()
         expect(dialog.get_by_role("tab", name=name, selected=True)).to_be_visible()
         check(page, f"settings, {name}")

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from store import Finished, Store
 from tests.journey.application import App
+from tests.journey.axe import violations
 from tests.journey.conftest import Visit
 
 pytestmark = pytest.mark.browser
@@ -46,6 +47,24 @@ def test_markdown_is_shown_as_it_is_meant(visit: Visit) -> None:
     expect(answer.locator(".katex").first).to_be_visible()
     expect(answer).to_contain_text("$5에서 $10")
     expect(answer.locator("ol > li")).to_have_count(2)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_wide_table_and_long_code_scroll_by_themselves(visit: Visit, width: int, height: int) -> None:
+    person = visit(width, height)
+    person.ask("넓은 표를 보여줘", 1)
+    answer = person.answer(1)
+    expect(answer.locator("table")).to_have_count(1)  # the growing answer has gone
+    beyond, end = "box => box.scrollWidth - box.clientWidth", "box => { box.scrollLeft = box.scrollWidth; }"
+    for box, last in ((answer.locator("table"), answer.locator("td").last), (answer.locator("pre"), None)):
+        assert box.evaluate(beyond) > 0
+        box.evaluate(end)
+        if last is not None:
+            expect(last).to_be_in_viewport(ratio=0.9)
+        assert box.evaluate("box => box.scrollLeft") > 0
+        expect(box).to_have_attribute("tabindex", "0")
+    assert person.page.locator("[class*='st-key-chat-']").evaluate(beyond) <= 0
+    assert violations(person.page) == []
 
 
 def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: Visit, app: App) -> None:
