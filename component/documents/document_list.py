@@ -55,14 +55,16 @@ def draw_list(view: View, library: Library, documents: Sequence[Document], may_c
 
 
 def matching(documents: Sequence[Document], query: str, kind: str = "all") -> list[Document]:
-    """Returns the documents of this kind whose name or title contains every word of the query, ignoring case."""
+    """Returns the documents of this kind whose name or title contains every word of the query, ignoring case: the
+    users' own first, then those of the product."""
     terms = fold_text(query).split()
-    return [
+    found = [
         document
         for document in documents
         if (kind == "all" or kind == document.state or (kind == document.doc_type and document.state == "ready"))
         and all(word in fold_text(f"{document.name} {document.title}") for word in terms)
     ]
+    return sorted(found, key=lambda document: document.collection == "product")
 
 
 def _draw_filter(words: Words) -> tuple[str, str]:

@@ -105,8 +105,16 @@ export default function (component) {
       notice.textContent = data.lost.replace("{since}", since);
     } else if (!lost && notice) notice.remove();
   };
+  const makeFocusable = () => {  // what scrolls by itself takes the focus; measured only while nothing is being drawn
+    if (document.querySelector('[data-test-script-state="running"]')) return;
+    for (const box of document.querySelectorAll('[data-testid="stMarkdownContainer"] table, [data-testid="stCode"] pre')) {
+      const wide = box.scrollWidth > box.clientWidth;
+      if (wide !== (box.tabIndex === 0)) wide ? (box.tabIndex = 0) : box.removeAttribute("tabindex");
+    }
+  };
   const name = () => {
     scheme();
+    makeFocusable();
     watchConnection();
     for (const [selector, label] of Object.entries(data.names)) {
       for (const each of document.querySelectorAll(selector)) {
@@ -158,6 +166,6 @@ export default function (component) {
     planned = true;
     requestAnimationFrame(() => { planned = false; name(); });
   });
-  const states = ["data-test-connection-state"];
+  const states = ["data-test-connection-state", "data-test-script-state"];
   window.gieokNames.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: states });
 }

@@ -16,7 +16,7 @@ from component.documents.adding import Adding
 from component.memory.memory_tab import folds
 from component.page.view import View
 from component.panel.panel import Panel
-from component.settings.model_status import draw_status
+from component.settings.model_status import draw_trouble
 from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.job import Job
@@ -129,7 +129,7 @@ def show_model(view: View, model: Places, before: Status) -> Status:
     now = view.readiness.status
     if now is not before:
         for place in model:
-            draw_status(view.words, place, now)
+            draw_trouble(view.words, place, now)
     return now
 
 

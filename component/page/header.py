@@ -46,12 +46,12 @@ def _draw_model_button(view: View) -> None:
     words, models = view.words, view.status.models
     state: Sign = "away" if view.status.is_away else view.status.state
     label = show_name(models.name) if models is not None and state == "ready" else words(f"model.{state}")
-    sign = f":{_colour(state)}[{_icon(state)}]"
     with st.container(key=f"chip-{state}", width="content"):
         st.button(
-            f"{sign} {plain(short(label, 40))}",
+            plain(short(label, 40)),
             key="model-open",
             type="tertiary",
+            icon=_icon(state),  # in the label a screen reader would read its name; style.css colours it
             help=words("chat_model.open", state=words(f"model.{state}")),
             on_click=ask_switch,
         )
@@ -62,12 +62,6 @@ def _draw_opener(label: str, name: str) -> None:
     icon = ":material/right_panel_open:"
     with st.container(key="open-panel", width="content"):
         st.button(label, key="open-panel-button", icon=icon, on_click=window.ask, args=(name,))
-
-
-def _colour(state: Sign) -> Literal["green", "red", "orange"]:
-    if state == "ready":
-        return "green"
-    return "red" if state in ("failed", "away") else "orange"
 
 
 def _icon(state: Sign) -> str:

@@ -7,7 +7,6 @@ const MOST = 12;
 const make = () => {
   const dialog = document.createElement("dialog");
   dialog.className = "gieok-palette";
-  dialog.setAttribute("role", "dialog");
   const input = document.createElement("input");
   const list = document.createElement("ul");
   input.type = "text";
@@ -83,6 +82,7 @@ const open = (state, slash) => {
   state.list.setAttribute("aria-label", words.title);
   state.dialog.setAttribute("aria-label", words.title);
   draw(state);
+  state.dialog.setAttribute("role", "dialog");  // only while it is open: other parts of the page look for open windows
   state.dialog.showModal();
   state.input.focus();
 };
@@ -91,6 +91,7 @@ const open = (state, slash) => {
 const shut = (state, keep) => {
   const text = `/${state.input.value}`;
   state.dialog.close();
+  state.dialog.removeAttribute("role");
   if (!keep) return;
   const place = state.slash ? document.querySelector(INPUT) : state.back;
   place?.focus?.();

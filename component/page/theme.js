@@ -23,7 +23,8 @@ export default function (component) {
     choose(25);
   };
   if (!data.themes.length) {  // no switch is drawn here: only take over what was chosen, maybe in another browser
-    if (data.apply && window.gieokTheme !== data.apply) {
+    if (window.gieokThemeChosen === data.apply) window.gieokThemeChosen = "";
+    if (data.apply && !window.gieokThemeChosen && window.gieokTheme !== data.apply) {
       window.gieokTheme = data.apply;
       if (kept() !== data.apply) press(data.apply, () => {});
     }
@@ -46,7 +47,7 @@ export default function (component) {
     }
   };
   const take = (name) => {
-    window.gieokTheme = name;
+    window.gieokTheme = window.gieokThemeChosen = name;  // holds against the earlier theme until it is kept
     press(name, () => {
       group.querySelector('[aria-checked="true"]')?.focus();
       component.setTriggerValue("theme", name);

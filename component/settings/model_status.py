@@ -17,18 +17,27 @@ from errors import WeightsCancelled
 from model.call.connection import is_loopback
 from model.embedded.catalogue import show_name
 from model.embedded.weights import FetchProgress
-from model.modelset import ModelSet
+from model.modelset import Kind, ModelSet
 
 MEGABYTE = 1_000_000
 
 
 def draw_model(words: Words, readiness: Readiness, status: Status) -> DeltaGenerator:
-    """Draws the state. While the model is being fetched, the caller redraws the returned place with ``draw_status``."""
+    """Draws the state while something is being prepared or wrong. The caller redraws the returned place with
+    ``draw_trouble`` as the state changes."""
     place = st.empty()
-    draw_status(words, place, status)
+    draw_trouble(words, place, status)
     if status.state == "failed":
         retry_button(again(words, status), "model-retry", readiness.start)
     return place
+
+
+def draw_trouble(words: Words, place: DeltaGenerator, status: Status) -> None:
+    """Draws the state while something is being prepared or wrong: of a model that answers the header says enough."""
+    if status.state == "ready" and not status.is_away:
+        place.empty()
+    else:
+        draw_status(words, place, status)
 
 
 def draw_status(words: Words, place: DeltaGenerator, status: Status) -> None:
@@ -65,11 +74,15 @@ def _draw_last_call(words: Words, call: LastCall) -> None:
 
 
 def _facts(words: Words, models: ModelSet) -> tuple[str, str, str]:
-    """Returns the kind of the model, its host and its profile. A server on this machine counts as local, even when the
-    settings call it hosted."""
-    host = _host(models)
-    kind = models.kind if host else {"hosted": "local"}.get(models.kind, models.kind)
-    return words(f"model.kind.{kind}"), host, words(f"profile.{models.profile.name}")
+    """Returns where the model runs, its host and its profile."""
+    place, host = name_model_place(words, models.kind, models.url), find_host(models.url)
+    return place, host, words(f"profile.{models.profile.name}")
+
+
+def name_model_place(words: Words, kind: Kind, url: str) -> str:
+    """Returns where a model runs, in words. A server on this machine counts as local, even when the settings call it
+    hosted."""
+    return words("model.kind.local" if kind == "hosted" and not find_host(url) else f"model.kind.{kind}")
 
 
 def draw_profile(words: Words, models: ModelSet) -> None:
@@ -104,13 +117,13 @@ def privacy(words: Words, status: Status, private: bool = False) -> str:
     where = words("privacy.server" if has_login() else "privacy.computer")
     if models is None:
         return words(name, where=where)
-    host = _host(models)
+    host = find_host(models.url)
     return words(f"{name}.sent", host=plain(host), where=where) if host else words(f"{name}.here", where=where)
 
 
-def _host(models: ModelSet) -> str:
-    """Returns the server that gets the messages; empty when they stay on this machine."""
-    host = urlsplit(models.url).hostname or ""
+def find_host(url: str) -> str:
+    """Returns the server that gets the messages of a model at this address; empty when they stay on this machine."""
+    host = urlsplit(url).hostname or ""
     return "" if is_loopback(host) else host
 
 

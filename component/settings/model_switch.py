@@ -12,7 +12,7 @@ from component.page import window
 from component.page.catalogue import Words
 from component.page.view import View, trying
 from component.settings.attempt import BEAT
-from component.settings.model_status import draw_profile, draw_status
+from component.settings.model_status import draw_profile, draw_status, find_host, name_model_place
 from component.settings.options import ask_options
 from component.widget.markdown import plain
 from component.widget.wait import redraw_when
@@ -22,6 +22,7 @@ from component.work.user import is_admin, may_choose_model
 from errors import shown
 from model.choice.model_offer import ModelOffer, list_offers, read_offer
 from model.embedded.catalogue import show_name
+from model.modelset import ModelSet
 
 NAME = "model"
 ASKED = "switch-asked"
@@ -70,9 +71,10 @@ def _draw_switch_window(view: View) -> None:
 
 
 def _draw_model_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
-    """Draws the models as one list; the first entry is the model that every other conversation has."""
-    words = view.words
-    found = {_offer_key(offer): offer for offer in offers}
+    """Draws the models as one list; the first entry is the model that every other conversation has, and stands for
+    that one alone."""
+    words, shared = view.words, resource.in_use().known
+    found = {_offer_key(offer): offer for offer in offers if shared is None or not _is_shared(offer, shared)}
     own = read_offer(view.model) if view.model is not None else None
     if own is not None:  # also while its server does not answer
         found.setdefault(_offer_key(own), own)
@@ -106,11 +108,12 @@ def _choose_model(view: View, found: dict[str, ModelOffer], key: str) -> None:
 
 def _describe(words: Words, offer: ModelOffer) -> str:
     """Returns where a model runs, what it costs and what it takes, as far as that is known."""
-    facts = [words(f"model.kind.{offer.kind}")]
+    facts = [name_model_place(words, offer.kind, offer.url)]
     if offer.url:
         facts.append(urlsplit(shown(offer.url)).netloc)
     prompt, answer = offer.prompt_usd or 0.0, offer.answer_usd or 0.0
-    facts.append(words(f"chat_model.price.{offer.pricing}", prompt=f"{prompt:.2f}", answer=f"{answer:.2f}"))
+    if offer.pricing != "unknown" or find_host(offer.url):  # a server here may be a way to one that costs money, or not
+        facts.append(words(f"chat_model.price.{offer.pricing}", prompt=f"{prompt:.2f}", answer=f"{answer:.2f}"))
     if offer.context is not None:
         facts.append(words("chat_model.context", tokens=offer.context))
     if offer.memory is not None:
@@ -121,6 +124,11 @@ def _describe(words: Words, offer: ModelOffer) -> str:
 def _describe_shared(words: Words) -> str:
     models = resource.in_use().known
     return plain(words("chat_model.shared.about", name=show_name(models.name)) if models else words("model.looking"))
+
+
+def _is_shared(offer: ModelOffer, shared: ModelSet) -> bool:
+    """Returns whether an offer is the model that every other conversation has."""
+    return (offer.kind, offer.url.rstrip("/"), offer.name) == (shared.kind, shared.url.rstrip("/"), shared.name)
 
 
 def _offer_key(offer: ModelOffer) -> str:

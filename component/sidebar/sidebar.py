@@ -57,11 +57,12 @@ def _draw_model(view: View) -> DeltaGenerator:
 def _draw_foot(view: View) -> None:
     """Draws the buttons that open the settings, the help, the usage and the import."""
     words = view.words
-    with st.container(key="foot", horizontal=True, gap="xsmall", wrap=True):
-        for name, icon, action in (("options", "settings", ask_options), ("help", "help", ask_help)):
-            label, icon = words(f"{name}.open"), f":material/{icon}:"
-            st.button(label, key=f"open-{name}-window", type="tertiary", icon=icon, on_click=action)
-        label = words("usage.open")
-        st.button(label, key="open-usage", type="tertiary", icon=":material/monitoring:", on_click=ask_usage)
-        label = words("session.import.open")
-        st.button(label, key="import", type="tertiary", icon=":material/upload:", on_click=ask_import)
+    foot = (
+        ("options.open", "open-options-window", ask_options),
+        ("help.open", "open-help-window", ask_help),
+        ("usage.open", "open-usage", ask_usage),
+        ("session.import.open", "import", ask_import),
+    )
+    with st.container(key="foot", horizontal=True, horizontal_alignment="distribute", gap="xsmall", wrap=True):
+        for label, key, action in foot:
+            st.button(words(label), key=key, type="tertiary", on_click=action)

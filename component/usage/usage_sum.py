@@ -31,13 +31,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class UsageSum:
-    """The sum of rows. ``usd``: of the rows whose price is known; ``unpriced``: answers without a known price."""
+    """The sum of rows. ``usd``: of the rows whose price is known; None where there is none. ``unpriced``: answers
+    without a known price."""
 
     count: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     answer_tokens: int = 0
-    usd: float = 0.0
+    usd: float | None = None
     unpriced: int = 0
     saved_tokens: int = 0
     cache_usd: float = 0.0
@@ -52,12 +53,13 @@ class UsageSum:
 def add_up(rows: Iterable[UsageRow]) -> UsageSum:
     """Returns the sum of the rows."""
     rows = list(rows)
+    prices = [row.usd for row in rows if row.usd is not None]
     return UsageSum(
         len(rows),
         sum(row.prompt_tokens for row in rows),
         sum(row.cached_tokens for row in rows),
         sum(row.answer_tokens for row in rows),
-        sum(row.usd or 0.0 for row in rows),
+        sum(prices) if prices else None,
         sum(row.usd is None and row.work == "answer" for row in rows),
         sum(row.saved_tokens for row in rows),
         sum(row.cache_usd for row in rows),
@@ -100,7 +102,7 @@ def write_csv(rows: Iterable[UsageRow], zone: tzinfo | None) -> str:
     table.writerow(COLUMNS)
     for (day, model, _, title, work), members in sorted(groups.items()):
         total = add_up(members)
-        money = "" if total.unpriced or work == "summary" else f"{total.usd:.6f}"
+        money = "" if total.unpriced or total.usd is None else f"{total.usd:.6f}"
         counts = (total.count, total.prompt_tokens, total.cached_tokens, total.answer_tokens)
         names = (day, *map(_escape_formula, (model, title)), work)
         table.writerow((*names, *counts, money, total.saved_tokens, f"{total.cache_usd:.6f}"))

@@ -26,7 +26,12 @@ MEASURES = ("tokens", "usd", "saved")
 GROUPS = ("model", "chat", "work")
 MOST = 8
 """Groups that a plot shows in colours of their own; the others are one."""
+DAY_AXIS = {"labelExpr": "slice(datum.value, 5)", "labelAngle": 0, "labelOverlap": "greedy", "ticks": False}
+"""Days as month and day in figures, alike in both languages. They are names, not times: a date without a time would be
+one of Greenwich to the plot, and the day before in America."""
 TITLE_CHARS = 40
+NONE = "–"
+"""What stands where nothing is known."""
 
 
 def ask_usage() -> None:
@@ -97,7 +102,7 @@ def _draw_figures(words: Words, total: UsageSum) -> None:
     """Draws the sums of the period: large what was used, below it what was saved."""
     figures = (
         ("tokens", words("usage.tokens.value", prompt=total.prompt_tokens, answer=total.answer_tokens)),
-        ("usd", words("usage.usd.value", usd=f"{total.usd:.2f}")),
+        ("usd", NONE if total.usd is None else words("usage.usd.value", usd=f"{total.usd:.2f}")),
         ("saved", words("usage.saved.value", tokens=total.saved_tokens, percent=total.saved_percent)),
         ("cache", words("usage.cache.value", tokens=total.cached_tokens, usd=f"{total.cache_usd:.2f}")),
     )
@@ -126,7 +131,7 @@ def _draw_plot(words: Words, days: list[Any], groups: dict[str, UsageSum], measu
         "mark": "bar",
         "height": 240,
         "encoding": {
-            "x": {"field": "day", "type": "temporal", "timeUnit": "yearmonthdate", "title": None},
+            "x": {"field": "day", "type": "ordinal", "title": None, "axis": DAY_AXIS},
             "y": {**value, "title": label},
             "color": {
                 "field": "group",
@@ -136,7 +141,7 @@ def _draw_plot(words: Words, days: list[Any], groups: dict[str, UsageSum], measu
                 "legend": {"orient": "bottom"},
             },
             "tooltip": [
-                {"field": "day", "type": "temporal", "title": words("usage.day")},
+                {"field": "day", "type": "ordinal", "title": words("usage.day")},
                 {"field": "group", "type": "nominal", "title": words("usage.group")},
                 {**value, "title": label, "format": ",.4~f"},
             ],
@@ -147,7 +152,7 @@ def _draw_plot(words: Words, days: list[Any], groups: dict[str, UsageSum], measu
 
 def _measure(total: UsageSum, measure: str) -> float:
     if measure == "usd":
-        return total.usd
+        return total.usd or 0.0
     return total.saved_tokens if measure == "saved" else total.prompt_tokens + total.answer_tokens
 
 
@@ -156,7 +161,7 @@ def _draw_groups(words: Words, grouping: str, groups: dict[str, UsageSum]) -> No
     heads = "".join(f"<th scope='col'>{escape(words(f'usage.column.{name}'))}</th>" for name in MEASURES)
     body = "".join(
         f"<tr><th scope='row'>{escape(name)}</th><td>{total.prompt_tokens + total.answer_tokens:,}</td>"
-        f"<td>{total.usd:.4f}</td><td>{total.saved_tokens:,}</td></tr>"
+        f"<td>{NONE if total.usd is None else f'{total.usd:.4f}'}</td><td>{total.saved_tokens:,}</td></tr>"
         for name, total in groups.items()
     )
     head = f"<thead><tr><th scope='col'>{escape(words(f'usage.by.{grouping}'))}</th>{heads}</tr></thead>"

@@ -16,10 +16,10 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component.documents.document_list import size
+from component.documents.document_list import matching, size
 from component.work import resource
 from graph.answer.documents import look_ups
-from retrieval import Library, library
+from retrieval import Document, Library, library
 from tests.conftest import Serve
 from tests.journey.library import REFUND, judgement
 from tests.retrieval import file
@@ -570,3 +570,10 @@ def restart() -> None:
 @pytest.mark.parametrize(("count", "said"), [(0, "0 B"), (999, "999 B"), (20_400, "20 kB"), (2_500_000, "2.5 MB")])
 def test_sizes_read_well(count: int, said: str) -> None:
     assert size(count) == said
+
+
+def test_the_users_own_documents_stand_before_those_of_the_product() -> None:
+    guide = Document(1, "guide.md", "guide.md", "guide", "", "en", "a", 1, "ready", None, 1, 1, 1.0, "product")
+    own = [replace(guide, id=number, name=f"{number}.md", collection="mine") for number in (2, 3)]
+    assert [document.id for document in matching([guide, *own], "")] == [2, 3, 1]
+    assert [document.id for document in matching([guide, *own], "guide")] == [1]

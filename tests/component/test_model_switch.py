@@ -60,6 +60,12 @@ def _values(at: AppTest, session: str) -> list[str]:
     return ["", *(f"hosted|{url}|{name}" for name in (FIRST, SECOND))]
 
 
+def captions(at: AppTest) -> list[str]:
+    """What stands under each model of the open list."""
+    (radio,) = at.radio
+    return [caption.replace("\\", "") for caption in radio.proto.captions]
+
+
 def answered(at: AppTest, text: str) -> str:
     """Sends a message and returns what the page says once it is answered."""
     say(at, text)
@@ -103,7 +109,13 @@ def test_a_new_chat_begins_with_the_installations_model(upstream: Upstream) -> N
 
 def test_models_that_only_embed_are_not_offered(upstream: Upstream) -> None:
     options = opened(page("en-US")).radio(key="switch-choice-new").options
-    assert [option.replace("\\", "") for option in options] == ["As everywhere else", FIRST, SECOND]
+    assert [option.replace("\\", "") for option in options] == ["As everywhere else", SECOND]
+
+
+def test_a_server_of_this_machine_is_local_in_the_list_as_in_the_state(upstream: Upstream) -> None:
+    at = opened(page("en-US"))
+    assert all(caption.startswith("Local server") and "price" not in caption for caption in captions(at)[1:])
+    assert "Hosted service" not in texts(at)
 
 
 def test_who_may_not_choose_sees_only_the_model(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:

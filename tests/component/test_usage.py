@@ -31,6 +31,7 @@ def test_the_sum_says_what_was_saved_and_what_has_no_price() -> None:
     assert (total.count, total.prompt_tokens, total.answer_tokens, total.usd) == (2, 300, 40, 0.5)
     assert (total.unpriced, total.saved_tokens, total.saved_percent, total.cache_usd) == (1, 600, 67, 0.5)
     assert add_up([]).saved_percent == 0
+    assert (add_up([row(usd=None)]).usd, add_up([row(usd=0.0)]).usd) == (None, 0.0)
 
 
 def test_groups_stand_in_the_order_of_their_tokens() -> None:

@@ -54,6 +54,15 @@ $$
 1. 첫째
 2. 둘째
 """
+_COLUMNS = range(1, 25)
+WIDE = "\n".join(
+    (
+        f"| {' | '.join(f'{number}분기매출' for number in _COLUMNS)} |",
+        "|---" * len(_COLUMNS) + "|",
+        f"| {' | '.join(f'{number * 1234567:,}원' for number in _COLUMNS)} |",
+        f"\n```python\nprint('{'가나다' * 200}')\n```",
+    )
+)
 LONG = "이 답변은 한 단어씩 천천히 도착하는 긴 답변입니다. 기억은 대화를 세 턴마다 요약합니다. "
 
 
@@ -162,6 +171,8 @@ def answer(body: dict[str, object]) -> Reply:
         return said(f"계산 결과는 {text} 입니다.")
     if "마크다운" in question:
         return said(MARKDOWN)
+    if "넓은" in question:
+        return said(WIDE)
     if "아주 천천히" in question:
         return said(LONG * LASTING).but(pause=0.4)
     if "천천히" in question:

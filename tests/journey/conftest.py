@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from settings import load
+from store import Store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -68,6 +72,14 @@ class Pages:
 def pages(browser: Browser) -> Pages:
     """The pages of this session of tests."""
     return Pages(browser)
+
+
+@pytest.fixture
+def own_settings(app: App) -> Iterator[None]:
+    """For tests that change what the user has set: afterwards, however they end, nothing is set in the shared app."""
+    yield
+    with closing(Store(load(data_dir=app.log.parent / "data").database)) as store:
+        store.user_settings.remove(store.user_settings.read())
 
 
 @pytest.fixture

@@ -128,6 +128,8 @@ def test_usage_is_plotted_and_taken_along(visit: Visit, tmp_path: Path) -> None:
 @pytest.mark.parametrize("locale", ["ko-KR", "en-US"])
 def test_the_new_windows_break_no_rule_of_accessibility(visit: Visit, scheme: str, locale: str) -> None:
     person = visit(locale=locale, color_scheme=scheme)
+    expect(person.input).to_be_focused()  # the page hears its keys by now
+    expect(person.page.locator(".gieok-palette")).to_be_attached()
     person.page.keyboard.press("Control+k")
     expect(person.page.locator(".gieok-palette")).to_be_visible()
     assert violations(person.page) == []

@@ -294,6 +294,7 @@ def test_on_a_phone_the_sidebar_closes_after_a_choice_and_no_sooner(visit: Visit
     expect(person.page.locator(".st-key-new-chat button")).not_to_be_in_viewport()
 
 
+@pytest.mark.usefixtures("own_settings")
 def test_the_language_changes_in_mid_answer_without_losing_the_conversation_or_ones_place(visit: Visit) -> None:
     person = visit(locale="en-US")
     page, tab = person.page, person.panel.get_by_role("tab", name="컨텍스트", selected=True)
@@ -411,6 +412,7 @@ def test_keys_lead_to_the_last_message_and_to_the_search(visit: Visit) -> None:
     expect(person.page.get_by_label("질문 고치기")).to_have_value("위쪽 화살표로 고칠 질문")
     person.page.get_by_role("button", name="취소").click()
     person.page.keyboard.press("Control+k")
+    person.page.get_by_role("dialog", name="모든 작업").get_by_role("option", name="대화 검색").click()
     search = person.page.get_by_label("대화 검색")
     expect(search).to_be_focused()
     search.press_sequentially("화살표로 고칠")

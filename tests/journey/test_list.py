@@ -58,7 +58,9 @@ def test_chats_are_found_as_one_types_filed_several_at_once_and_brought_back(vis
     rows, folder = page.locator(".gieok-list .row"), page.locator(".gieok-list .folder")
     expect(rows).to_have_count(CHATS)
     page.wait_for_function(f"({ROWS_IN_SIGHT})() >= 10")
-    page.locator(".gieok-list .search").click()
+    expect(person.input).to_be_focused()  # the page hears its keys by now
+    keys.press("Control+k")
+    page.get_by_role("dialog", name="모든 작업").get_by_role("option", name="대화 검색").click()
     expect(page.locator(".gieok-list .search")).to_be_focused()
     keys.type("표지0005", delay=30)
     hit = page.locator(".gieok-list .hit").first
@@ -199,7 +201,7 @@ def test_axe_finds_nothing_at_all_in_any_place_of_the_page(visit: Visit) -> None
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     page.get_by_role("button", name="설정", exact=True).click()
-    for name in ("모델", "화면", "컨텍스트"):
+    for name in ("모델", "화면", "프롬프트"):
         dialog.get_by_role("tab", name=name).click()
         expect(dialog.get_by_role("tab", name=name, selected=True)).to_be_visible()
         check(page, f"settings, {name}")

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from store import Finished, Store
 from tests.journey.application import App
+from tests.journey.axe import violations
 from tests.journey.conftest import Visit
 
 pytestmark = pytest.mark.browser
@@ -48,13 +49,32 @@ def test_markdown_is_shown_as_it_is_meant(visit: Visit) -> None:
     expect(answer.locator("ol > li")).to_have_count(2)
 
 
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_wide_table_and_long_code_scroll_by_themselves(visit: Visit, width: int, height: int) -> None:
+    person = visit(width, height)
+    person.ask("넓은 표를 보여줘", 1)
+    answer = person.answer(1)
+    expect(answer.locator("table")).to_have_count(1)  # the growing answer has gone
+    beyond, end = "box => box.scrollWidth - box.clientWidth", "box => { box.scrollLeft = box.scrollWidth; }"
+    for box, last in ((answer.locator("table"), answer.locator("td").last), (answer.locator("pre"), None)):
+        assert box.evaluate(beyond) > 0
+        box.evaluate(end)
+        if last is not None:
+            expect(last).to_be_in_viewport(ratio=0.9)
+        assert box.evaluate("box => box.scrollLeft") > 0
+        expect(box).to_have_attribute("tabindex", "0")
+    assert person.page.locator("[class*='st-key-chat-']").evaluate(beyond) <= 0
+    assert violations(person.page) == []
+
+
 def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: Visit, app: App) -> None:
     session = talked(app, TURNS)
     person = visit(path=f"/?s={session}")
     expect(person.page.locator(f".st-key-question-{TURNS}")).to_be_visible()
+    expect(person.input).to_be_focused()  # the page hears its keys by now
     person.page.keyboard.press("Control+k")
-    search = person.page.get_by_label("대화 검색")
-    search.fill("표지0007입니다")
+    person.page.keyboard.type("표지0007입니다")
+    person.page.keyboard.press("Enter")
     person.page.locator(".gieok-list .hit").first.click()
     expect(person.page.locator(".st-key-question-7")).to_be_in_viewport()
     expect(person.page.locator("[class*='st-key-question-']")).to_have_count(20)
@@ -127,6 +147,7 @@ def test_shift_and_enter_make_a_new_line(visit: Visit) -> None:
     assert person.page.locator(".st-key-question-1 [data-testid=stText]").inner_text() == "첫 줄\n둘째 줄"
 
 
+@pytest.mark.usefixtures("own_settings")
 def test_the_theme_changes_by_keyboard_without_losing_the_page(visit: Visit) -> None:
     person = visit()
     person.ask("밝기를 바꿔도 남아 있는 질문", 1)
@@ -160,6 +181,7 @@ def test_escape_closes_a_window_whose_focused_part_was_drawn_anew(visit: Visit) 
     expect(dialog).to_be_hidden()
 
 
+@pytest.mark.usefixtures("own_settings")
 def test_budgets_are_kept_found_by_the_search_and_given_back(visit: Visit) -> None:
     person = visit(390, 844)
     person.page.get_by_role("button", name="사이드바 열기").click()
@@ -174,8 +196,7 @@ def test_budgets_are_kept_found_by_the_search_and_given_back(visit: Visit) -> No
     field.fill("900")
     field.press("Enter")
     expect(back).to_be_enabled()
-    person.page.reload()
-    person.page.get_by_role("button", name="사이드바 열기").click()
+    person.page.reload()  # the sidebar stays open
     person.page.get_by_role("button", name="설정", exact=True).click()
     dialog.get_by_role("textbox", name="설정 검색").fill("오래된 요약")
     dialog.get_by_role("textbox", name="설정 검색").press("Enter")

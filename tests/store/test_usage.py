@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from store.database import schema
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Any:
-    opened = Store(f"sqlite:///{tmp_path / 'gieok.db'}")
+def store(database: str | None, tmp_path: Path) -> Iterator[Store]:
+    """A store on each database that there is."""
+    opened = Store(database or f"sqlite:///{tmp_path / 'gieok.db'}")
     yield opened
     opened.close()
 
@@ -86,8 +88,10 @@ def test_it_reads_by_time_in_two_statements_however_long_the_record_is(store: St
     statements: list[tuple[str, Any]] = []
     event.listen(store.engine, "before_cursor_execute", lambda *of: statements.append((of[2], of[3])))
     store.usages.read_since(0)
-    asked = [(query, values) for query, values in statements if query.startswith("SELECT")]
+    asked = [(query, values) for query, values in statements if query.startswith("SELECT") and "FROM" in query]
     assert len(asked) == 2
+    if store.engine.dialect.name != "sqlite":  # a plan there depends on how much the tables hold
+        return
     with store.engine.connect() as connection:
         plans = [
             " ".join(str(line) for line in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
