@@ -72,6 +72,18 @@ def test_an_edited_turn_drops_it(talks: Conversations) -> None:
     assert proposal(talks) is None
 
 
+def test_turns_told_again_after_an_edited_one_do_not_bring_it_back(talks: Conversations) -> None:
+    propose(talks)
+    talks.edit(3, "My item 3 costs $333.")
+    talks.tell(range(4, 7))
+    assert proposal(talks) is None
+    assert not answer(talks, True)
+    talks.fold()
+    made = proposal(talks)
+    assert made is not None
+    assert ("new", "User said: My item 3 costs $333.") in made.changes
+
+
 def test_switched_off_again_folds_write_at_once(talks: Conversations) -> None:
     talks.memory.writer.set_asks_first(talks.tenant, True, talks.user)
     assert talks.memory.reader.asks_first(talks.tenant, talks.user)
