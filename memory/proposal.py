@@ -41,17 +41,16 @@ def read_asks_first(connection: Connection, tenant: str, user: str) -> bool:
 
 def write_proposal(connection: Connection, head: Head, state: State, turns: Sequence[MemoryTurn], made: Folded) -> None:
     """Notes what a fold would write."""
-    data = {"turns": _identify_turns(turns), "version": state.version_id, "folded": asdict(made)}
+    data = {"sources": _identify_turns(turns), "version": state.version_id, "folded": asdict(made)}
     change_source(connection, head.scope, proposal=data, rejection=None)
 
 
 def find_proposal(head: Head, state: State) -> Proposal | None:
     """Returns the proposal that waits; None for none, and for one whose memory or turns have changed since."""
     data = head.proposal
-    if not data or data["version"] != state.version_id:
-        return None
-    turns = state.waiting[: len(data["turns"])]
-    if data["turns"] != _identify_turns(turns):
+    sources = data.get("sources", []) if data else []
+    turns = state.waiting[: len(sources)]
+    if not data or not sources or data["version"] != state.version_id or sources != _identify_turns(turns):
         return None
     folded = _parse_folded(data["folded"])
     known = {(row.key, row.text) for row in state.entities}

@@ -275,9 +275,13 @@ class MemoryWriter:
             put_user(connection, tenant, user, apart=not on)
 
     def set_asks_first(self, tenant: str, on: bool, user: str = USER) -> None:
-        """Switches on or off that a fold waits for the user's yes before it counts."""
+        """Switches on or off that a fold waits for the user's yes before it counts. Off drops what waits: the next fold
+        takes its turns in."""
         with self._rows.transaction() as connection:
             put_user(connection, tenant, user, asks_first=on)
+            if not on:
+                mine = (table.source.c.tenant == tenant, table.source.c.user == user)
+                connection.execute(update(table.source).where(*mine).values(proposal=None))
 
     def keep_apart(self, tenant: str, session: str, *, user: str = USER) -> None:
         """Keeps a session apart (``memory.apart``)."""
