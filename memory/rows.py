@@ -330,6 +330,31 @@ def read_sessions(connection: Connection, tenant: str, user: str, most: int | No
     return [*connection.execute(query.order_by(_SOURCE.updated.desc()).limit(most))]
 
 
+def read_heads(connection: Connection, tenant: str, user: str, most: int) -> list[Head]:
+    """Returns what memory knows of a user's sessions that are not deleted, the last changed first."""
+    rows = select(table.source, _SESSION.path).join(schema.session, _SESSION.id == _SOURCE.session, isouter=True)
+    mine = (_SOURCE.tenant == tenant, _SOURCE.user == user, _SESSION.deleted.is_(None))
+    found = connection.execute(rows.where(*mine).order_by(_SOURCE.updated.desc()).limit(most))
+    return [_make_head(Scope(tenant, row.session), row, plain(row.path) if row.path else TRUNK, user) for row in found]
+
+
+def read_newest_versions(connection: Connection, heads: Sequence[Head]) -> list[Row[Any]]:
+    """Returns the newest version on the path of each of one tenant's sessions that has one, in their order."""
+    by_session = {head.scope.session: head for head in heads}
+    places = select(_VERSION.id, _VERSION.session, _VERSION.branch, _VERSION.turn).where(
+        _VERSION.tenant.in_({head.scope.tenant for head in heads}),
+        _VERSION.session.in_(by_session),
+        _VERSION.undone.is_(False),
+    )
+    newest = dict[str, int]()
+    for row in connection.execute(places.order_by(_VERSION.id)):
+        if by_session[row.session].has(row.branch, row.turn):
+            newest[row.session] = row.id
+    rows = connection.execute(select(table.version).where(_VERSION.id.in_(newest.values()))).all()
+    versions = {row.session: row for row in rows}
+    return [versions[session] for session in by_session if session in versions]
+
+
 def read_other_sessions(connection: Connection, head: Head, session: str, most: int) -> list[str]:
     """Returns the ids of the user's sessions beside this one that are not kept apart, the last changed first."""
     values = {"of_tenant": head.scope.tenant, "of_user": head.user, "but": session, "most": most}
