@@ -175,7 +175,9 @@ class _FoldRun:
         proposal at a time. Raises ``FoldRejected`` after recording it, and the model's errors after recording the
         failure."""
         self._step("locked")
-        while (read := self._read()).state.due and find_proposal(read.head, read.state) is None:
+        while (read := self._read()).state.due:
+            if read.asks_first and find_proposal(read.head, read.state) is not None:
+                return
             if self._stop is not None and self._stop.is_set():
                 raise Stopped
             state = read.state

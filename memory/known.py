@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection, delete, select, update
 
 from memory.key import Scope
-from memory.profile import ProfileLine, read_profile
+from memory.profile import ProfileLine, carries_over, read_profile
 from memory.proposal import find_proposal
 from memory.rows import (
     Head,
@@ -19,13 +20,14 @@ from memory.rows import (
     iter_versions,
     match_session,
     read_head,
+    read_heads,
     read_lines_of,
     read_memory,
     read_newest_version,
-    read_sessions,
+    read_newest_versions,
     touch,
 )
-from memory.state import MemoryLine
+from memory.state import MemoryLine, same_key
 from store.database import memory_table as table
 
 MOST_SESSIONS = 200
@@ -66,18 +68,19 @@ class TurnChange(NamedTuple):
 
 
 def read_all_known(connection: Connection, tenant: str, user: str) -> Known:
-    """Returns all that is known of a user, also in conversations that are kept apart."""
+    """Returns all that is known of a user, also in conversations that are kept apart; not in deleted ones, beside the
+    facts that stay when they go."""
     everybody = Head(Scope(tenant, ""), user)
     profile = read_profile(connection, everybody, True)
     lines = list[MemoryLine]()
-    for row in read_sessions(connection, tenant, user, MOST_SESSIONS):
-        head = read_head(connection, Scope(tenant, row.session))
+    heads = read_heads(connection, tenant, user, MOST_SESSIONS)
+    for head in heads:
         if head.apart:
             profile += read_profile(connection, head, False)
-        version = read_newest_version(connection, head)
-        if version is not None:
-            found = read_lines_of(connection, [*version.lines, *version.entities])
-            lines += [found[each] for each in (*version.lines, *version.entities) if each in found]
+    versions = read_newest_versions(connection, heads)
+    ids = [[*version.lines, *version.entities] for version in versions]
+    found = read_lines_of(connection, chain.from_iterable(ids))
+    lines += [found[each] for each in chain.from_iterable(ids) if each in found]
     forgotten = read_forgettings(connection, everybody, MOST_FORGOTTEN)
     return Known(tuple(profile), tuple(lines), tuple(forgotten))
 
@@ -148,7 +151,7 @@ def take_back_fact(connection: Connection, head: Head, line: int) -> bool:
     if row.pinned and not row.key:
         connection.execute(delete(table.line).where(_LINE.id == line))
     else:
-        connection.execute(update(table.line).where(_LINE.replaced_by == line).values(replaced_by=None))
+        connection.execute(update(table.line).where(_LINE.replaced_by == line).values(replaced_by=row.replaced_by))
         change_lines(connection, [line], forgotten_at=row.at)
     return True
 
@@ -160,9 +163,10 @@ def is_taken_back(connection: Connection, head: Head, key: str, text: str, turn:
     return connection.execute(query.limit(1)).first() is not None
 
 
-def restore_forgotten(connection: Connection, head: Head, at: float) -> bool:
+def restore_forgotten(connection: Connection, head: Head, at: float, user_memory: bool) -> bool:
     """Brings back everything that the user had forgotten at this moment, in all conversations; returns whether there
-    was anything. A memory that was written since takes its lines back in."""
+    was anything. A memory that was written since takes its lines back in, and a value that was said since stays the
+    one that counts. ``user_memory``: the setting."""
     of_it = (_LINE.tenant == head.scope.tenant, _LINE.user == head.user, _LINE.forgotten_at == at)
     rows = [as_line(row) for row in connection.execute(select(table.line).where(*of_it))]
     if not any(row.kind == "forgotten" for row in rows):
@@ -173,8 +177,20 @@ def restore_forgotten(connection: Connection, head: Head, at: float) -> bool:
     for session in {row.session for row in rows}:
         touch(connection, Scope(head.scope.tenant, session), head.user)
         own = read_head(connection, Scope(head.scope.tenant, session))
-        _take_lines_in(connection, own, at, [row.id for row in back if row.session == session])
+        own_back = [row for row in back if row.session == session]
+        _replace_older_facts(connection, own, carries_over(connection, own, user_memory), own_back)
+        _take_lines_in(connection, own, at, [row.id for row in own_back])
     return True
+
+
+def _replace_older_facts(connection: Connection, head: Head, carried: bool, back: Sequence[MemoryLine]) -> None:
+    """Leaves one current value of each key that came back: the newest, the user's own before what others said."""
+    keys = {same_key(row.key) for row in back if row.kind == "profile" and row.key}
+    current = [line.row for line in read_profile(connection, head, carried) if line.row.key] if keys else []
+    current.sort(key=lambda row: (not row.is_foreign, row.id))
+    for key in keys:
+        *older, newest = [row.id for row in current if same_key(row.key) == key] or [0]
+        change_lines(connection, older, replaced_by=newest)
 
 
 def _take_lines_in(connection: Connection, head: Head, at: float, ids: Sequence[int]) -> None:

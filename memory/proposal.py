@@ -41,25 +41,31 @@ def read_asks_first(connection: Connection, tenant: str, user: str) -> bool:
 
 def write_proposal(connection: Connection, head: Head, state: State, turns: Sequence[MemoryTurn], made: Folded) -> None:
     """Notes what a fold would write."""
-    data = {"turns": [turn.number for turn in turns], "version": state.version_id, "folded": asdict(made)}
+    data = {"sources": _identify_turns(turns), "version": state.version_id, "folded": asdict(made)}
     change_source(connection, head.scope, proposal=data, rejection=None)
 
 
 def find_proposal(head: Head, state: State) -> Proposal | None:
     """Returns the proposal that waits; None for none, and for one whose memory or turns have changed since."""
     data = head.proposal
-    waiting = [turn.number for turn in state.waiting]
-    if not data or data["version"] != state.version_id or data["turns"] != waiting[: len(data["turns"])]:
+    sources = data.get("sources", []) if data else []
+    turns = state.waiting[: len(sources)]
+    if not data or not sources or data["version"] != state.version_id or sources != _identify_turns(turns):
         return None
     folded = _parse_folded(data["folded"])
     known = {(row.key, row.text) for row in state.entities}
     return Proposal(
-        tuple(data["turns"]),
+        tuple(turn.number for turn in turns),
         folded,
         tuple(difference(render_text(state.lines, state.language), folded.text)),
         tuple(entity for entity in folded.entities if (entity.key, entity.value) not in known),
         folded.profile,
     )
+
+
+def _identify_turns(turns: Sequence[MemoryTurn]) -> list[list[float]]:
+    """Returns branch, number and moment of each turn: an edited turn has the number of the one before it."""
+    return [[turn.branch, turn.number, turn.at] for turn in turns]
 
 
 def _parse_folded(data: dict[str, Any]) -> Folded:

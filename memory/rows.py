@@ -108,6 +108,12 @@ class Head:
         """Tells whether the path holds a turn; turn 0 is before every path."""
         return is_on_path(self.path, branch, turn)
 
+    @property
+    def first_proposed(self) -> int:
+        """Returns the oldest turn that the waiting proposal takes in; 0 without one on the path."""
+        sources = (self.proposal or {}).get("sources", [])
+        return next((number for branch, number, _ in sources[:1] if self.has(branch, number)), 0)
+
     def branch_of(self, turn: int) -> int:
         """Returns the branch of the path that holds a turn; of turn 0 the trunk."""
         return branch_at(self.path, turn) if turn else 0
@@ -250,25 +256,37 @@ def read_old_values(connection: Connection, head: Head, entities: Sequence[Memor
 
 
 def read_short(connection: Connection, head: Head, folded: int) -> tuple[MemoryTurn, ...]:
-    """Returns the last five finished turns of the path, and older ones after turn ``folded``, ``MOST_WAITING`` in all,
-    as memory reads them; oldest first."""
+    """Returns the last five finished turns of the path, and ``MOST_WAITING`` older ones after turn ``folded``, as
+    memory reads them; oldest first. A memory begins with the newest; one that has begun goes on where it stands, so
+    that no turn is left out while a proposal waits or folds fail."""
     newest = read_memory_turns(connection, head, head.skipped + 1, limit=SHORT_TURNS)
     if len(newest) < SHORT_TURNS or newest[0].number <= folded + 1:
         return newest
-    return read_memory_turns(connection, head, folded + 1, limit=MOST_WAITING)
+    first = folded + 1 if folded > head.skipped else max(head.first_proposed, folded)
+    if first <= folded:
+        return read_memory_turns(connection, head, folded + 1, limit=MOST_WAITING)
+    oldest = read_memory_turns(connection, head, first, limit=MOST_WAITING, is_oldest=True)
+    return (*(turn for turn in oldest if turn.number < newest[0].number), *newest)
 
 
 def read_memory_turns(
-    connection: Connection, head: Head, first: int, last: int | None = None, limit: int | None = None
+    connection: Connection,
+    head: Head,
+    first: int,
+    last: int | None = None,
+    limit: int | None = None,
+    is_oldest: bool = False,
 ) -> tuple[MemoryTurn, ...]:
-    """Returns finished turns of the path from ``first`` to ``last``, the newest ``limit``, oldest first.
+    """Returns finished turns of the path from ``first`` to ``last``, oldest first: the newest ``limit``, or with
+    ``is_oldest`` the oldest.
 
     Leaves out what came from outside: what a client sent along, and half an answer.
     """
     query = select(*_SAID).where(*_match_ended(head), _TURN.number >= first)
     query = query if last is None else query.where(_TURN.number <= last)
-    rows = connection.execute(query.order_by(_TURN.number.desc()).limit(limit)).all()
-    return tuple(_make_memory_turn(row) for row in reversed(rows))
+    order = _TURN.number if is_oldest else _TURN.number.desc()
+    rows = connection.execute(query.order_by(order).limit(limit)).all()
+    return tuple(_make_memory_turn(row) for row in (rows if is_oldest else reversed(rows)))
 
 
 def _make_memory_turn(row: Row[Any]) -> MemoryTurn:
@@ -310,6 +328,31 @@ def read_sessions(connection: Connection, tenant: str, user: str, most: int | No
     """Returns the rows of a user's sessions, the last changed first."""
     query = select(table.source).where(_SOURCE.tenant == tenant, _SOURCE.user == user)
     return [*connection.execute(query.order_by(_SOURCE.updated.desc()).limit(most))]
+
+
+def read_heads(connection: Connection, tenant: str, user: str, most: int) -> list[Head]:
+    """Returns what memory knows of a user's sessions that are not deleted, the last changed first."""
+    rows = select(table.source, _SESSION.path).join(schema.session, _SESSION.id == _SOURCE.session, isouter=True)
+    mine = (_SOURCE.tenant == tenant, _SOURCE.user == user, _SESSION.deleted.is_(None))
+    found = connection.execute(rows.where(*mine).order_by(_SOURCE.updated.desc()).limit(most))
+    return [_make_head(Scope(tenant, row.session), row, plain(row.path) if row.path else TRUNK, user) for row in found]
+
+
+def read_newest_versions(connection: Connection, heads: Sequence[Head]) -> list[Row[Any]]:
+    """Returns the newest version on the path of each of one tenant's sessions that has one, in their order."""
+    by_session = {head.scope.session: head for head in heads}
+    places = select(_VERSION.id, _VERSION.session, _VERSION.branch, _VERSION.turn).where(
+        _VERSION.tenant.in_({head.scope.tenant for head in heads}),
+        _VERSION.session.in_(by_session),
+        _VERSION.undone.is_(False),
+    )
+    newest = dict[str, int]()
+    for row in connection.execute(places.order_by(_VERSION.id)):
+        if by_session[row.session].has(row.branch, row.turn):
+            newest[row.session] = row.id
+    rows = connection.execute(select(table.version).where(_VERSION.id.in_(newest.values()))).all()
+    versions = {row.session: row for row in rows}
+    return [versions[session] for session in by_session if session in versions]
 
 
 def read_other_sessions(connection: Connection, head: Head, session: str, most: int) -> list[str]:

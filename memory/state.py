@@ -26,7 +26,7 @@ TEXT_CHARS = 16_000
 TURN_BYTES = 1_000_000
 """Largest turn that memory reads whole; of a larger turn it reads the beginning and the end."""
 MOST_WAITING = 200
-"""Most turns that wait for a fold, the newest: of a conversation that was imported, memory begins with these."""
+"""Most older turns that are read for a fold: of a conversation that was imported, memory begins with the newest."""
 
 Kind = Literal["sentence", "statement", "entity", "profile", "forgotten"]
 LineOrigin = Literal["user", "model", "foreign"]

@@ -202,7 +202,8 @@ class MemoryWriter:
         """Brings back what was forgotten at a moment (``memory.known.restore_forgotten``); returns whether there was
         anything."""
         with self._rows.writing(Scope(tenant, session), user) as connection:
-            return restore_forgotten(connection, read_head(connection, Scope(tenant, session)), at)
+            head = read_head(connection, Scope(tenant, session))
+            return restore_forgotten(connection, head, at, self._settings.user_memory)
 
     def reword(self, tenant: str, session: str, line: int, text: str, *, user: str = USER) -> None:
         """Puts the user's own words in place of one line of a session: a fact, a pin, a sentence or a value. It keeps
@@ -213,8 +214,10 @@ class MemoryWriter:
                 select(table.line).where(table.line.c.id == line, *match_session(table.line, head.scope))
             )
             row = next(map(as_line, found), None)
-            if row is None or row.forgotten_at is not None or row.text == text.strip():
-                return
+            carried = carries_over(connection, head, self._settings.user_memory)
+            profile = [line.row for line in read_profile(connection, head, carried)]
+            if row not in (*profile, *state.lines, *state.entities) or row.text == text.strip():
+                return  # gone, or a newer value has taken its place
             limit = VALUE_CHARS if row.key else PIN_CHARS if row.kind == "profile" else TEXT_CHARS
             said = filled("value" if row.key else "statement", text, limit)
             kind = "sentence" if row.kind == "statement" else row.kind  # the user's words of then are no more
@@ -275,9 +278,13 @@ class MemoryWriter:
             put_user(connection, tenant, user, apart=not on)
 
     def set_asks_first(self, tenant: str, on: bool, user: str = USER) -> None:
-        """Switches on or off that a fold waits for the user's yes before it counts."""
+        """Switches on or off that a fold waits for the user's yes before it counts. Off drops what waits: the next fold
+        takes its turns in."""
         with self._rows.transaction() as connection:
             put_user(connection, tenant, user, asks_first=on)
+            if not on:
+                mine = (table.source.c.tenant == tenant, table.source.c.user == user)
+                connection.execute(update(table.source).where(*mine).values(proposal=None))
 
     def keep_apart(self, tenant: str, session: str, *, user: str = USER) -> None:
         """Keeps a session apart (``memory.apart``)."""

@@ -105,6 +105,43 @@ def test_a_forgetting_comes_back_in_other_conversations_too(talks: Conversations
     assert "$300" in talks.view("s1").whole
 
 
+def test_a_value_that_comes_back_after_a_newer_one_does_not_count_beside_it(talks: Conversations) -> None:
+    talks.tell(range(1, 4))
+    talks.remember("budget", "70M", turn=1)
+    talks.forget("budget: 70M")
+    [change] = changes(talks)
+    talks.remember("budget", "80M", turn=3)
+    assert restore(talks, change)
+    assert talks.profile() == ["budget: 80M"]
+    [line] = known(talks).profile
+    assert line.replaced is not None
+    assert line.replaced.text == "70M"
+
+
+def test_a_late_undo_or_change_of_a_replaced_value_leaves_the_newer_one_alone(talks: Conversations) -> None:
+    talks.tell(range(1, 4))
+    talks.remember("budget", "60M", turn=1)
+    talks.remember("budget", "70M", turn=2)
+    [change] = changes(talks)
+    talks.remember("budget", "80M", turn=3)
+    talks.memory.writer.reword(talks.tenant, talks.session(), change.line, "75M", user=talks.user)
+    assert talks.profile() == ["budget: 80M"]
+    assert take_back(talks, change)
+    assert talks.profile() == ["budget: 80M"]
+
+
+def test_a_conversation_in_the_trash_is_not_in_the_list_until_it_is_back(talks: Conversations) -> None:
+    for name in ("s1", "s2"):
+        talks.tell(range(1, 7), name=name)
+        talks.fold(name=name)
+    both = {talks.session("s1"), talks.session("s2")}
+    assert {row.session for row in known(talks).lines} == both
+    talks.delete("s2")
+    assert {row.session for row in known(talks).lines} == {talks.session("s1")}
+    talks.delete("s2", None)
+    assert {row.session for row in known(talks).lines} == both
+
+
 def test_one_line_is_reworded_and_keeps_its_place(talks: Conversations) -> None:
     talks.tell(range(1, 7))
     talks.fold()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from memory import rows
 from memory.proposal import Proposal
 from tests.memory.conversation import Conversations
 from tests.memory.models import good
@@ -70,6 +73,42 @@ def test_an_edited_turn_drops_it(talks: Conversations) -> None:
     propose(talks)
     talks.edit(3, "My item 3 costs $333.")
     assert proposal(talks) is None
+
+
+def test_turns_told_again_after_an_edited_one_do_not_bring_it_back(talks: Conversations) -> None:
+    propose(talks)
+    talks.edit(3, "My item 3 costs $333.")
+    talks.tell(range(4, 7))
+    assert proposal(talks) is None
+    assert not answer(talks, True)
+    talks.fold()
+    made = proposal(talks)
+    assert made is not None
+    assert ("new", "User said: My item 3 costs $333.") in made.changes
+
+
+def test_one_without_an_answer_holds_back_no_turn_for_good(
+    talks: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "MOST_WAITING", 8)
+    made = propose(talks)
+    talks.tell(range(7, 20))
+    assert talks.fold().status == "nothing"
+    assert proposal(talks) == made
+    assert talks.view().short[-1].number == 19
+    assert answer(talks, True)
+    talks.memory.writer.set_asks_first(talks.tenant, False, talks.user)
+    talks.fold()
+    versions = talks.memory.reader.read_versions(talks.tenant, talks.session())
+    assert sorted((version.first, version.last) for version in versions) == [(1, 5), (6, 10), (11, 15)]
+
+
+def test_switched_off_while_one_waits_folds_go_on(talks: Conversations) -> None:
+    propose(talks)
+    talks.memory.writer.set_asks_first(talks.tenant, False, talks.user)
+    assert proposal(talks) is None
+    assert talks.fold().status == "folded"
+    assert talks.view().waiting == (6,)
 
 
 def test_switched_off_again_folds_write_at_once(talks: Conversations) -> None:
