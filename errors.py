@@ -794,6 +794,14 @@ class WorldTurnRaw(CallerError):
     retryable = True
 
 
+class WorldMendOverwritten(CallerError):
+    """A correction of the curator whose rows somebody has changed since."""
+
+    code = "world_mend_overwritten"
+    message = "This correction cannot be undone: what it corrected was changed again since."
+    hint = "Correct it by hand."
+
+
 class FolderUnknown(CallerError):
     code = "folder_unknown"
     message = "There is no such folder any more."

@@ -175,6 +175,7 @@ TABLE: dict[type[GieokError], Status] = {
     errors.SessionUnknown: UNKNOWN,
     errors.WorldUnknown: UNKNOWN,
     errors.WorldTurnTaken: CONFLICT,
+    errors.WorldMendOverwritten: CONFLICT,
     errors.WorldTurnRaw: CONFLICT,
     errors.FolderUnknown: UNKNOWN,
     errors.SessionDeleted: CONFLICT,

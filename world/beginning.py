@@ -106,11 +106,10 @@ def take_in(engine: Engine, world: World, book: Book, whole: bool | None = None)
     known = {one.name for one in before.characters}
     newcomers = tuple(one for one in beginning.changes.characters if one.name not in known)
     if newcomers:
-        both = replace(
-            before,
-            characters=(*before.characters, *newcomers),
-            aliases=(*before.aliases, *(one for one in beginning.changes.aliases if one.name not in known)),
-        )
+        # whom a story that runs has under the whole name keeps the row, and whether the two are one is asked
+        aliases = (one for one in beginning.changes.aliases if one.name not in known)
+        free = tuple(one for one in aliases if not engine.store.worlds.has_character(world.id, one.name))
+        both = replace(before, characters=(*before.characters, *newcomers), aliases=(*before.aliases, *free))
         engine.store.worlds.set_begin_state(world.id, both)
     own = beginning.prefix
     if own and book.card is not None:  # in a world of its own texts {{char}} is nobody

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from errors import EmbeddingFailed, GieokError
+from errors import EmbeddingFailed, GieokError, WorldMendOverwritten
 from history.script import read_script
 from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
@@ -317,12 +317,16 @@ class Engine:
 
     def undo_mend(self, finding: Finding) -> None:
         """Takes back what the curator has put right in a table, where nobody has changed it at that turn since. Raises
-        ``WorldUnknown``."""
+        ``WorldUnknown``; ``WorldMendOverwritten`` where all of it was changed, and the finding stays open."""
         worlds, mend = self.store.worlds, finding.mend or {}
         node = worlds.node(finding.node)
         old, new = (change.changes_of(mend.get(name) or {}) for name in ("old", "new"))
-        worlds.amend(node, change.take_back(old, new, self.state(node).changes()))
-        worlds.set_finding(finding.id, "dismissed")
+        back = change.take_back(old, new, self.state(node).changes())
+        if back == Changes():
+            raise WorldMendOverwritten
+        with worlds.together() as rows:
+            rows.amend(node, back)
+            rows.set_finding(finding.id, "dismissed")
         self._extractor.changed(node)
 
     @property

@@ -39,8 +39,8 @@ def live_state(state: State, language: Language) -> str:
     lines = (
         ("place", _place(state.locations.get(state.me.location))),
         ("ways", _names(_adjacent(state))),
-        ("along", _names(_person(one, language) for one in _newest(state) if one.companion)),
-        ("here", _names(_person(one, language) for one in _here(state) if not one.companion)),
+        ("along", _names(_person(one, language) for one in _newest(state) if _is_along(one))),
+        ("here", _names(_person(one, language) for one in _here(state) if not _is_along(one))),
         ("mood", state.mood),
         ("away", _names(f"{one.name} ({one.location})" for one in _filter_shown(state, _find_away(state)))),
         ("dead", _names(one.name for one in _filter_shown(state, _newest(state)) if one.dead)),
@@ -82,6 +82,11 @@ def _adjacent(state: State) -> Sequence[str]:
 def _newest(state: State) -> list[Character]:
     """Returns everybody but the player, the last one who came into the story first."""
     return [one for one in [*state.characters.values()][::-1] if one.name != state.player]
+
+
+def _is_along(one: Character) -> bool:
+    """Returns whether somebody travels along with the player; no dead one does, whatever the row says."""
+    return one.companion and not one.dead
 
 
 def _here(state: State) -> list[Character]:

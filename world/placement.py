@@ -74,11 +74,11 @@ def placed(
     behind = [{"role": "user" if asked == "user" else role, "content": text} for asked, text in further]
     whole, at_depth = list[Any](first), list[int]()
     places = [(min(last, _find_depth(messages, one.depth)), one) for one in deep]
-    for at, message in enumerate(messages[:last]):
+    for at in range(last + 1):  # what would stand at or behind the user's last message stands right before it
         for one in (one for place, one in places if place == at):
             at_depth.append(len(whole))
             whole.append({"role": "user" if one.role == "user" or role == "user" else "system", "content": one.text})
-        whole.append(message)
+        whole += messages[at : min(at + 1, last)]
     end = len(whole)
     whole += [*block, *messages[last : last + 1], *behind, *messages[last + 1 :]]
     return Placed(whole, end, (0 if first else -1, end if block else -1), tuple(at_depth))

@@ -25,7 +25,9 @@ def draw_name_questions(shown: WorldView, kind: AliasKind, prefix: str = "") -> 
                 _draw_choice(
                     shown, words("world.name.one"), f"{key}-one", "merge", merge_names(state, kind, lost, kept)
                 )
-                _draw_choice(shown, words("world.name.two"), f"{key}-two", "call_split", keep_names_apart(kind, short))
+                _draw_choice(
+                    shown, words("world.name.two"), f"{key}-two", "call_split", keep_names_apart(kind, short, long)
+                )
 
 
 def draw_further_names(shown: WorldView, kind: AliasKind, name: str, key: str) -> None:

@@ -60,7 +60,7 @@ def people(shown: WorldView) -> list[Character]:
 def facts(words: Words, one: Character) -> str:
     """Returns the place, hit points and status of a character, as far as they are known."""
     parts = [one.location or words("world.people.nowhere")]
-    parts += [words("world.people.along")] if one.companion else []
+    parts += [words("world.people.along")] if one.companion and not one.dead else []
     parts += [f"HP {one.hp}"] if one.hp is not None else []
     parts += [status(words, one.status)] if one.status != ALIVE else []
     return " · ".join(parts)
@@ -147,9 +147,10 @@ def _save(shown: WorldView, one: Character, typed: str) -> None:
     along = bool(st.session_state.get(f"{typed}-along")) and one.name != shown.state.player
     if along and not one.companion:
         place = shown.state.me.location
-    along = along and place == shown.state.me.location
+    code = said.get(code, code)
+    along = along and place == shown.state.me.location and code != DEAD
     hp = None if hp is None else int(hp)
-    new = replace(one, location=place, hp=hp, status=said.get(code, code), companion=along, sightings=0)
+    new = replace(one, location=place, hp=hp, status=code, companion=along, sightings=0)
     if correct(shown, Changes(characters=(new,))):
         _drop(typed)
 

@@ -56,8 +56,7 @@ class Curated(Rows):
         """Stores what was noticed at a turn, or put right (``mend``); None for a contradiction that the user has called
         intended before, or that is open already. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            # locks the world's row, so that two processes note the same thing once
-            connection.execute(update(table.world).where(_WORLD.id == node.world).values(slug=_WORLD.slug))
+            _lock_world(connection, node.world)  # so that two processes note the same thing once
             query = select(_FINDING.status, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
             query = query.where(_FINDING.world_id == node.world, _FINDING.kind == kind, _FINDING.subject == subject)
             if mend is None and {row.status for row in _on_path(connection, node, query)} & {"open", "dismissed"}:
@@ -67,6 +66,11 @@ class Curated(Rows):
             new = connection.execute(insert(table.finding).returning(_FINDING.id), row).scalar_one()
         return Finding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]), mend)  # type: ignore[arg-type]
 
+    def lock_world(self, world_id: str) -> None:
+        """Keeps other processes from changing a world until the transaction ends (``together``)."""
+        with self._transaction() as connection:
+            _lock_world(connection, world_id)
+
     def set_finding(self, finding_id: int, status: FindingStatus) -> None:
         """Sets what the user thinks of a finding. Raises ``WorldUnknown`` for another user's."""
         with self._transaction() as connection:
@@ -74,6 +78,10 @@ class Curated(Rows):
             own = (_FINDING.id == finding_id, _FINDING.world_id.in_(owned))
             if not connection.execute(update(table.finding).where(*own).values(status=status)).rowcount:
                 raise WorldUnknown(world="")
+
+
+def _lock_world(connection: Connection, world_id: str) -> None:
+    connection.execute(update(table.world).where(_WORLD.id == world_id).values(slug=_WORLD.slug))
 
 
 def _on_path(connection: Connection, node: Node, query: Any) -> Iterator[Any]:

@@ -242,6 +242,15 @@ class Turns(Rows):
             connection.execute(update(table.world).where(_WORLD.id == node.world).values(revision=raised))
             return tree.find(connection, node.id)
 
+    def has_character(self, world_id: str, name: str) -> bool:
+        """Returns whether a turn of a world has a row of somebody under this name. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            check_world(connection, world_id)
+            people = table.characters.c
+            query = select(people.node).join(table.node, _NODE.id == people.node)
+            query = query.where(_NODE.world_id == world_id, people.name == name).limit(1)
+            return connection.execute(query).first() is not None
+
     def stored_state(self, node: Node) -> StoredState:
         """Returns what the state after a turn is made from. Raises ``WorldUnknown``."""
         with self._transaction() as connection:

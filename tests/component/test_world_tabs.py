@@ -186,6 +186,19 @@ def test_what_the_curator_has_put_right_is_undone(told: Told, language: str) -> 
     assert not [one for one in at.button if str(one.key).endswith("-undo")]
 
 
+def test_what_was_corrected_again_by_hand_cannot_be_undone_and_says_so(told: Told) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    old, new = correct_row(told.state(node), "도윤", "location", "숲")
+    told.rows.amend(node, new)
+    told.rows.add_finding(node, "mended", "도윤", "1턴에 떠났다.", {"old": plain(old), "new": plain(new)})
+    told.rows.changed(told.rows.node(node.id), Changes((Character("도윤", "탑"),)))
+    (finding,) = told.rows.findings(node)
+    with pytest.raises(errors.WorldMendOverwritten):
+        told.engine.undo_mend(finding)
+    assert [one.status for one in told.rows.findings(node)] == ["open"]
+    assert told.state(node).characters["도윤"].location == "탑"
+
+
 def test_somebody_is_made_one_with_anybody_else_by_hand(told: Told) -> None:
     node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
     at = told.open("people", node)

@@ -15,13 +15,14 @@ from errors import BadWorldFile, WorldUnknown
 from model import scripted
 from settings import load
 from store import Store
-from store.world.record import LoreEntry
+from store.world.record import Changes, Character, LoreEntry
 from tests.table import table
 from text.language import Language
 from world.beginning import Beginning, found, from_book, remove, take_in
 from world.book import read_book
 from world.engine import Engine
 from world.file import MOST_BYTES, PREFIX
+from world.naming.merge import find_unclear
 from world.sample import begin, sample
 
 CARD = {
@@ -119,6 +120,16 @@ def test_a_card_taken_into_a_world_leaves_what_was_there(engine: Engine) -> None
     assert text.index("# 안개 나루") < text.index("# 미르")
     assert engine.store.worlds.lore(world.id)[: len(before)] == before
     assert len(engine.store.worlds.lore(world.id)) == len(before) + 1
+
+
+def test_a_card_taken_in_leaves_whom_a_running_story_has_under_the_whole_name(engine: Engine) -> None:
+    world, greeting = begin(engine, "ko")
+    engine.store.worlds.amend(greeting, Changes((Character("미르 하늘", "나루터", 7),)))
+    take_in(engine, world, read_book(card(name="미르 하늘", nickname="미르"), "card.json"))
+    state = engine.state(greeting, world)
+    assert state.characters["미르 하늘"].hp == 7
+    assert "미르" in state.characters
+    assert find_unclear(state, "person") == [("미르", "미르 하늘")]
 
 
 def test_a_lorebook_taken_in_changes_nothing_but_the_lorebook(engine: Engine) -> None:

@@ -3,9 +3,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from world.placement import DEEPEST, Deep, find_deepest, parts, placed, tokens
+from hypothesis import given
+from hypothesis import strategies as st
+
+from world.placement import DEEPEST, Deep, Role, find_deepest, parts, placed, tokens
 
 Json = dict[str, Any]
+SIDES: tuple[Role, Role] = ("system", "user")
 HISTORY: list[Json] = [
     {"role": "system", "content": "card"},
     {"role": "assistant", "content": "Hello."},
@@ -18,11 +22,11 @@ HISTORY: list[Json] = [
 
 def test_the_clients_messages_stay_as_they_are() -> None:
     before = copy.deepcopy(HISTORY)
-    given = placed(HISTORY, "PREFIX", "NOW", "system")
-    assert given.messages[0] == {"role": "system", "content": "PREFIX"}
-    assert given.messages[6] == {"role": "system", "content": "NOW"}
-    assert [message for at, message in enumerate(given.messages) if at not in (0, 6)] == before == HISTORY
-    assert given.end == 6
+    prompt = placed(HISTORY, "PREFIX", "NOW", "system")
+    assert prompt.messages[0] == {"role": "system", "content": "PREFIX"}
+    assert prompt.messages[6] == {"role": "system", "content": "NOW"}
+    assert [message for at, message in enumerate(prompt.messages) if at not in (0, 6)] == before == HISTORY
+    assert prompt.end == 6
 
 
 def test_a_provider_that_moves_system_messages_gets_the_block_as_the_users() -> None:
@@ -30,13 +34,13 @@ def test_a_provider_that_moves_system_messages_gets_the_block_as_the_users() -> 
 
 
 def test_an_answer_that_goes_on_stays_last() -> None:
-    given = placed([*HISTORY, {"role": "assistant", "content": "and"}], "PREFIX", "NOW", "system")
-    assert [message["content"] for message in given.messages[-3:]] == ["NOW", "Go on.", "and"]
+    prompt = placed([*HISTORY, {"role": "assistant", "content": "and"}], "PREFIX", "NOW", "system")
+    assert [message["content"] for message in prompt.messages[-3:]] == ["NOW", "Go on.", "and"]
 
 
 def test_without_a_word_of_the_user() -> None:
-    given = placed(HISTORY[:1], "PREFIX", "NOW", "system")
-    assert [message["content"] for message in given.messages] == ["PREFIX", "card", "NOW"]
+    prompt = placed(HISTORY[:1], "PREFIX", "NOW", "system")
+    assert [message["content"] for message in prompt.messages] == ["PREFIX", "card", "NOW"]
 
 
 def test_nothing_to_say_adds_nothing() -> None:
@@ -44,8 +48,8 @@ def test_nothing_to_say_adds_nothing() -> None:
 
 
 def test_the_parts_of_the_prompt() -> None:
-    given = placed(HISTORY, "PREFIX", "NOW", "system")
-    told = parts({"tools": [1]}, given, 5, 2)
+    prompt = placed(HISTORY, "PREFIX", "NOW", "system")
+    told = parts({"tools": [1]}, prompt, 5, 2)
     assert [(one.label, one.turn) for one in told] == [
         ("tools", 0),
         ("files", 0),
@@ -61,18 +65,34 @@ def test_the_parts_of_the_prompt() -> None:
 
 def test_a_text_stands_at_its_depth_and_what_is_above_it_is_steady() -> None:
     deep = [Deep(2, "system", "two"), Deep(3, "user", "three"), Deep(9, "assistant", "top")]
-    given = placed(HISTORY, "PREFIX", "NOW", "system", deep=deep)
-    contents = [message["content"] for message in given.messages]
+    prompt = placed(HISTORY, "PREFIX", "NOW", "system", deep=deep)
+    contents = [message["content"] for message in prompt.messages]
     assert contents == [
         "PREFIX", "card", "top", "Hello.", "three", HISTORY[2]["content"], "two", "Yes?", "note", "NOW", "Go on.",
     ]  # fmt: skip
-    assert given.messages[4]["role"] == "user"
-    assert (given.end, given.deep, given.steady) == (9, (2, 4, 6), 2)
-    labels = [one.label for one in parts({}, given, 5, 2)]
+    assert prompt.messages[4]["role"] == "user"
+    assert (prompt.end, prompt.deep, prompt.steady) == (9, (2, 4, 6), 2)
+    labels = [one.label for one in parts({}, prompt, 5, 2)]
     assert labels == [
         "files", "system", "changing", "history", "changing", "history", "changing", "history", "history", "changing",
         "question",
     ]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(["system", "user", "assistant", "tool"]), max_size=12), st.sampled_from(SIDES))
+def test_every_text_with_a_depth_stands_exactly_once(roles: list[str], side: Role) -> None:
+    deep = [Deep(depth, "system", f"deep {depth}") for depth in range(1, DEEPEST + 1)]
+    messages = [{"role": role, "content": f"said {at}"} for at, role in enumerate(roles)]
+    found = placed(messages, "PREFIX", "NOW", side, deep=deep)
+    contents = [message["content"] for message in found.messages]
+    assert sorted(contents) == sorted(["PREFIX", "NOW", *(f"said {at}" for at in range(len(roles))), *_texts(deep)])
+    assert sorted(contents[at] for at in found.deep) == sorted(_texts(deep))
+    assert contents[found.end] == "NOW"
+    assert [one for one in found.messages if one in messages] == messages
+
+
+def _texts(deep: list[Deep]) -> list[str]:
+    return [one.text for one in deep]
 
 
 def test_a_text_never_stands_between_a_call_and_its_result() -> None:
@@ -82,8 +102,8 @@ def test_a_text_never_stands_between_a_call_and_its_result() -> None:
         {"role": "tool", "content": "r"},
         {"role": "user", "content": "b"},
     ]
-    given = placed(calls, "", "", "system", deep=[Deep(2, "system", "two")])
-    assert given.messages[1]["content"] == "two"
+    prompt = placed(calls, "", "", "system", deep=[Deep(2, "system", "two")])
+    assert prompt.messages[1]["content"] == "two"
 
 
 def test_the_deepest_place_leaves_most_of_the_prompt_in_the_cache() -> None:
@@ -100,12 +120,12 @@ def test_the_deepest_place_leaves_most_of_the_prompt_in_the_cache() -> None:
 
 def test_odd_messages_break_nothing() -> None:
     odd: list[Any] = [7, None, {}, {"role": 3}, {"role": "user"}, "text"]
-    given = placed(odd, "P", "C", "system")
-    assert given.messages == [
+    prompt = placed(odd, "P", "C", "system")
+    assert prompt.messages == [
         {"role": "system", "content": "P"},
         *odd[:4],
         {"role": "system", "content": "C"},
         *odd[4:],
     ]
-    assert len(parts({}, given, 1, 0)) == 8
+    assert len(parts({}, prompt, 1, 0)) == 8
     assert tokens(odd) == 0

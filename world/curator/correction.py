@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from store.world.record import HELD, LOST, Changes, Character, Item, LeftOut
+from store.world.record import DEAD, HELD, LOST, Changes, Character, Item, LeftOut
 from text.clean import clean
 from world.block.value import MOST_COUNT, MOST_HP, NAME_CHARS, WORD_CHARS
 from world.curator.notebook import Unfit
@@ -63,11 +63,14 @@ def _correct_person(state: State, one: Character, field: CorrectedField, value: 
         return replace(one, hp=_check_number(value, 0, MOST_HP))
     if field == "companion":
         along = value.strip().casefold() in ("true", "yes")
+        if along and (one.dead or one.name == state.player):
+            raise Unfit(f"{one.name!r} is dead or the player, and travels along with nobody.")
         return replace(one, companion=along, location=state.me.location if along else one.location)
     if field == "location":
         there = find_spelling(_check_text(value, NAME_CHARS), state.locations)
         return replace(one, location=there, companion=one.companion and there == state.me.location)
-    return replace(one, status=_check_text(value, WORD_CHARS), sightings=0)
+    status = _check_text(value, WORD_CHARS)
+    return replace(one, status=status, sightings=0, companion=one.companion and status != DEAD)
 
 
 def _correct_thing(one: Item, field: CorrectedField, value: str) -> Item:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from store.world.change import PARTS
 from store.world.change import plain as plain_changes
 from store.world.record import Changes, Finding, FindingKind, LoreEntry, Node, World
 from text.fold import fold_name
@@ -13,6 +14,7 @@ from world.curator.notebook import Unfit
 from world.curator.row import Rows
 from world.curator.story import SHORT, Story, story
 from world.state import State
+from world.story import Stories
 
 EVERY = 10
 """The curator looks at a line of a story every so many turns."""
@@ -110,17 +112,35 @@ class Desk:
         self.shortened = text.strip()
 
     def put_down(self) -> None:
-        """Writes what was decided. The notebook gets a version each time, so that the next look begins after this
-        turn."""
-        for one in self.notes:
-            self.rows.add_finding(self.node, one.kind, one.subject, one.text)
+        """Writes what was decided, all of it or nothing. The notebook gets a version each time, so that the next look
+        begins after this turn."""
+        with self.rows.together() as rows:
+            rows.lock_world(self.world.id)
+            for one in self.notes:
+                rows.add_finding(self.node, one.kind, one.subject, one.text)
+            self._put_right(rows)
+            if self.shortened is not None:
+                rows.put_block(self.node, "story", self.shortened)
+            rows.put_block(self.node, "narrative_memory", self.memory)
+
+    def _put_right(self, rows: Rows) -> None:
+        """Writes the mends whose rows are still as the curator saw them: the user may have corrected one meanwhile."""
+        now = Stories(rows).state(self.node, self.world)
         for mend in self.mends:
-            self.rows.amend(self.node, mend.new)
-            rows = {"old": plain_changes(mend.old), "new": plain_changes(mend.new)}
-            self.rows.add_finding(self.node, "mended", mend.subject, mend.reason, rows)
-        if self.shortened is not None:
-            self.rows.put_block(self.node, "story", self.shortened)
-        self.rows.put_block(self.node, "narrative_memory", self.memory)
+            if not _is_current(mend.old, now):
+                continue
+            rows.amend(self.node, mend.new)
+            both = {"old": plain_changes(mend.old), "new": plain_changes(mend.new)}
+            rows.add_finding(self.node, "mended", mend.subject, mend.reason, both)
+            now = now.after(mend.new, now.turn)
+
+
+def _is_current(old: Changes, state: State) -> bool:
+    """Returns whether rows are so in a state. Of a name that nobody left out there may be no row."""
+    now = state.changes()
+    rows = ((getattr(old, name), getattr(now, name)) for name, _, _ in PARTS if name != "left_out")
+    hidden = all(state.is_left_out(one.name) == one.hidden for one in old.left_out)
+    return hidden and all(one in known for some, known in rows for one in some)
 
 
 def desk(rows: Rows, world: World, node: Node, state: State, context_size: int) -> Desk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from store.world.record import (
@@ -16,6 +17,7 @@ from store.world.record import (
     Node,
     NoteKind,
 )
+from store.world.turns import StoredState
 
 
 class StoryRows(Protocol):
@@ -30,6 +32,11 @@ class StoryRows(Protocol):
 class Rows(StoryRows, Protocol):
     """All rows of the curator."""
 
+    def together(self) -> AbstractContextManager[Rows]: ...
+    def lock_world(self, world_id: str) -> None: ...
+    def begin_state(self, world_id: str) -> Changes: ...
+    def revision(self, world_id: str) -> int: ...
+    def stored_state(self, node: Node) -> StoredState: ...
     def lore(self, world_id: str) -> list[LoreEntry]: ...
     def put_block(self, node: Node, name: BlockName, text: str) -> Block: ...
     def findings(self, node: Node, status: FindingStatus | None = None, limit: int = 50) -> list[Finding]: ...

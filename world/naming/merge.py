@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
-from store.world.change import changes_of, plain
+from store.world.change import changes_of, merged, plain, take_back
 from store.world.record import ALIVE, Alias, AliasKind, Changes, Character, Location, Relation
 from world.naming.spelling import compare_people, reduce_name, without_remark, words_of
 from world.state import State
@@ -22,25 +23,38 @@ def merge_names(state: State, kind: AliasKind, name: str, into: str) -> Changes:
 
 
 def split_names(state: State, kind: AliasKind, name: str) -> Changes:
-    """Returns the changes that make somebody, or a place, of its own of a further name again."""
+    """Returns the changes that make somebody, or a place, of its own of a further name again. What else the merging
+    changed is as it was before, where nothing has changed it since."""
     alias = state.aliases.get((kind, reduce_name(name)))
-    was = changes_of(alias.was) if alias is not None and alias.was else Changes()
-    apart = (Alias(kind, name, name),)
-    if kind == "place":
-        return Changes(locations=was.locations or (Location(name),), aliases=apart)
-    return Changes(was.characters or (Character(name),), was.relations, aliases=apart)
+    was = alias.was if alias is not None and alias.was else {}
+    gone = changes_of(was)
+    if not was:
+        gone = Changes(locations=(Location(name),)) if kind == "place" else Changes((Character(name),))
+    before, after = (changes_of(was.get(part) or {}) for part in ("before", "after"))
+    apart = (Alias(kind, name, name), *((_mark_apart(kind, name, alias.of),) if alias is not None else ()))
+    return replace(merged(take_back(before, after, state.changes()), gone), aliases=apart)
 
 
-def keep_names_apart(kind: AliasKind, name: str) -> Changes:
-    """Returns the changes by which a name is nobody else's any more, and is not asked about again."""
-    return Changes(aliases=(Alias(kind, name, name),))
+def keep_names_apart(kind: AliasKind, one: str, other: str) -> Changes:
+    """Returns the changes by which two names are not asked about again; each may still be one with a third."""
+    return Changes(aliases=(_mark_apart(kind, one, other),))
+
+
+def _mark_apart(kind: AliasKind, one: str, other: str) -> Alias:
+    """Returns the row that says of two names that they are two: it stands among the aliases and names nobody."""
+    pair = " ≠ ".join(sorted((one, other), key=_order))
+    return Alias(kind, pair, pair)
+
+
+def _order(name: str) -> tuple[int, str]:
+    return len(words_of(name)), name
 
 
 def find_unclear(state: State, kind: AliasKind) -> list[tuple[str, str]]:
     """Returns the pairs of names that may be one, the one with fewer words first."""
     names = state.characters if kind == "person" else state.locations
-    open_names = [name for name in names if (kind, reduce_name(name)) not in state.aliases]
-    return list(_unclear(kind, open_names))[:MOST]
+    pairs = _unclear(kind, names)
+    return [pair for pair in pairs if (kind, reduce_name(_mark_apart(kind, *pair).name)) not in state.aliases][:MOST]
 
 
 def _unclear(kind: AliasKind, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -50,7 +64,7 @@ def _unclear(kind: AliasKind, names: Iterable[str]) -> Iterator[tuple[str, str]]
             by_word.setdefault(word, []).append(name)
     seen = set[tuple[str, str]]()
     for some in by_word.values():
-        for pair in combinations(sorted(some, key=lambda name: (len(words_of(name)), name)), 2):
+        for pair in combinations(sorted(some, key=_order), 2):
             if pair not in seen and _may_be_one(kind, *pair):
                 seen.add(pair)
                 yield pair
@@ -70,7 +84,6 @@ def _merge_people(state: State, name: str, into: str) -> Changes:
     one = state.characters.get(name) or Character(name)
     two = state.me if into == state.player else state.characters.get(into) or Character(into)
     lost = {pair: row for pair, row in state.relations.items() if name in pair}
-    was = plain(Changes((one,), tuple(lost.values())))
     both = replace(
         two,
         location=two.location or one.location,
@@ -78,6 +91,7 @@ def _merge_people(state: State, name: str, into: str) -> Changes:
         status=one.status if two.status == ALIVE else two.status,
         companion=(one.companion or two.companion) and into != state.player,
     )
+    both = replace(both, companion=both.companion and not both.dead)
     relations: dict[tuple[str, str], Relation] = {}
     for pair, row in lost.items():
         first, second = (into if end == name else end for end in pair)
@@ -86,18 +100,29 @@ def _merge_people(state: State, name: str, into: str) -> Changes:
             strength = row.strength + (known.strength if known else 0)
             kind = known.rel_type if known and known.rel_type else row.rel_type
             relations[first, second] = Relation(first, second, kind, strength)
-    return Changes((both,), tuple(relations.values()), aliases=(Alias("person", name, into, was),))
+    new = Changes((both,), tuple(relations.values()))
+    # a relation that came with the merging was none before
+    old = (state.relations.get(pair) or replace(row, strength=0) for pair, row in relations.items())
+    was = _keep_rows(Changes((one,), tuple(lost.values())), Changes((two,), tuple(old)), new)
+    return replace(new, aliases=(Alias("person", name, into, was),))
 
 
 def _merge_places(state: State, name: str, into: str) -> Changes:
     one, two = (state.locations.get(place) or Location(place) for place in (name, into))
-    people = tuple(replace(row, location=into) for row in state.characters.values() if row.location == name)
+    there = tuple(row for row in state.characters.values() if row.location == name)
+    people = tuple(replace(row, location=into) for row in there)
     ways = tuple(way for way in dict.fromkeys((*two.adjacent, *one.adjacent)) if way not in (name, into))
     both = replace(two, description=two.description or one.description, adjacent=ways, status=two.status or one.status)
-    others = (row for row in state.locations.values() if name in row.adjacent and row.name not in (name, into))
+    others = [row for row in state.locations.values() if name in row.adjacent and row.name not in (name, into)]
     moved = [replace(row, adjacent=_replace_way(row.adjacent, name, into)) for row in others]
-    was = plain(Changes(locations=(one,)))
-    return Changes(people, locations=(both, *moved), aliases=(Alias("place", name, into, was),))
+    new = Changes(people, locations=(both, *moved))
+    was = _keep_rows(Changes(locations=(one,)), Changes(there, locations=(two, *others)), new)
+    return replace(new, aliases=(Alias("place", name, into, was),))
+
+
+def _keep_rows(gone: Changes, before: Changes, after: Changes) -> dict[str, Any]:
+    """Returns what a split needs: the rows that go, and the rows that a merging changes before and after it."""
+    return {**plain(gone), "before": plain(before), "after": plain(after)}
 
 
 def _replace_way(ways: tuple[str, ...], name: str, into: str) -> tuple[str, ...]:

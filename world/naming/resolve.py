@@ -6,7 +6,15 @@ from collections.abc import Collection
 
 from store.world.record import Alias, AliasKind
 from world.lore.lorebook import Lorebook
-from world.naming.spelling import compare_people, find_spelling, is_said, reduce_name, straighten, without_remark
+from world.naming.spelling import (
+    compare_people,
+    find_spelling,
+    have_different_titles,
+    is_said,
+    reduce_name,
+    straighten,
+    without_remark,
+)
 from world.state import State
 
 PLAYER = frozenset(
@@ -34,9 +42,8 @@ class NameResolver:
         if not found and find_spelling(reduce_name(name), PLAYER) in PLAYER:
             return self._state.player
         if not found:
-            # nobody tells a story in the player's own name, so there the text shows nothing
-            texts = {one: "" if one == self._state.player else self._text for one in known}
-            likely = {one for one, text in texts.items() if compare_people(name, one, text) == "same"}
+            likely = {one for one in known if compare_people(name, one) == "same"}
+            likely = {one for one in likely if not self._has_other_title(name, one, known)}
             found = self._note("person", name, likely.pop()) if len(likely) == 1 else ""
         return found or self._add("person", name)
 
@@ -79,8 +86,14 @@ class NameResolver:
         likely = {one for one in known if reduce_name(one) in called}
         return self._note(kind, name, likely.pop()) if len(likely) == 1 else ""
 
+    def _has_other_title(self, name: str, one: str, known: Collection[str]) -> bool:
+        """Returns whether somebody is called by another title already: who knows «Stark» as «Lord Stark» does not take
+        «Lady Stark» for the same."""
+        titled = (*known, *(alias.name for kind, alias in self._aliases() if kind == "person"))
+        return any(have_different_titles(name, by) for by in titled if compare_people(by, one) == "same")
+
     def _aliases(self) -> list[tuple[AliasKind, Alias]]:
-        return [(kind, one) for (kind, _), one in self._state.aliases.items()]
+        return [(kind, one) for (kind, _), one in {**self._state.aliases, **self.aliases}.items()]
 
     def _note(self, kind: AliasKind, name: str, of: str) -> str:
         self.aliases[kind, reduce_name(name)] = Alias(kind, name, of)

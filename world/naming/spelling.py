@@ -17,9 +17,8 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _REMARK = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
 _TITLES = frozenset(Path(__file__).with_name("title.txt").read_text("utf-8").split()) | set(TITLE.split("|"))
 """Words that stand beside a name and are none: in front of it, in Korean also behind it."""
-_PARTS = ("of", "the", "de", "von", "van", "la", "le")
-_FEW_KOREAN = "한|어떤|다른|또 다른|두|세|네|몇|여러|모든"
-_FEW = r"(?:an?|another|some|other|two|three|four|five|many|every|each)"
+_TITLE_ENDS = tuple(title for title in _TITLES if "가" <= title[0] <= "힣" and (len(title) > 1 or title == "왕"))
+"""Korean titles that also end a longer one: «고블린왕», «대주교». The others of one syllable end too many words."""
 
 
 @lru_cache(maxsize=16384)
@@ -69,50 +68,35 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(_ARTICLE.sub("", fold_text(without_remark(name).strip())).split())
 
 
-def compare_people(one: str, other: str, text: str = "") -> Likeness:
-    """Returns whether two names mean one person. ``text``: where the shorter one stands, which shows whether it is a
-    name or a word for many: «Krug» and «a guard».
+def compare_people(one: str, other: str) -> Likeness:
+    """Returns whether two names mean one person.
 
-    Of two names one of which has more words, the shorter one is the same person when only titles are left of the
-    other, when it is the end of a Korean name («대장장이 리나»), or when the text uses it as a name.
+    Of two names one of which has more words, the shorter one is the same person only when titles are left of the
+    other: «Vane» and «Captain Vane». Anything else may be somebody else — «상인» and «약초 상인», «어머니» and «리나의
+    어머니», «Rowan» and «Rowan Hale» — and the user is asked.
     """
     if reduce_name(one) == reduce_name(other):
         return "same"
-    short, long = sorted((one, other), key=lambda name: len(words_of(name)))
-    a, b = words_of(short), words_of(long)
+    a, b = sorted((words_of(one), words_of(other)), key=len)
     if not a or len(a) == len(b) or a not in (b[: len(a)], b[-len(a) :]):
         return "other"
     behind = b[: len(a)] == a
     rest = b[len(a) :] if behind else b[: -len(a)]
-    if _TITLES.issuperset(a):
+    if all(map(_is_title, a)) or not all(map(_is_title, rest)):
         return "unclear"
     korean = "가" <= a[-1][-1] <= "힣"
-    if _TITLES.issuperset(rest):
-        return "same" if korean or not behind else "unclear"
-    if korean:
-        return "unclear" if behind or _is_general_in_korean(short, text) else "same"
-    return "same" if _is_used_as_name(short, text) else "unclear"
+    return "same" if korean or not behind else "unclear"
 
 
-def _is_general_in_korean(name: str, text: str) -> bool:
-    """Returns whether a text uses a word for many: «한 궁수», «궁수들»."""
-    word = re.escape(without_remark(name).strip())
-    return re.search(rf"(?:^|[^가-힣])(?:{_FEW_KOREAN})\s+{word}|{word}들", text) is not None
+def _is_title(word: str) -> bool:
+    return word in _TITLES or word.endswith(_TITLE_ENDS)
 
 
-def _is_used_as_name(name: str, text: str) -> bool:
-    """Returns whether a name has capitals and the text, if there is one, uses it, and nowhere as a word for many: in
-    small letters, behind «a» or a number; one word also behind «the»."""
-    plain = _ARTICLE.sub("", without_remark(name).strip())
-    parts = plain.split()
-    if any(part[0].islower() and part not in _PARTS for part in parts):
-        return False
-    phrase = r"\s+".join(map(re.escape, parts))
-    determiner = _FEW if len(parts) > 1 else rf"(?:the|{_FEW})"
-    general = re.search(rf"\b{determiner}\s+{phrase}\b", f"{name}\n{text}", re.IGNORECASE)
-    lower = re.search(rf"\b{phrase.lower()}\b", text) if phrase.lower() != phrase else None
-    used = not text.strip() or re.search(rf"\b{phrase}\b", text) is not None
-    return used and general is None and lower is None
+def have_different_titles(one: str, other: str) -> bool:
+    """Returns whether two names of the same person by their words cannot both be theirs: «Lord Stark», «Lady Stark».
+    Korean words of politeness («씨», «님») are no title."""
+    a, b = ({word for word in words_of(name) if not is_particles(word)} for name in (one, other))
+    return not (a <= b or b <= a)
 
 
 def is_said(name: str, text: str) -> bool:
@@ -128,6 +112,7 @@ __all__ = [
     "Likeness",
     "compare_people",
     "find_spelling",
+    "have_different_titles",
     "is_bent",
     "is_said",
     "reduce_name",

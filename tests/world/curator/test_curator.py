@@ -22,10 +22,11 @@ from tests.world.tale import Tale, tale
 from world.curator.agent import IDLE, ROUNDS
 from world.curator.correction import correct_row
 from world.curator.curator import curate
-from world.curator.desk import Noted, is_due
-from world.curator.notebook import LIMIT
+from world.curator.desk import Noted, desk, is_due
+from world.curator.notebook import LIMIT, Unfit
 from world.curator.story import SHORT, story
 from world.live import live_state
+from world.state import State
 
 END = "Nothing is left to do."
 OpenTale = Callable[..., Tale]
@@ -163,6 +164,34 @@ def test_a_table_is_put_right_below_the_turns_that_follow(opened: OpenTale) -> N
     assert take_back(old, new, told.state(node).changes()) == old
     told.rows.amend(node, Changes((Character("Vane", "the inn", 35),)))
     assert take_back(old, new, told.state(node).changes()) == Changes(), "somebody has changed it since"
+
+
+def test_a_correction_of_the_user_meanwhile_stays(opened: OpenTale) -> None:
+    told = opened([])
+    told.rows.set_begin_state(told.world.id, Changes((Character("Vane", "the inn", 50), Character("Oda", "the inn"))))
+    node = play(told, 10)
+    table = desk(told.rows, told.world, node, told.state(node), 8000)
+    for name in ("Vane", "Oda"):
+        table.mend(name, "Turn 9.", *correct_row(table.state, name, "hp", "20"))
+    table.mend("Oda", "Turn 10.", *correct_row(table.state, "Oda", "location", "the weir"))
+    node = told.rows.changed(node, Changes((Character("Vane", "the mill", 45),)))
+    table.put_down()
+    people = told.state(node).characters
+    assert (people["Vane"].location, people["Vane"].hp) == ("the mill", 45)
+    assert (people["Oda"].location, people["Oda"].hp) == ("the weir", 20)
+    assert [one.subject for one in told.rows.findings(node)] == ["Oda", "Oda"]
+
+
+def test_neither_the_dead_nor_the_player_travel_along() -> None:
+    people = (Character("Aria", "the inn"), Character("Lina", "the inn", 10, companion=True))
+    state = State("Aria").after(Changes(people), 1)
+    _, new = correct_row(state, "Lina", "status", DEAD)
+    assert new == Changes((Character("Lina", "the inn", 10, DEAD),))
+    for name in ("Lina", "Aria"):
+        with pytest.raises(Unfit):
+            correct_row(state.after(new, 1), name, "companion", "true")
+    old = state.after(Changes((Character("Lina", "the inn", 10, DEAD, companion=True),)), 1)
+    assert "Travelling along" not in live_state(old, "en")
 
 
 def test_the_memory_holds_twenty_turns_later(opened: OpenTale) -> None:
