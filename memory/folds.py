@@ -93,7 +93,8 @@ class MemoryFolds:
 
     def list_due(self, tenant: str) -> list[str]:
         """Returns the sessions of a tenant whose folds a crash left behind, for an app start. An imported conversation
-        waits until it goes on: nobody has asked for its memory yet, which a model may have to write."""
+        waits until it goes on: nobody has asked for its memory yet, which a model may have to write. One with a model
+        of its own waits too: its turns go to no other model."""
         source, session, version = table.source.c, schema.session.c, table.version.c
         folded = select(func.coalesce(func.max(version.folded), 0)).where(
             version.tenant == source.tenant, version.session == source.session, version.undone.is_(False)
@@ -103,6 +104,7 @@ class MemoryFolds:
         query = query.where(
             source.tenant == tenant,
             session.deleted.is_(None),
+            session.model.is_(None),
             session.turn_count - source.skipped > SHORT_TURNS,
             session.turn_count - folded.scalar_subquery() > SHORT_TURNS,
             went_on.exists(),

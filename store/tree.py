@@ -136,6 +136,8 @@ class Tree:
                 (schema.summary, schema.summary.c.last_turn),
             ):
                 _copy_rows(connection, rows, number, last_turn, path, (session_id, copy_id))
+            copied_summaries = schema.summary.c.session_id == copy_id
+            connection.execute(update(schema.summary).where(copied_summaries).values(is_counted=False))
             query = select(schema.turn.c.files).where(schema.turn.c.session_id == copy_id)
             copy_marks(connection, session_id, path, last_turn, copy_id)
             files = [file for turn_files in connection.execute(query).scalars() for file in turn_files or ()]

@@ -43,7 +43,7 @@ class Usages:
 
     def read_since(self, moment: float) -> list[UsageRow]:
         """Returns what was used since a moment (Unix seconds), oldest first: by every version of a turn, also in
-        conversations that were put away, and not by turns that came out of a file.
+        conversations that were put away, and not by turns and summaries that were copied or came out of a file.
 
         Takes one query for turns and one for summaries; each reads only rows of this time.
         """
@@ -58,6 +58,7 @@ def _read_turns(connection: Connection, moment: float) -> list[UsageRow]:
         select(_TURN.started, _TURN.session_id, _SESSION.title, _TURN.usage, full.label("full"), sent.label("sent"))
         .join(schema.session, _SESSION.id == _TURN.session_id)
         .where(_TURN.started >= moment, _TURN.usage.is_not(None), _TURN.is_imported.is_(False))
+        .where(_TURN.started >= _SESSION.created)  # a copy has turns that count where they were made
         .where(mine(connection, _SESSION.owner))
     )
     return [_usage_of_turn(row) for row in connection.execute(query)]
@@ -99,7 +100,7 @@ def _read_written_summaries(connection: Connection, moment: float) -> list[Usage
             _SUMMARY.answer_tokens,
         )
         .join(schema.session, _SESSION.id == _SUMMARY.session_id)
-        .where(_SUMMARY.created >= moment, _SUMMARY.prompt_tokens > 0)
+        .where(_SUMMARY.created >= moment, _SUMMARY.prompt_tokens > 0, _SUMMARY.is_counted)
         .where(mine(connection, _SESSION.owner))
     )
     return [

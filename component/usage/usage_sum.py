@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,6 +74,18 @@ def group_rows(rows: Iterable[UsageRow], group: Group) -> dict[str, UsageSum]:
         groups[group(row)].append(row)
     sums = {name: add_up(members) for name, members in groups.items()}
     return dict(sorted(sums.items(), key=lambda each: -(each[1].prompt_tokens + each[1].answer_tokens)))
+
+
+def label_chats(rows: Iterable[UsageRow], label: Callable[[str], str]) -> dict[str, str]:
+    """Returns a label of its own for every conversation, by its id: that of its title, with a number from the second
+    conversation on that has the same one. ``label``: makes a label of a title."""
+    labels, known = dict[str, str](), set[str]()
+    for session_id, title in {row.session_id: row.title for row in rows}.items():
+        name = label(title)
+        numbered = (f"{name} · {number}" for number in itertools.count(2))
+        labels[session_id] = next(each for each in itertools.chain([name], numbered) if each not in known)
+        known.add(labels[session_id])
+    return labels
 
 
 def sum_days(

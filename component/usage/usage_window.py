@@ -11,7 +11,7 @@ import streamlit as st
 from component.page import window
 from component.page.catalogue import Words
 from component.page.view import View
-from component.usage.usage_sum import Group, UsageSum, add_up, group_rows, sum_days, write_csv
+from component.usage.usage_sum import Group, UsageSum, add_up, group_rows, label_chats, sum_days, write_csv
 from component.widget.failure import draw_error
 from component.widget.markdown import short
 from component.widget.moment import zone
@@ -60,7 +60,7 @@ def _draw_usage_window(view: View) -> None:
     _draw_figures(words, add_up(rows))
     with st.container(horizontal=True, gap="small"):
         measure, grouping = _choose_one(words, "measure", MEASURES, "tokens"), _choose_one(words, "by", GROUPS, "model")
-    group = _group_by(words, grouping)
+    group = _group_by(words, grouping, rows)
     _draw_plot(words, sum_days(rows, group, days, today, zone()), group_rows(rows, group), measure)
     _draw_groups(words, grouping, group_rows(rows, group))
     st.download_button(
@@ -86,14 +86,15 @@ def _choose_one(words: Words, name: str, options: tuple[Any, ...], default: Any)
     )
 
 
-def _group_by(words: Words, grouping: str) -> Group:
+def _group_by(words: Words, grouping: str, rows: list[UsageRow]) -> Group:
     """Returns what a row counts to."""
+    chats = label_chats(rows, lambda title: short(title, TITLE_CHARS) or words("session.new"))
 
     def model(row: UsageRow) -> str:
         return show_name(row.model) or words("usage.model.unknown")
 
     def chat(row: UsageRow) -> str:
-        return short(row.title, TITLE_CHARS) or words("session.new")
+        return chats[row.session_id]
 
     return {"model": model, "chat": chat, "work": lambda row: words(f"usage.work.{row.work}")}[grouping]
 

@@ -7,6 +7,7 @@ agents that are under way, and news of them that waits, open their door without 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -23,13 +24,14 @@ from door.mcp import PATH as MCP_PATH
 from door.openai import refusal
 from door.openai.refusal import Refusal
 from door.openai.watch import note_of
-from errors import GieokError
+from errors import GieokError, trace
 from store.worker import BEAT_SECONDS
 
 if TYPE_CHECKING:
     from door.a2a.app import Agents
     from door.mcp.http import Endpoint
 
+log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
@@ -50,6 +52,7 @@ class Doors:
         self._opening = asyncio.Lock()
         self._ending = asyncio.Event()
         self._serving: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._agents_app: ASGIApp | None = None
 
@@ -93,8 +96,8 @@ class Doors:
         if self._agents_app is not None:
             await self.agents.close()
         self._ending.set()
-        if self._serving is not None:
-            await self._serving
+        if self._serving is not None:  # what it failed with, it has logged; what ends after it must end too
+            await asyncio.gather(self._serving, return_exceptions=True)
 
     async def _watch(self) -> None:
         while self._agents_app is None:
@@ -114,22 +117,26 @@ class Doors:
     async def _open_mcp(self) -> ASGIApp:
         async with self._opening:
             mcp = await call_in_thread(lambda: self.mcp)
-            if self._serving is None:
-                is_ready = asyncio.get_running_loop().create_future()
-                self._serving = asyncio.create_task(self._serve(mcp, is_ready))
-                await is_ready
-            return mcp
+            if self._ready is None:
+                self._ready = asyncio.get_running_loop().create_future()
+                self._serving = asyncio.create_task(self._serve(mcp, self._ready))
+            ready = self._ready
+        await asyncio.shield(ready)  # a request that is cancelled leaves it to the others
+        return mcp
 
-    async def _serve(self, mcp: Endpoint, is_ready: asyncio.Future[None]) -> None:
-        """Runs the door for MCP until the end, in a task of its own: what it begins must end in the same task."""
+    async def _serve(self, mcp: Endpoint, ready: asyncio.Future[None]) -> None:
+        """Runs the door for MCP until the end, in a task of its own: what it begins must end in the same task. After a
+        failure the next request opens a new door: one runs only once."""
         try:
             async with mcp.running():
-                is_ready.set_result(None)
+                ready.set_result(None)
                 await self._ending.wait()
         except Exception as error:
-            if is_ready.done():
-                raise
-            is_ready.set_exception(error)
+            self._mcp = self._serving = self._ready = None
+            if ready.done():
+                log.error("the door for MCP ended: %s", trace(error))
+            else:
+                ready.set_exception(error)
 
 
 class _Passage:

@@ -138,6 +138,7 @@ def _make(
         summary.prompt_tokens, 0, summary.answer_tokens, summary.exact, turn.models, summary.calls, side=True
     )
     if turn.ledger:
-        turn.ledger.add(session_id, chunk, rate, "active", **ledger_fields(summary))
+        # the usage of this turn has the call
+        turn.ledger.add(session_id, chunk, rate, "active", is_counted=False, **ledger_fields(summary))
     emit(runtime, SummaryMade(tuple(chunk), summary.record, False, summary.seconds, tuple(summary.lost)))
     return summary.record

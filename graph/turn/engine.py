@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Self, cast
@@ -12,7 +12,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import StateSnapshot
 
-from errors import SessionBusy
 from graph.context.clock import Clock, clock, local, set_zone
 from graph.context.prompt import Changing
 from graph.state import ChatState
@@ -89,12 +88,8 @@ class Engine:
     @contextmanager
     def open_turn(self, session_id: str) -> Iterator[Opening]:
         """Holds a session as ``hold`` does; yields all that a turn reads of it."""
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(self.lock.hold(session_id))
-            except SessionBusy:
-                self.store.session(session_id)  # somebody else's is not busy but unknown
-                raise
+        self.store.session(session_id)  # an unknown id, or a stranger's, neither leaves a lock nor holds one
+        with self.lock.hold(session_id):
             yield self.store.open_turn(session_id)
 
     def aside(self, key: Hashable, work: Work, lane: str, *, for_all: bool = False) -> None:

@@ -438,10 +438,13 @@ summary = Table(
     Column("rate", Float, nullable=False),
     Column("created", Float, nullable=False),
     Column("hint", ExactText, nullable=False, default="", server_default=""),
+    Column("is_counted", Boolean, nullable=False, default=True, server_default=true()),
     UniqueConstraint("session_id", "branch", "first_turn", "version"),
     Index("summary_created", "created"),
 )
-"""``hint``: what the user wanted the writer to look to; empty for a summary that nobody asked for."""
+"""``hint``: what the user wanted the writer to look to; empty for a summary that nobody asked for. ``is_counted``:
+its call counts as usage of its own (``store.usage``), not in the turn that waited for it, and was made in this session.
+"""
 
 wording = Table(
     "wording",

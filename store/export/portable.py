@@ -269,5 +269,5 @@ def _values(form: BaseModel) -> dict[str, Any]:
 
 def _summary(form: SummaryForm, own: str) -> dict[str, Any]:
     record = {"thread_id": own, **form.record.model_dump()} if form.record else None
-    places = {"session_id": own, "first_turn": form.turns[0], "last_turn": form.turns[-1]}
+    places = {"session_id": own, "first_turn": form.turns[0], "last_turn": form.turns[-1], "is_counted": False}
     return {**_values(form), **places, "record": record}

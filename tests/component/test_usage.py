@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import time
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from component.usage.usage_sum import COLUMNS, add_up, group_rows, sum_days, write_csv
+from component.usage.usage_sum import COLUMNS, add_up, group_rows, label_chats, sum_days, write_csv
 from store import Finished
 from store.usage import UsageRow
 from tests.component.test_offer import run
@@ -37,6 +38,14 @@ def test_the_sum_says_what_was_saved_and_what_has_no_price() -> None:
 def test_groups_stand_in_the_order_of_their_tokens() -> None:
     groups = group_rows([row("small", 1), row("large", 900), row("small", 2)], lambda each: each.model)
     assert [(name, total.count) for name, total in groups.items()] == [("large", 1), ("small", 2)]
+
+
+def test_chats_of_one_title_are_told_apart() -> None:
+    rows = [row(), replace(row(), session_id="s2"), replace(row(title="책"), session_id="s3"), row()]
+    labels = label_chats(rows, str)
+    assert labels == {"s1": "여행", "s2": "여행 · 2", "s3": "책"}
+    groups = group_rows(rows, lambda each: labels[each.session_id])
+    assert {name: total.count for name, total in groups.items()} == {"여행": 2, "여행 · 2": 1, "책": 1}
 
 
 def test_days_are_the_readers_and_a_day_without_use_is_there() -> None:

@@ -239,6 +239,16 @@ def test_nothing_is_made_ahead_when_it_is_switched_off(agent: OpenAgent, session
     assert summary_calls(bot) == 0
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+def test_the_call_for_a_summary_counts_once_as_usage(agent: OpenAgent, session: NewSession, ahead: bool) -> None:
+    bot = agent(ahead=ahead)
+    talk(bot, session(bot), range(1, 5))
+    assert bot.background.idle(5)
+    assert summary_calls(bot) == 1
+    works = [row.work for row in bot.store.usages.read_since(0)]
+    assert sorted(works) == ["answer"] * 4 + ["summary"] * ahead, "within a turn, the turn's usage has it"
+
+
 # --- the worker itself --------------------------------------------------------------------------
 
 

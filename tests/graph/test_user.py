@@ -74,6 +74,8 @@ def call(agent: Agent, name: str, session_id: str) -> object:
         "call": "c",
         "answers": {},
         "yes": True,
+        "pinned": True,
+        "drafts": [],
         "uploads": [("a.txt", b"x")],
         "name": "a.txt",
     }
@@ -105,6 +107,18 @@ def test_a_busy_session_of_another_user_is_unknown_not_busy(bot: Agent) -> None:
     own = bot.store.create_session("en", 0.3).id
     with bot.lock.hold(own), pytest.raises(SessionUnknown):
         bot.of("other").delete_session(own)
+
+
+def test_a_session_that_is_unknown_or_anothers_leaves_no_lock(bot: Agent) -> None:
+    others = bot.of("bob").store.create_session("ko", 0.3).id
+    folder = bot.settings.data_dir / "lock"
+    before = {path.name for path in folder.glob("*")}
+    for session_id in (GUESSED, others):
+        with pytest.raises(SessionUnknown), bot.of("eve").hold(session_id):
+            pass
+    assert {path.name for path in folder.glob("*")} == before
+    with bot.of("bob").hold(others):
+        assert len([*folder.glob("*")]) == len(before) + 1
 
 
 def test_two_users_talk_and_remember_side_by_side(bot: Agent) -> None:

@@ -309,6 +309,9 @@ def test_a_start_folds_what_a_crash_left_and_no_imported_conversation(talks: Con
         old = update(schema.turn).where(turn.session_id == talks.session("imported"))
         connection.execute(old.values(id=-turn.id))  # as an import numbers its turns
     assert talks.memory.folds.list_due("acme") == [talks.session()]
+    talks.store.set_model(talks.session(), {"kind": "local", "url": "http://127.0.0.1:9/v1", "name": "own"})
+    assert talks.memory.folds.list_due("acme") == [], "the turns of a conversation with a model go to no other one"
+    talks.store.set_model(talks.session(), None)
     talks.say("And on it goes.", name="imported")
     assert set(talks.memory.folds.list_due("acme")) == {talks.session(), talks.session("imported")}
     talks.delete("s1")

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text, update
+from langchain_core.messages import AIMessage, HumanMessage, messages_to_dict
+from sqlalchemy import event, null, text, update
 
 from store import Finished, Store
 from store.database import schema
+from store.export import portable
 
 
 @pytest.fixture
@@ -26,7 +28,8 @@ def answer(store: Store, session: str, prompt: int, full: int, **more: Any) -> i
     number = store.accept_turn(session, "질문")
     used = {"prompt_tokens": prompt, "cached_tokens": 10, "answer_tokens": 20, "usd": 0.5, "model": "one"}
     report = {"full_tokens": full, "total_tokens": prompt, "parts": [], "left_out": []}
-    store.finish_turn(session, number, Finished("done", "답", usage=used | more, report=report))
+    messages = messages_to_dict([HumanMessage("질문"), AIMessage("답")])
+    store.finish_turn(session, number, Finished("done", "답", messages, usage=used | more, report=report))
     return number
 
 
@@ -55,9 +58,10 @@ def test_only_the_users_own_turns_of_the_period_count_and_none_that_were_importe
     session = store.create_session("ko", 0.3).id
     for prompt in (2, 3, 4):
         answer(store, session, prompt, prompt)
-    turn = schema.turn
+    turn, created = schema.turn, update(schema.session).values(created=500.0)
     mine = turn.c.session_id == session
     with store.engine.begin() as connection:
+        connection.execute(created)
         connection.execute(update(turn).where(mine, turn.c.number == 1).values(started=1_000.0))
         connection.execute(update(turn).where(mine, turn.c.number == 2).values(is_imported=True))
     assert [row.prompt_tokens for row in store.usages.read_since(2_000.0)] == [4]
@@ -82,7 +86,40 @@ def test_a_summary_counts_when_a_model_wrote_it(store: Store) -> None:
     assert (read.work, read.model, read.prompt_tokens, read.answer_tokens, read.usd) == ("summary", "two", 7, 8, None)
 
 
-def test_it_reads_by_time_in_two_statements_however_long_the_record_is(store: Store) -> None:
+def summarise(store: Store, session: str, first: int, prompt: int, **more: Any) -> None:
+    """A summary that a model wrote."""
+    turns = [first, first + 1, first + 2]
+    record = {"summary": "요약", "turns": turns, "original_chars": 9, "summary_chars": 2}
+    record |= {"compression_rate": 0.3, "turn_length": 3}
+    tokens = {"prompt_tokens": prompt, "answer_tokens": 1}
+    store.ledger.add(session, turns, 0.3, "active", record=record, **tokens, **more)
+
+
+def test_what_is_copied_imported_or_part_of_a_turn_counts_once(store: Store) -> None:
+    session = store.create_session("ko", 0.3).id
+    for prompt in range(1, 7):
+        answer(store, session, prompt, prompt)
+    summarise(store, session, 1, 70)
+    summarise(store, session, 4, 80, is_counted=False)  # as the node of a turn does
+    counted = [("answer", prompt) for prompt in range(1, 7)] + [("summary", 70)]
+    assert [(row.work, row.prompt_tokens) for row in store.usages.read_since(0)] == counted
+    copy = store.tree.copy(session, 6)
+    with store.engine.begin() as connection:
+        connection.execute(update(schema.turn).values(report=null()))  # that of ``answer`` is too short for a file
+    portable.import_(store, portable.export(store, session).encode(), portable.LIMIT, lambda messages: 1)
+    assert len(store.sessions()) == 3
+    assert [(row.work, row.prompt_tokens) for row in store.usages.read_since(0)] == counted
+    answer(store, copy, 90, 90)
+    summarise(store, copy, 4, 100)
+    added = store.usages.read_since(0)[-2:]
+    assert [(row.session_id, row.work, row.prompt_tokens) for row in added] == [
+        (copy, "answer", 90),
+        (copy, "summary", 100),
+    ], "what the copy itself uses counts"
+
+
+def test_it_reads_by_time_in_two_statements_however_long_the_record_is(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'plans.db'}")
     for _ in range(3):
         answer(store, store.create_session("ko", 0.3).id, 1, 1)
     statements: list[tuple[str, Any]] = []
