@@ -132,6 +132,31 @@ class Ledger:
             query = select(*columns).where(*_here(connection, session_id), _TABLE.c.status.in_(VALID))
             return {row.first_turn: row.last_turn for row in connection.execute(query)}
 
+    def find_contested(self, session_id: str, chunks: Sequence[list[int]], size: int) -> list[list[int]]:
+        """Returns those of these chunks on the session's path that may have no summary, for another path needs the
+        place: their branch has a valid summary of other turns that begins there, or goes on off the path behind one
+        that is shorter than ``size``."""
+        summary, turn = _TABLE.c, schema.turn.c
+        with self._transaction() as connection:
+            path = path_of(connection, session_id)
+            valid = select(summary.branch, summary.first_turn, summary.turns).where(
+                summary.session_id == session_id,
+                summary.first_turn.in_([chunk[0] for chunk in chunks]),
+                summary.status.in_(VALID),
+            )
+            rows = connection.execute(valid).all() if chunks else []
+            ends = [chunk[-1] + 1 for chunk in chunks if len(chunk) < size]
+            after = select(turn.branch, turn.number).where(turn.session_id == session_id, turn.number.in_(ends))
+            following = {(row.branch, row.number) for row in connection.execute(after)} if ends else set()
+
+        def is_contested(chunk: list[int]) -> bool:
+            branch, after = branch_at(path, chunk[-1]), chunk[-1] + 1
+            goes_on = len(chunk) < size and (branch, after) in following and branch_at(path, after) != branch
+            here = [row.turns for row in rows if (row.branch, row.first_turn) == (branch, chunk[0])]
+            return goes_on or any(turns != chunk for turns in here)
+
+        return [chunk for chunk in chunks if is_contested(chunk)]
+
     def find_extracted(self, session_id: str) -> list[Summary]:
         """Returns the valid summaries on the session's path that code extracted, oldest first."""
         wanted = (_TABLE.c.status.in_(VALID), _TABLE.c.origin == "extracted")

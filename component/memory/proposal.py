@@ -11,11 +11,12 @@ from component.memory.version import lines
 from component.page import window
 from component.page.view import View
 from component.panel.summary_history import describe_turns
-from component.work import resource
 from memory.proposal import Proposal
 from memory.recollect import Difference
 
 NAME = "proposal"
+UNTAKEN = "proposal-untaken"
+"""Session-state key: why an answer was not carried out, a key of the catalogue that the window shows once."""
 
 
 def draw_asks_first(view: View, mine: Owner, prefix: str) -> None:
@@ -53,6 +54,8 @@ def draw_proposal(view: View, about: object = None) -> None:
 def _draw_proposed(view: View, mine: Owner) -> None:
     words, proposal = view.words, mine.memory.folds.find_proposal(mine.tenant, mine.session)
     draw_said(words, NAME)
+    if untaken := st.session_state.pop(UNTAKEN, None):
+        st.warning(words(untaken), icon=":material/info:")
     if proposal is None:
         st.caption(words("proposal.none"))
         return
@@ -77,13 +80,21 @@ def list_values(proposal: Proposal) -> list[Difference]:
 
 
 def _answer_proposal(view: View, mine: Owner, yes: bool) -> None:
-    """Carries out the answer and closes the window; one that no longer counts says so there."""
+    """Carries out the answer and closes the window; where nothing was carried out, the window stays and says why."""
     language = view.session.language if view.session else "ko"
-    models = resource.readiness().status.models
+    models = view.status.models
     if models is None:
+        st.session_state[UNTAKEN] = "proposal.wait"
         return
-    answer = partial(
-        mine.memory.folds.answer_proposal, mine.tenant, mine.session, yes, models=models, language=language
-    )
-    if attempt(NAME, answer):
+    is_taken = list[bool]()
+
+    def answer() -> None:
+        folds = mine.memory.folds
+        is_taken.append(folds.answer_proposal(mine.tenant, mine.session, yes, models=models, language=language))
+
+    if not attempt(NAME, answer):
+        return
+    if is_taken == [True]:
         window.shut()
+    else:
+        st.session_state[UNTAKEN] = "proposal.outdated"

@@ -93,10 +93,13 @@ def find_gaps(engine: Engine, session: Session, last_turn: int) -> Iterator[list
         chunk = list(range(first, last + 1))
         if first in known:
             last = known[first]
-        elif any(turn in known for turn in chunk):  # an imported record that begins elsewhere
-            return
-        elif not ahead.is_making(engine.background, session, chunk):
-            yield chunk
+        else:
+            # a summary that begins within these turns leaves a shorter gap
+            last = next((turn - 1 for turn in chunk if turn in known), last)
+            chunk = list(range(first, last + 1))
+            is_free = len(chunk) == CHUNK or not engine.store.ledger.find_contested(session.id, [chunk], CHUNK)
+            if is_free and not ahead.is_making(engine.background, session, chunk):
+                yield chunk
         first = last + 1
 
 

@@ -27,10 +27,11 @@ ORIGIN = "asked"
 
 @dataclass(frozen=True, slots=True)
 class SummaryDraft:
-    """A summary that the user has not taken yet. ``tokens_before``: of its turns as they stand in a prompt;
-    ``tokens_after``: of the text."""
+    """A summary that the user has not taken yet. ``rate``: the compression rate that it was written at;
+    ``tokens_before``: of its turns as they stand in a prompt; ``tokens_after``: of the text."""
 
     made: Made
+    rate: float
     turns: tuple[Turn, ...]
     tokens_before: int
     tokens_after: int
@@ -41,14 +42,17 @@ class SummaryDraft:
 
 
 def find_raw_chunks(engine: Engine, session: Session) -> list[list[int]]:
-    """Returns the finished turns that no summary covers, oldest first, in chunks of three and the rest."""
+    """Returns the finished turns that no summary covers, oldest first, in chunks of three and the rest; without those
+    whose summary would stand in the way of another branch."""
     known, first = engine.store.ledger.find_chunks(session.id), 1
     while first in known:
         first = known[first] + 1
     end = min((start for start in known if start > first), default=session.turn_count + 1)
     if end == session.turn_count + 1 and engine.store.status(session) not in FINISHED:
         end -= 1  # the last turn may be answered still
-    return [list(range(start, min(start + CHUNK, end))) for start in range(first, end, CHUNK)]
+    chunks = [list(range(start, min(start + CHUNK, end))) for start in range(first, end, CHUNK)]
+    contested = engine.store.ledger.find_contested(session.id, chunks, CHUNK)
+    return [chunk for chunk in chunks if chunk not in contested]
 
 
 def write_drafts(
@@ -78,7 +82,7 @@ def use_drafts(engine: Engine, session_id: str, drafts: Sequence[SummaryDraft], 
             return False
         for draft in drafts:
             fields = ledger_fields(draft.made) | {"origin": ORIGIN, "hint": " ".join(hint.split())}
-            engine.store.ledger.add(session_id, draft.numbers, session.compression_rate, "active", **fields)
+            engine.store.ledger.add(session_id, draft.numbers, draft.rate, "active", **fields)
         engine.store.revise(session_id)
     return True
 
@@ -103,4 +107,4 @@ def _write_draft(
         hint=hint,
     )
     before = sum(row.tokens for row in rows)
-    return SummaryDraft(made, tuple(rows), before, models.count(made.record["summary"]))
+    return SummaryDraft(made, session.compression_rate, tuple(rows), before, models.count(made.record["summary"]))

@@ -133,7 +133,11 @@ def test_an_update_waits_for_the_yes_and_is_looked_at_first(
     shown = "".join(str(each.proto.body) for each in at.get("html"))
     assert "<ins>User said: My item 2 costs $200.</ins>" in shown
     assert memory().reader.read_view(agent.tenant, session_of(at), user=agent.user).whole == ""
+    memory().writer.edit(agent.tenant, session_of(at), "My own words.", user=agent.user)
     press(at, "proposal-yes")
+    assert ["no longer counts" in str(each.value) for each in at.warning] == [True]
+    memory().writer.undo(agent.tenant, session_of(at), user=agent.user)
+    press(opened(at, "proposal"), "proposal-yes")
     assert "My item 2 costs $200." in memory().reader.read_view(agent.tenant, session_of(at), user=agent.user).whole
     assert "Taken into this chat's memory: turns 1-5" in texts(at.run())
     press(at, "memory-change-6-0-undo")

@@ -166,6 +166,19 @@ def test_a_summary_that_is_there_stays_and_a_failed_one_gives_way(agent: OpenAge
     ]
 
 
+def test_turns_before_a_summary_that_begins_elsewhere_get_a_shorter_one(agent: OpenAgent) -> None:
+    one = open_(agent)
+    (own,) = one.import_sessions(exported("en", 9)).sessions
+    with one.store.transaction() as connection:
+        table = schema.summary
+        row = table.c.first_turn == 4
+        connection.execute(update(table).where(row).values(first_turn=5, turns=[5, 6]))
+    session = one.store.session(own)
+    assert list(backlog.find_gaps(one, session, 9)) == [[4]]
+    assert backlog.fill_gaps(one, session, 9) == 1
+    assert one.store.ledger.find_chunks(own) == {1: 3, 4: 4, 5: 6, 7: 9}
+
+
 def test_a_summary_that_somebody_wrote_meanwhile_is_not_doubled(agent: OpenAgent) -> None:
     one = open_(agent)
     (own,) = one.import_sessions(exported("en", 6)).sessions

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import update
 
 from errors import SessionBusy, TooLong
 from graph.summary.by_hand import HINT_CHARS, find_raw_chunks
 from graph.turn.agent import Agent
 from model.profile import SMALL
+from store.database import schema
+from store.record import GivenTurn
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
     done,
@@ -108,6 +112,36 @@ def test_a_branch_before_the_summary_leaves_it_and_coming_back_finds_it(agent: O
     assert chunks(one, own) == [[4, 5]]
     one.switch(own, 5, 0)
     assert chunks(one, own) == []
+
+
+def test_a_chunk_that_a_fork_cuts_short_leaves_the_other_branch_its_summary(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 8))
+    settled(one)
+    assert one.store.ledger.find_chunks(own) == {1: 3, 4: 6}
+    number = one.store.tree.give(own, 5, [GivenTurn("5번 질문을 고쳐 묻습니다.", "", 20)], time.time())
+    assert number
+    with one.store.transaction() as connection:
+        last = (schema.turn.c.session_id == own, schema.turn.c.number == 5, schema.turn.c.branch != 0)
+        connection.execute(update(schema.turn).where(*last).values(status="failed", answer=None))
+    assert chunks(one, own) == [], "turn 4 belongs to a summary of the other branch"
+    assert one.draft_summaries(own) == []
+    one.switch(own, 5, 0)
+    assert one.store.ledger.find_chunks(own) == {1: 3, 4: 6}
+
+
+def test_a_draft_keeps_the_rate_that_it_was_written_at(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    talk(one, own, range(1, 3))
+    written_at = one.store.session(own).compression_rate
+    drafts = one.draft_summaries(own)
+    one.store.set_rate(own, 0.5)
+    assert one.use_drafts(own, drafts)
+    assert one.store.ledger.summaries(own)[-1].rate == written_at != 0.5
 
 
 def test_a_wish_that_is_too_long_is_refused(agent: OpenAgent, session: NewSession) -> None:
