@@ -15,7 +15,7 @@ from store.owner import mine
 from store.path import branch_at
 from store.world import tree
 from store.world.record import Block, BlockName, Finding, FindingStatus, Node, NoteKind
-from store.world.rows import Rows
+from store.world.rows import Rows, check_world
 
 _BLOCK, _FINDING, _NODE, _WORLD = table.block.c, table.finding.c, table.node.c, table.world.c
 
@@ -67,9 +67,11 @@ class Curated(Rows):
         return Finding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]), mend)  # type: ignore[arg-type]
 
     def lock_world(self, world_id: str) -> None:
-        """Keeps other processes from changing a world until the transaction ends (``together``)."""
+        """Keeps other processes from changing a world until the transaction ends (``together``). Raises
+        ``WorldUnknown``."""
         with self._transaction() as connection:
-            _lock_world(connection, world_id)
+            _lock_world(connection, world_id)  # first: SQLite may refuse to write what was read before another wrote
+            check_world(connection, world_id)
 
     def set_finding(self, finding_id: int, status: FindingStatus) -> None:
         """Sets what the user thinks of a finding. Raises ``WorldUnknown`` for another user's."""

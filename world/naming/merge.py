@@ -42,11 +42,11 @@ def keep_names_apart(kind: AliasKind, one: str, other: str) -> Changes:
 
 def _mark_apart(kind: AliasKind, one: str, other: str) -> Alias:
     """Returns the row that says of two names that they are two: it stands among the aliases and names nobody."""
-    pair = " ≠ ".join(sorted((one, other), key=_order))
+    pair = " ≠ ".join(sorted((one, other), key=_order_name))
     return Alias(kind, pair, pair)
 
 
-def _order(name: str) -> tuple[int, str]:
+def _order_name(name: str) -> tuple[int, str]:
     return len(words_of(name)), name
 
 
@@ -64,7 +64,7 @@ def _unclear(kind: AliasKind, names: Iterable[str]) -> Iterator[tuple[str, str]]
             by_word.setdefault(word, []).append(name)
     seen = set[tuple[str, str]]()
     for some in by_word.values():
-        for pair in combinations(sorted(some, key=_order), 2):
+        for pair in combinations(sorted(some, key=_order_name), 2):
             if pair not in seen and _may_be_one(kind, *pair):
                 seen.add(pair)
                 yield pair

@@ -109,6 +109,8 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
         lambda: other.settle(nodes[2].id, Changes(), origin="none"),
         lambda: other.changed(nodes[2], Changes()),
         lambda: other.amend(nodes[2], Changes()),
+        lambda: other.has_character(world.id, "아리아"),
+        lambda: other.lock_world(world.id),
         lambda: other.settle_given(nodes[2].id, Changes(), origin="light", block=None, refusals=()),
         lambda: other.stored_state(nodes[2]),
         lambda: other.on_path(nodes[2], [nodes[0].id]),
@@ -154,6 +156,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
             "together",
         ),
         *("settle", "settle_given", "changed", "amend", "stored_state", "lore", "put_lore", "remove_lore", "revision"),
+        *("has_character", "lock_world"),
         *("vectors", "put_vectors", "episodes", "block", "put_block", "findings", "add_finding", "set_finding"),
     }, "a new method needs its line above"
 
