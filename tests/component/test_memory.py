@@ -373,7 +373,7 @@ def test_an_answer_that_was_made_without_memory_says_so_under_itself(
     ]
     session = resource.agent().store.create_session("en", 0.3).id
     with monkeypatch.context() as patched:
-        patched.setattr(MemoryReader, "read_view", fail)
+        patched.setattr(MemoryReader, "read_turn", fail)
         done(list(resource.agent().run(session, "My item 1 costs $100.")))
     done(list(resource.agent().run(session, "My item 2 costs $200.")))
     assert said(page(session, language)).count(told) == 1, "of the first answer alone"

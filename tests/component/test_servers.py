@@ -37,6 +37,7 @@ def opened() -> AppTest:
     at = AppTest.from_file(str(page.__globals__["APP"]), default_timeout=60)
     at.context = {"locale": "en-US"}
     at.session_state[window.OPENED] = (NAME, None, None)
+    at.session_state["options-open"] = "servers"
     at.run()
     assert not at.exception
     return at

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from graph.context.prompt import Changing
 from graph.state import SummaryRecord
 from graph.turn.agent import Agent
-from graph.turn.engine import config
 from graph.turn.event import ContextBuilt, SummaryMade
 from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
@@ -161,14 +160,20 @@ def _check_record(record: SummaryRecord, session: str, first: int) -> None:
     assert record["summary_chars"] == len(record["summary"]) == int(original * 0.3)
 
 
-def test_the_states_of_turn_four(agent: OpenAgent, session: NewSession) -> None:
+def test_the_states_of_turn_four(agent: OpenAgent, session: NewSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """The example of specification 4.5."""
-    kept = agent(ahead=False)
-    bot = replace(kept, checkpoints=replace(kept.checkpoints, prune=lambda _: None))
+    bot = agent(ahead=False)
+    states, saver = list[dict[str, Any]](), type(bot.checkpoints.saver)
+    put = saver.put
+
+    def record(own_saver: Any, config: Any, checkpoint: Any, *more: Any) -> Any:
+        states.append(checkpoint["channel_values"])
+        return put(own_saver, config, checkpoint, *more)
+
+    monkeypatch.setattr(saver, "put", record)
     own = session(bot)
     talk(bot, own, range(1, 5))
-    history = reversed(list(bot.graph.get_state_history(config(own))))
-    start, after_summary, end = (each.values for each in history if each.values.get("turn_count") == 4)
+    start, after_summary, end = (state for state in states if state.get("turn_count") == 4)
     four = [topic(n) for n in (1, 2, 3, 4)]
     assert start["summary_history"] == []
     assert raw(start["messages"]) == raw(after_summary["messages"]) == four
