@@ -498,6 +498,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "work.waiting": ("{name} (대기)", "{name} (waiting)"),
     "work.name.summary": ("요약", "summary"),
     "work.name.rewrite": ("모델의 요약", "summaries by the model"),
+    "work.name.remake": ("새 압축률의 요약", "summaries at the new rate"),
     "work.name.imported": ("가져온 대화의 요약", "summaries of the import"),
     "work.name.title": ("제목", "title"),
     "work.name.memory": ("장기 기억", "long-term memory"),

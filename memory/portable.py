@@ -23,7 +23,6 @@ from memory.rows import (
     as_line,
     change_lines,
     change_source,
-    insert_into,
     match_session,
     read_head,
     read_sessions,
@@ -31,6 +30,7 @@ from memory.rows import (
 from memory.state import Kind, LineOrigin, MemoryLine, Origin
 from store.database import memory_table as table
 from store.database import schema
+from store.database.engine import insert_into
 from text.clean import clean
 
 FORMAT = "gieok-memory"

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, true, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from memory.key import Scope
 from memory.state import (
@@ -32,6 +31,7 @@ from prompt import sentences_of_ours
 from store import Store
 from store.database import memory_table as table
 from store.database import schema
+from store.database.engine import insert_into
 from store.foreign import HAS_FOREIGN
 from store.path import TRUNK, Path, branch_at, on_path, plain
 from store.turn_index import FINISHED
@@ -430,11 +430,6 @@ def delete_rows(connection: Connection, scope: Scope, keep: Collection[Kind] = (
     if connection.execute(left).first() is None:
         connection.execute(delete(table.source).where(*match_session(table.source, scope)))
     connection.execute(delete(table.given).where(table.given.c.scope == scope.tag))
-
-
-def insert_into(connection: Connection, into: Any) -> Any:
-    """Returns an insert that handles conflicts: SQLAlchemy has one class for each of the two databases."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(into)
 
 
 def is_on_path(path: Path, branch: int, turn: int) -> bool:

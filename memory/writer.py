@@ -27,7 +27,6 @@ from memory.rows import (
     as_line,
     change_lines,
     change_source,
-    insert_into,
     match_session,
     read_head,
     read_memory,
@@ -54,6 +53,7 @@ from memory.text import NewLine, match_lines
 from settings import Settings
 from store.database import memory_table as table
 from store.database import schema
+from store.database.engine import insert_into
 from text import sentence
 from text.clean import clean
 

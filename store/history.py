@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, case, delete, or_, select, union_all
-from sqlalchemy.dialects.postgresql import insert as insert_into_postgresql
-from sqlalchemy.dialects.sqlite import insert as insert_into_sqlite
 
 from history.align import Evidence, Exchange, Weights, choose_pairs, weigh
 from history.form import Marks, mark_message
 from store.database import schema
+from store.database.engine import insert_into
 from store.opening import as_session
 from store.owner import EVERYONE, check, mine, user_of
 from store.path import Path, branch_at, plain
@@ -128,8 +127,7 @@ def put_marks(
 
 def _put_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
-        into: Any = insert_into_sqlite if connection.dialect.name == "sqlite" else insert_into_postgresql
-        connection.execute(into(schema.history_mark).on_conflict_do_nothing(), rows)
+        connection.execute(insert_into(connection, schema.history_mark).on_conflict_do_nothing(), rows)
 
 
 def _marks_of_turn(question: str, answers: Sequence[str], owner: str) -> list[int]:

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    case,
     delete,
     func,
     insert,
@@ -32,6 +33,7 @@ from sqlalchemy import (
 )
 
 from store.database import schema
+from store.database.engine import insert_into
 from store.database.schema import ExactName
 from store.foreign import HAS_FOREIGN
 from store.owner import EVERYONE, check_session, in_mine, may, mine
@@ -332,10 +334,19 @@ def _put_session(connection: Connection, session_id: str, rows: dict[TurnKey, Ne
         connection.execute(delete(_ROW).where(_ROW.c.session_id == session_id, at_row))
     revision = record_owned_change(connection, session_id, session.owner, rebuilt=False)
     made = {"made_by": made_by, "revision": revision}
-    connection.execute(
-        insert(_ROW), [{**_names(row.turn.key), "vector": row.vector, "words": row.words, **made} for row in unchanged]
-    )
+    new_rows = [{**_names(row.turn.key), "vector": row.vector, "words": row.words, **made} for row in unchanged]
+    connection.execute(_insert_rows(connection), new_rows)
     return len(unchanged)
+
+
+def _insert_rows(connection: Connection) -> Any:
+    """Returns the statement that writes rows. A search and the work behind an answer may both have found a turn without
+    a row: whoever comes second writes over the first, and takes no vector away."""
+    statement = insert_into(connection, _ROW)
+    new = statement.excluded
+    vector = case((func.length(new.vector) > 0, new.vector), else_=_ROW.c.vector)
+    values = {"vector": vector, "words": new.words, "revision": new.revision}
+    return statement.on_conflict_do_update(index_elements=[*_NAMES, "made_by"], set_=values)
 
 
 def outdated(connection: Connection, session_id: str, branch: int, number: int) -> None:

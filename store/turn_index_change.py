@@ -8,12 +8,11 @@ their order, and whoever has seen one has missed none before it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, bindparam, delete, select
 
 from store.database import schema
+from store.database.engine import insert_into
 from store.owner import mine
 
 _REVISION, _CHANGE, _SESSION = schema.turn_index_revision, schema.turn_index_change, schema.session
@@ -55,7 +54,7 @@ def record_owned_change(connection: Connection, session_id: str, owner: str, *, 
 def _note_change(connection: Connection, session_id: str, owner: str, revision: int, rebuilt: bool) -> None:
     row = {"session_id": session_id, "owner": owner, "revision": revision, "rebuilt": revision}
     values = {"revision": revision, **({"rebuilt": revision} if rebuilt else {})}
-    changed = _insert_into(connection, _CHANGE).values(**row)
+    changed = insert_into(connection, _CHANGE).values(**row)
     connection.execute(changed.on_conflict_do_update(index_elements=["session_id"], set_=values))
 
 
@@ -66,12 +65,8 @@ def record_removal(connection: Connection, session_id: str, owner: str) -> None:
 
 
 def _take_revision(connection: Connection, owner: str, removed: bool = False) -> int:
-    made = _insert_into(connection, _REVISION).values(owner=owner, revision=1, removed=int(removed))
+    made = insert_into(connection, _REVISION).values(owner=owner, revision=1, removed=int(removed))
     following = _REVISION.c.revision + 1
     set_ = {"revision": following, **({"removed": following} if removed else {})}
     taken = made.on_conflict_do_update(index_elements=["owner"], set_=set_).returning(_REVISION.c.revision)
     return int(connection.execute(taken).scalar_one())
-
-
-def _insert_into(connection: Connection, table: Table) -> Any:
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
