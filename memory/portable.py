@@ -30,7 +30,7 @@ from memory.rows import (
 from memory.state import Kind, LineOrigin, MemoryLine, Origin
 from store.database import memory_table as table
 from store.database import schema
-from store.database.engine import insert_into
+from store.database.insert import insert_into
 from text.clean import clean
 
 FORMAT = "gieok-memory"

@@ -31,7 +31,7 @@ from prompt import sentences_of_ours
 from store import Store
 from store.database import memory_table as table
 from store.database import schema
-from store.database.engine import insert_into
+from store.database.insert import insert_into
 from store.foreign import HAS_FOREIGN
 from store.path import TRUNK, Path, branch_at, on_path, plain
 from store.turn_index import FINISHED

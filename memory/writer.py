@@ -53,7 +53,7 @@ from memory.text import NewLine, match_lines
 from settings import Settings
 from store.database import memory_table as table
 from store.database import schema
-from store.database.engine import insert_into
+from store.database.insert import insert_into
 from text import sentence
 from text.clean import clean
 

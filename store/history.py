@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Integer, bindparam, case, delete, or_, select
 from history.align import Evidence, Exchange, Weights, choose_pairs, weigh
 from history.form import Marks, mark_message
 from store.database import schema
-from store.database.engine import insert_into
+from store.database.insert import insert_into
 from store.opening import as_session
 from store.owner import EVERYONE, check, mine, user_of
 from store.path import Path, branch_at, plain

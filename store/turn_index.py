@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from store.database import schema
-from store.database.engine import insert_into
+from store.database.insert import insert_into
 from store.database.schema import ExactName
 from store.foreign import HAS_FOREIGN
 from store.owner import EVERYONE, check_session, in_mine, may, mine

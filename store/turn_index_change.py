@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, bindparam, delete, select
 
 from store.database import schema
-from store.database.engine import insert_into
+from store.database.insert import insert_into
 from store.owner import mine
 
 _REVISION, _CHANGE, _SESSION = schema.turn_index_revision, schema.turn_index_change, schema.session

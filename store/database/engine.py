@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
@@ -221,8 +220,3 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA temp_store=MEMORY")  # a sort writes no user's text into a temporary file
     connection.execute("PRAGMA secure_delete=ON")  # overwrites deleted rows instead of only freeing their space
     connection.create_function("folded", 1, fold_stored, deterministic=True)
-
-
-def insert_into(connection: Connection, table: Table) -> Any:
-    """Returns an insert that handles conflicts: SQLAlchemy has one class for each of the two databases."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
