@@ -43,7 +43,8 @@ from memory.writer import MemoryWriter, drop_given, put_user
 from settings import Settings
 from store import Store
 from store.database import memory_table as table
-from store.database.insert import insert_into, purge
+from store.database.engine import purge
+from store.database.insert import insert_into
 
 ORPHAN_SECONDS = 86_400.0
 """Age in seconds from which a memory without a session is erased: the session of a younger one may not be stored
