@@ -206,7 +206,7 @@ def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnCont
     if turn.models.profile.documents != "quoted":
         return None
     text = by_code.word(current(messages), language)
-    if text is None and turn.settings.retrieval_first:
+    if text is None and turn.prompting.retrieval_first:
         searches = (step.artifact for _, step in turn.notes.steps if step.artifact)
         text = next((text for artifact in searches if (text := by_code.quote(artifact, language))), None)
     if text is None:

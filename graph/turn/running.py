@@ -149,7 +149,7 @@ class RunningTurn:
         ledger = engine.store.ledger
         sources = (notes, ledger, summaries, search, engine.now)
         return TurnContext(
-            *(models, engine.prompting, channel, inputs, *sources, self._read_known),
+            *(models, engine.settings, channel, inputs, *sources, self._read_known),
             mark_foreign=partial(engine.store.mark_foreign, session.id, number, self.place),
             is_marked=partial(engine.store.has_foreign, session.id, number, self.place),
         )

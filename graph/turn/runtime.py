@@ -196,6 +196,11 @@ class TurnContext:
         own = self.inputs.limits.max_tokens or self.inputs.options.answer_tokens
         return own or self.settings.answer_tokens
 
+    @property
+    def prompting(self) -> Settings:
+        """Returns the settings that this prompt is made with: the settings with the page's budgets and switches."""
+        return self.settings.model_copy(update=self.inputs.budgets)
+
     def limits(self) -> Limits:
         """Returns the token budgets: the page's own where there are any, else those of the settings.
 
@@ -203,7 +208,7 @@ class TurnContext:
         that the oldest leave before the summaries crowd out the raw turns.
         """
         room = self.models.context_size - min(self.answer_tokens, self.models.context_size // 4)
-        setting = self.settings.model_copy(update=self.inputs.budgets)
+        setting = self.prompting
         return Limits(
             room,
             summaries=min(setting.budget_summaries, room // 2),

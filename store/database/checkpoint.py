@@ -91,21 +91,18 @@ def _in_sqlite(connection: sqlite3.Connection, where: str) -> Checkpoints:
 
 
 class _Steps(SqliteSaver):
-    """A saver that stores a checkpoint only where it holds more of a turn than the record: once something follows the
-    question. A graph that runs its nodes one by one needs no more.
+    """A saver that stores only the checkpoints between two nodes. A graph that runs its nodes one by one needs no more.
 
-    LangGraph also saves the input before the first step, and the state before and after the summaries are taken: the
-    ledger has these. Beside each checkpoint LangGraph saves the writes of the nodes that have finished in the running
-    step, so that these nodes need not run again when another node of the step fails. Here the record holds the
-    question, and a checkpoint follows every answer and every result at once: if the process ends in between, the turn
-    or the node begins anew. Only questions to the user and the user's answers are kept beside a checkpoint.
+    LangGraph also saves the input before the first step. Beside each checkpoint LangGraph saves the writes of the nodes
+    that have finished in the running step, so that these nodes need not run again when another node of the step fails.
+    Here the record holds the question, and a checkpoint follows every node at once: if the process ends in between, the
+    turn or the node begins anew. Only questions to the user and the user's answers are kept beside a checkpoint.
     """
 
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions
     ) -> RunnableConfig:
-        is_known = metadata["source"] == "input" or (metadata["source"] == "loop" and _ends_with_question(checkpoint))
-        return config if is_known else super().put(config, checkpoint, metadata, versions)
+        return config if metadata["source"] == "input" else super().put(config, checkpoint, metadata, versions)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -113,11 +110,6 @@ class _Steps(SqliteSaver):
         kept = [(channel, value) for channel, value in writes if channel in (INTERRUPT, RESUME)]
         if kept:
             super().put_writes(config, kept, task_id, task_path)
-
-
-def _ends_with_question(checkpoint: Checkpoint) -> bool:
-    messages = checkpoint["channel_values"].get("messages") or ()
-    return any(message.type == "human" for message in messages[-1:])
 
 
 def _postgres(url: str) -> Checkpoints:

@@ -56,6 +56,8 @@ NEUTRAL = {
     "api_keys.of": "keys belong to the installation",
     "api_keys.look_up": "keys belong to the installation",
     "api_keys.revoke": "keys belong to the installation",
+    "user_settings.write": "keeps a setting of the user's own; tests/store/test_user_setting.py",
+    "user_settings.remove": "removes settings of the user's own; tests/store/test_user_setting.py",
     "secrets.of": "secrets belong to the installation",
 }
 LISTING = frozenset(
@@ -74,6 +76,8 @@ LISTING = frozenset(
         "presets.delete",
         "attachments.abandoned",
         "turn_index.read_changes",
+        "usages.read_since",
+        "user_settings.read",
     }
 )
 """Methods that name no session: another user gets nothing and changes nothing."""
