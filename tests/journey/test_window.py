@@ -126,10 +126,15 @@ def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile
     window = person.page.get_by_role("dialog")
     person.unfold(window.get_by_text("요약 고치기").first)
     window.get_by_role("textbox").press_sequentially("쓰고 있는 요약")
-    assert app.upstream is not None
-    app.upstream.hurry()  # the summary comes now, not sooner
+    upstream = app.upstream
+    assert upstream is not None
     with stored(app) as store:
-        until(lambda: [each.turns for each in store.ledger.summaries(session)] == [[1, 2, 3], [4, 5, 6]])
+
+        def is_summarised() -> bool:
+            upstream.hurry()  # the summary comes now, not sooner; a reply that is asked for again comes at once, too
+            return [each.turns for each in store.ledger.summaries(session)] == [[1, 2, 3], [4, 5, 6]]
+
+        until(is_summarised)
     person.page.wait_for_timeout(1500)  # what would close the window comes with the next look
     assert "쓰고 있는 요약" in window.get_by_role("textbox").input_value()
     window.get_by_role("button", name="저장").click()
