@@ -113,7 +113,7 @@ def count_taken(service: Inside) -> dict[str, int]:
         "places": service.places,
         "running": len(inner._requests._running),
         "gauge": int(inner.metrics.running._value.get()),
-        "tasks": len(inner.agents._turns.open),
+        "tasks": len(inner.doors.agents._turns.open),
     }
 
 
