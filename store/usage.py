@@ -48,11 +48,11 @@ class Usages:
         Takes one query for turns and one for summaries; each reads only rows of this time.
         """
         with self._transaction() as connection:
-            rows = [*_read_turns(connection, moment), *_read_written_summaries(connection, moment)]
+            rows = [*_read_turn_usage(connection, moment), *_read_written_summaries(connection, moment)]
         return sorted(rows, key=lambda row: row.moment)
 
 
-def _read_turns(connection: Connection, moment: float) -> list[UsageRow]:
+def _read_turn_usage(connection: Connection, moment: float) -> list[UsageRow]:
     full, sent = (_number_in_report(connection, name) for name in ("full_tokens", "total_tokens"))
     query = (
         select(_TURN.started, _TURN.session_id, _SESSION.title, _TURN.usage, full.label("full"), sent.label("sent"))

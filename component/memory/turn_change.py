@@ -57,11 +57,11 @@ def draw_changes(view: View, changes: Sequence[TurnChange]) -> None:
     for place, change in enumerate(changes):
         key = f"memory-change-{change.turn}-{place}"
         with st.container(key=key, horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.caption(f":material/{_ICONS[change.kind]}: {plain(_describe(view, change))}", width="content")
+            st.caption(f":material/{_ICONS[change.kind]}: {plain(_describe_change(view, change))}", width="content")
             _draw_change_ways(view, mine, change, key)
 
 
-def _describe(view: View, change: TurnChange) -> str:
+def _describe_change(view: View, change: TurnChange) -> str:
     words = view.words
     if change.kind in ("folded", "proposed"):
         first, last = map(int, change.texts)

@@ -91,7 +91,9 @@ def _draw_model_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
             words("chat_model.choose"),
             options,
             format_func=lambda option: plain(found[option].title) if option else words("chat_model.shared"),
-            captions=[_describe(words, found[option]) if option else _describe_shared(words) for option in options],
+            captions=[
+                _describe_offer(words, found[option]) if option else _describe_shared(words) for option in options
+            ],
             key=key,
             on_change=_choose_model,
             args=(view, found, key),
@@ -106,7 +108,7 @@ def _choose_model(view: View, found: dict[str, ModelOffer], key: str) -> None:
     trying(partial(view.set_model, found[option].plain() if option else None))
 
 
-def _describe(words: Words, offer: ModelOffer) -> str:
+def _describe_offer(words: Words, offer: ModelOffer) -> str:
     """Returns where a model runs, what it costs and what it takes, as far as that is known."""
     facts = [name_model_place(words, offer.kind, offer.url)]
     if offer.url:

@@ -22,10 +22,10 @@ def draw_name_questions(shown: WorldView, kind: AliasKind, prefix: str = "") -> 
         with st.container(border=True, key=key):
             st.markdown(plain(words(f"world.name.ask.{kind}", one=short, other=long)))
             with st.container(horizontal=True, gap="small"):
-                _draw_choice(
+                _draw_name_choice(
                     shown, words("world.name.one"), f"{key}-one", "merge", merge_names(state, kind, lost, kept)
                 )
-                _draw_choice(
+                _draw_name_choice(
                     shown, words("world.name.two"), f"{key}-two", "call_split", keep_names_apart(kind, short, long)
                 )
 
@@ -43,7 +43,7 @@ def draw_further_names(shown: WorldView, kind: AliasKind, name: str, key: str) -
             )  # fmt: skip
 
 
-def _draw_choice(shown: WorldView, label: str, key: str, icon: str, changes: Changes) -> None:
+def _draw_name_choice(shown: WorldView, label: str, key: str, icon: str, changes: Changes) -> None:
     st.button(label, key=key, icon=f":material/{icon}:", on_click=_store_answer, args=(shown, changes))
 
 

@@ -27,7 +27,7 @@ def correct_table(desk: Desk) -> BaseTool:
     """Returns the tool ``correct_table`` for one desk."""
 
     @tool("correct_table", args_schema=CorrectArguments)
-    def called(subject: str, field: CorrectedField, value: str, reason: str, other: str = "") -> str:
+    def run_tool(subject: str, field: CorrectedField, value: str, reason: str, other: str = "") -> str:
         """Correct one value of the tables that the turns clearly tell otherwise. The user sees it and can undo it."""
         try:
             desk.mend(subject, reason, *correct_row(desk.state, subject, field, value, other))
@@ -35,5 +35,5 @@ def correct_table(desk: Desk) -> BaseTool:
             raise ToolException(str(error)) from error
         return "Corrected."
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool

@@ -20,7 +20,7 @@ def edit_memory(desk: Desk) -> BaseTool:
     """Returns the tool ``edit_memory`` for one desk."""
 
     @tool("edit_memory", args_schema=EditArguments)
-    def called(old: str, new: str) -> str:
+    def run_tool(old: str, new: str) -> str:
         """Replace a passage of your memory, remove it, or add one at the end."""
         try:
             desk.memory = edited(desk.memory, old, new)
@@ -28,5 +28,5 @@ def edit_memory(desk: Desk) -> BaseTool:
             raise ToolException(str(error)) from error
         return f"The memory has {len(desk.memory)} of {LIMIT} characters."
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool

@@ -20,7 +20,7 @@ def plan_event(desk: Desk) -> BaseTool:
     """Returns the tool ``plan_event`` for one desk."""
 
     @tool("plan_event", args_schema=EventArguments)
-    def called(turn: int, description: str) -> str:
+    def run_tool(turn: int, description: str) -> str:
         """Plan an event, such as a foreshadowing that comes true. The narrator is told of it shortly before its turn;
         it is kept in the memory as a line «- [turn] description»."""
         if turn <= desk.node.turn:
@@ -31,5 +31,5 @@ def plan_event(desk: Desk) -> BaseTool:
             raise ToolException(str(error)) from error
         return f"Planned. The memory has {len(desk.memory)} of {LIMIT} characters."
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool

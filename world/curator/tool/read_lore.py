@@ -23,15 +23,15 @@ def read_lore(desk: Desk) -> BaseTool:
     """Returns the tool ``read_lore`` for one desk."""
 
     @tool("read_lore", args_schema=LoreArguments)
-    def called(name: str) -> str:
+    def run_tool(name: str) -> str:
         """Read what the lorebook says under a name: as the author wrote it, and as the story changed it."""
         entries = desk.lore(name)
         if not entries:
             raise ToolException(f"The lorebook has no entry with the name {name!r}.")
         return frame({"lore": "\n".join(_told(desk, one) for one in entries)})
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool
 
 
 def _told(desk: Desk, entry: LoreEntry) -> str:

@@ -17,13 +17,13 @@ def read_state(desk: Desk) -> BaseTool:
     """Returns the tool ``read_state`` for one desk."""
 
     @tool("read_state")
-    def called() -> str:
+    def run_tool() -> str:
         """Read what the tables hold now: place, hit points, inventory, people with place and status, relations."""
         people = [_person(one) for one in list(desk.state.characters.values())[:-MOST:-1]]
         relations = [_relation(one) for one in list(desk.state.relations.values())[:-MOST:-1]]
         return frame({"state": "\n".join((live_state(desk.state, desk.language), "", *people, "", *relations))})
 
-    return called
+    return run_tool
 
 
 def _person(one: Character) -> str:

@@ -23,7 +23,7 @@ def read_turns(desk: Desk) -> BaseTool:
     """Returns the tool ``read_turns`` for one desk."""
 
     @tool("read_turns", args_schema=TurnsArguments)
-    def called(first: int, last: int) -> str:
+    def run_tool(first: int, last: int) -> str:
         """Read turns of the story word for word: what the player wrote and what the narrator told."""
         last = min(last, first + MOST - 1)
         nodes = desk.turns(first, last)
@@ -31,5 +31,5 @@ def read_turns(desk: Desk) -> BaseTool:
             raise ToolException(f"There are no turns {first} to {last}; the last turn is {desk.node.turn}.")
         return frame({"turns": turns(nodes, desk.chars)})
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool

@@ -25,7 +25,7 @@ def report_finding(desk: Desk) -> BaseTool:
     """Returns the tool ``report_finding`` for one desk."""
 
     @tool("report_finding", args_schema=FindingArguments)
-    def called(kind: FindingKind, subject: str, text: str) -> str:
+    def run_tool(kind: FindingKind, subject: str, text: str) -> str:
         """Report a contradiction in the story that is not intended."""
         try:
             desk.note(kind, subject, text)
@@ -33,5 +33,5 @@ def report_finding(desk: Desk) -> BaseTool:
             raise ToolException(str(error)) from error
         return "Reported."
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool

@@ -19,7 +19,7 @@ def rewrite_memory(desk: Desk) -> BaseTool:
     """Returns the tool ``rewrite_memory`` for one desk."""
 
     @tool("rewrite_memory", args_schema=RewriteArguments)
-    def called(text: str) -> str:
+    def run_tool(text: str) -> str:
         """Write your whole memory anew. What you leave out is forgotten."""
         try:
             desk.memory = rewritten(text)
@@ -27,5 +27,5 @@ def rewrite_memory(desk: Desk) -> BaseTool:
             raise ToolException(str(error)) from error
         return f"The memory has {len(desk.memory)} of {LIMIT} characters."
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool

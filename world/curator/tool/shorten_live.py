@@ -21,7 +21,7 @@ def shorten_live(desk: Desk) -> BaseTool:
     """Returns the tool ``shorten_live`` for one desk."""
 
     @tool("shorten_live", args_schema=ShortenArguments)
-    def called(names: list[str], reason: str) -> str:
+    def run_tool(names: list[str], reason: str) -> str:
         """Leave names out of the state that the narrator reads: dead or absent people, lost things, places that the
         story has left behind. The tables keep them; they are shown again when they come into play."""
         try:
@@ -30,5 +30,5 @@ def shorten_live(desk: Desk) -> BaseTool:
             raise ToolException(str(error)) from error
         return "They are left out."
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool

@@ -20,7 +20,7 @@ def shorten_story(desk: Desk) -> BaseTool:
     """Returns the tool ``shorten_story`` for one desk."""
 
     @tool("shorten_story", args_schema=StoryArguments)
-    def called(text: str) -> str:
+    def run_tool(text: str) -> str:
         """Replace the story so far, the shortened text and the lines of its turns, by a new short text."""
         try:
             desk.shorten(text)
@@ -28,5 +28,5 @@ def shorten_story(desk: Desk) -> BaseTool:
             raise ToolException(str(error)) from error
         return "The story is shortened."
 
-    called.handle_tool_error = True
-    return called
+    run_tool.handle_tool_error = True
+    return run_tool
